@@ -52,47 +52,45 @@ impl Among {
     }
 }
 
-impl Context<'_> {
-    /// Most lines that a nest's loops may have.
-    pub(super) fn most_lines(&self, nest: &Nest) -> u64 {
-        let others = nest.both.iter().map(|both| &both.rhs);
-        let text: u64 = others.chain([&nest.rhs]).map(|e| self.of_text(e)).sum();
-        FEW.max(LINES.saturating_mul(text))
-    }
+/// Most lines that a nest's loops may have.
+pub(super) fn most_lines(cx: &Context, nest: &Nest) -> u64 {
+    let others = nest.both.iter().map(|both| &both.rhs);
+    let text: u64 = others.chain([&nest.rhs]).map(|e| of_text(cx, e)).sum();
+    FEW.max(LINES.saturating_mul(text))
+}
 
-    /// The number of accesses of an expression and of the ranges of its choices, comparisons and levels.
-    fn of_text(&self, e: &concrete::Expr) -> u64 {
-        let mut text = 0;
-        e.each(&mut |e| {
-            text += match e {
-                concrete::Expr::Concat(c, _) => c.choices().count() as u64,
-                concrete::Expr::Access(a, _) => 1 + 3 * self.structured(*a, 0),
-                concrete::Expr::Call(Fun::Op(op), ..) if op.is_comparison() => 3,
-                _ => 0,
-            }
-        });
-        text
-    }
+/// The number of accesses of an expression and of the ranges of its choices, comparisons and levels.
+fn of_text(cx: &Context, e: &concrete::Expr) -> u64 {
+    let mut text = 0;
+    e.each(&mut |e| {
+        text += match e {
+            concrete::Expr::Concat(c, _) => c.choices().count() as u64,
+            concrete::Expr::Access(a, _) => 1 + 3 * structured(cx, *a, 0),
+            concrete::Expr::Call(Fun::Op(op), ..) if op.is_comparison() => 3,
+            _ => 0,
+        }
+    });
+    text
+}
 
-    /// The number of an access's levels from one on that are neither dense nor lists.
-    fn structured(&self, a: AccessId, from: usize) -> u64 {
-        let levels = &self.program.tensor(a).format.levels[from..];
-        levels.iter().filter(|kind| !kind.is_located() && !kind.is_list()).count() as u64
-    }
+/// The number of an access's levels from one on that are neither dense nor lists.
+fn structured(cx: &Context, a: AccessId, from: usize) -> u64 {
+    let levels = &cx.program.tensor(a).format.levels[from..];
+    levels.iter().filter(|kind| !kind.is_located() && !kind.is_list()).count() as u64
+}
 
-    /// An estimate of the lines of the loops of a body at a place.
-    fn lines(&self, scope: &Scope, body: &concrete::Expr) -> u64 {
-        let of = |a: AccessId| {
-            let depth = scope.fiber(a).depth;
-            let lists = self.program.tensor(a).format.levels[depth..].iter().filter(|kind| kind.is_list()).count();
-            1 + OF_LIST * lists as u64 + OF_LEVEL * self.structured(a, depth)
-        };
-        OF_LOOP + body.accesses().into_iter().map(of).sum::<u64>()
-    }
+/// An estimate of the lines of the loops of a body at a place.
+fn lines(cx: &Context, scope: &Scope, body: &concrete::Expr) -> u64 {
+    let of = |a: AccessId| {
+        let depth = scope.fiber(a).depth;
+        let lists = cx.program.tensor(a).format.levels[depth..].iter().filter(|kind| kind.is_list()).count();
+        1 + OF_LIST * lists as u64 + OF_LEVEL * structured(cx, a, depth)
+    };
+    OF_LOOP + body.accesses().into_iter().map(of).sum::<u64>()
+}
 
-    /// Whether the loops inside of a range may stand once for each of so many parts of it.
-    pub(super) fn affords(&self, scope: &Scope, body: &concrete::Expr, parts: u64) -> bool {
-        let ranges = scope.among.0.saturating_mul(parts);
-        ranges.saturating_mul(self.lines(scope, body)) <= self.most
-    }
+/// Whether the loops inside of a range may stand once for each of so many parts of it.
+pub(super) fn affords(cx: &Context, scope: &Scope, body: &concrete::Expr, parts: u64) -> bool {
+    let ranges = scope.among.0.saturating_mul(parts);
+    ranges.saturating_mul(lines(cx, scope, body)) <= cx.most
 }

@@ -15,11 +15,9 @@ use crate::algebra::{Mode, Op, Type, Value};
 use crate::loops::{Entry, Failure, Stmt, Symbolic, Var};
 use crate::notation::typed::{self, FnId, Fun, Function, Kind, LocalId, TURNS};
 
-impl Context<'_> {
-    /// A declared function applied to the arguments.
-    pub(super) fn call(&self, d: &mut Symbolic, f: FnId, args: Vec<Expr>) -> Expr {
-        Call { functions: &self.program.functions, mode: self.simplify.mode, turns: None }.call(d, f, args)
-    }
+/// A declared function applied to the arguments.
+pub(super) fn call(cx: &Context, d: &mut Symbolic, f: FnId, args: Vec<Expr>) -> Expr {
+    Call { functions: &cx.program.functions, mode: cx.simplify.mode, turns: None }.call(d, f, args)
 }
 
 /// A call, with the calls inside it.

@@ -26,6 +26,10 @@ use super::range::{Bound, Piece, Range};
 use super::{Context, Expr, binary, int};
 use crate::algebra::{Op, Type};
 use crate::iteration::{Sequence, background};
+use crate::loops::lower;
+use crate::loops::lower::budget;
+use crate::loops::lower::fiber;
+use crate::loops::lower::range;
 use crate::loops::plan::Choices;
 use crate::loops::{Symbolic, Var};
 use crate::map::Size;
@@ -53,376 +57,374 @@ struct Asking {
     ends: Vec<Ends>,
 }
 
-impl Context<'_> {
-    /// Whether a concatenation is one along `v`: everything else that its coordinate is made of is bound, and it is not asked.
-    pub(super) fn is_along(&self, scope: &Scope, v: Index, c: &Concat) -> bool {
-        let roots = self.program.roots_of(&c.of);
-        let bound = |u: &Index| *u == v || scope.coordinate(*u).is_some();
-        roots.contains(&v) && roots.iter().all(bound) && !c.parts.iter().any(|(u, _)| scope.asked(*u).is_some())
-    }
+/// Whether a concatenation is one along `v`: everything else that its coordinate is made of is bound, and it is not asked.
+pub(super) fn is_along(cx: &Context, scope: &Scope, v: Index, c: &Concat) -> bool {
+    let roots = cx.program.roots_of(&c.of);
+    let bound = |u: &Index| *u == v || scope.coordinate(*u).is_some();
+    roots.contains(&v) && roots.iter().all(bound) && !c.parts.iter().any(|(u, _)| scope.asked(*u).is_some())
+}
 
-    /// The ranges of a loop over `v`. In each, the body has no concatenation along `v` but those that are asked, and every
-    /// level with phases is in one of them.
-    pub(super) fn ranges(
-        &self,
-        d: &mut Symbolic,
-        scope: &Scope,
-        (v, rest): (Index, &[Index]),
-        body: &concrete::Expr,
-    ) -> Vec<Piece> {
-        let (body, mut scope) = (body.clone(), scope.clone());
-        let range = self.limited(d, &mut scope, v);
-        let mut whole = Piece { range, body, scope, in_runs: false, gapless: false, keys: 0 };
-        self.loosen(&mut whole, v);
-        let along = |c: &Concat| self.is_along(&whole.scope, v, c);
-        if outermost(&whole.body, &along).is_empty() {
-            return self.pieces(d, v, whole);
+/// The ranges of a loop over `v`. In each, the body has no concatenation along `v` but those that are asked, and every
+/// level with phases is in one of them.
+pub(super) fn ranges(
+    cx: &Context,
+    d: &mut Symbolic,
+    scope: &Scope,
+    (v, rest): (Index, &[Index]),
+    body: &concrete::Expr,
+) -> Vec<Piece> {
+    let (body, mut scope) = (body.clone(), scope.clone());
+    let range = range::limited(cx, d, &mut scope, v);
+    let mut whole = Piece { range, body, scope, in_runs: false, gapless: false, keys: 0 };
+    loosen(cx, &mut whole, v);
+    let along = |c: &Concat| is_along(cx, &whole.scope, v, c);
+    if outermost(&whole.body, &along).is_empty() {
+        return range::pieces(cx, d, v, whole);
+    }
+    let choose = || if is_split(cx, &whole, v) { Choices::Split } else { Choices::Asked };
+    if cx.book.decide(choose) == Choices::Split {
+        return range::pieces(cx, d, v, whole);
+    }
+    let pieces = asked(cx, d, v, rest, whole);
+    pieces.into_iter().flat_map(|piece| range::pieces(cx, d, v, piece)).collect()
+}
+
+/// Replaces windows along `v` by what is in them, if that is what is outside wherever lists have no entry.
+fn loosen(cx: &Context, piece: &mut Piece, v: Index) {
+    let mut loose = Vec::new();
+    let along = |c: &Concat| is_along(cx, &piece.scope, v, c);
+    let body = loosened(cx, &piece.body, &piece.body, &along, &mut loose);
+    if !loose.is_empty() {
+        piece.body = cx.simplify.simplify(&body);
+        loose.into_iter().for_each(|w| piece.scope.loosen(w));
+    }
+}
+
+fn loosened(
+    cx: &Context,
+    e: &concrete::Expr,
+    whole: &concrete::Expr,
+    along: Along,
+    loose: &mut Vec<Index>,
+) -> concrete::Expr {
+    let made = e.clone().map_parts(&mut vec![], &mut |part, _| loosened(cx, &part, whole, along, loose));
+    let concrete::Expr::Concat(c, _) = e else { return made };
+    let concrete::Expr::Concat(made_of, _) = &made else { unreachable!("parts are mapped") };
+    let ([(w, inside)], Some(outside)) = (&made_of.parts[..], &made_of.outside) else { return made };
+    let under = under(cx, inside, *w);
+    // A directory knows no coordinate out of the extent: its list is sought within.
+    let lists = || under.iter().all(|a| is_listed_under(cx, *a, *w) && !cx.directories.contains_key(a));
+    // The same variable elsewhere would be asked for what is outside of the window.
+    let once = || concats_of(whole, *w).into_iter().all(|other| other == **c);
+    if along(c) && is_quiet(cx, (*w, inside), &under, outside) && lists() && once() {
+        loose.push(*w);
+        return inside.clone();
+    }
+    made
+}
+
+/// The accesses of an expression with a coordinate that depends on `w`.
+fn under(cx: &Context, e: &concrete::Expr, w: Index) -> Vec<AccessId> {
+    let depends = |u: &Index| depends(cx, *u, w);
+    cx.program.reads(e).into_iter().filter(|a| cx.program.accesses[a.0].vars.iter().any(depends)).collect()
+}
+
+/// Whether a variable is `w` or made of it.
+fn depends(cx: &Context, u: Index, w: Index) -> bool {
+    u == w
+        || match &cx.program.vars[u.0].origin {
+            Origin::Loop => false,
+            Origin::Mapped(map) | Origin::Part(map) => map.factors.keys().any(|u| depends(cx, *u, w)),
+            Origin::Computed(c) => cx.program.under(&c.of).into_iter().any(|u| depends(cx, u, w)),
         }
-        let choose = || if self.is_split(&whole, v) { Choices::Split } else { Choices::Asked };
-        if self.book.decide(choose) == Choices::Split {
-            return self.pieces(d, v, whole);
+}
+
+/// Whether `w` is the variable of one list of an access, and of nothing else of it.
+fn is_listed_under(cx: &Context, a: AccessId, w: Index) -> bool {
+    let (access, format) = (&cx.program.accesses[a.0], &cx.program.tensor(a).format);
+    let mut levels = (0..format.rank()).filter(|l| depends(cx, cx.program.level_var(access, *l), w));
+    let list = |l: usize| {
+        let spread = cx.program.protocol(a, l) == Some(Iterated::Spread);
+        cx.program.level_var(access, l) == w && format.levels[l].is_list() && !spread
+    };
+    levels.next().is_some_and(list) && levels.next().is_none()
+}
+
+/// Whether an expression is `outside` where these accesses, those that depend on `w`, have no entries, and depends on `w` in no
+/// other way.
+fn is_quiet(cx: &Context, (w, e): (Index, &concrete::Expr), under: &[AccessId], outside: &concrete::Expr) -> bool {
+    let mut only = true;
+    e.each(&mut |part| match part {
+        concrete::Expr::Index(u) => only &= !depends(cx, *u, w),
+        concrete::Expr::Concat(c, _) => only &= !c.of.factors.keys().any(|u| depends(cx, *u, w)),
+        _ => {}
+    });
+    let rest = cx.simplify.replace(e, &|a| under.contains(&a).then(|| lower::fill(cx, a)));
+    only && match (&rest, &cx.simplify.simplify(outside)) {
+        (concrete::Expr::Literal(a), concrete::Expr::Literal(b)) => cx.simplify.same(*a, *b),
+        (rest, outside) => rest == outside,
+    }
+}
+
+/// Whether the concatenations of a loop end its ranges.
+fn is_split(cx: &Context, piece: &Piece, v: Index) -> bool {
+    let along = |c: &Concat| is_along(cx, &piece.scope, v, c);
+    let (ranges, text) = alternatives(cx, piece, v, &[&piece.body], &along);
+    let located = is_all_located(cx, &piece.scope, &piece.body);
+    let few = ranges <= text.max(if located { RANGES } else { RANGES_OF_LISTS });
+    // Where all end at the same coordinates, each choice has its lines in one range.
+    let ends = outermost(&piece.body, &along);
+    let parts = if ends.iter().all(|c| range::ends_with(cx, ends[0], c)) { 1 } else { ranges };
+    few && budget::affords(cx, &piece.scope, &piece.body, parts)
+}
+
+/// Into how many ranges the concatenations of expressions that stand side by side can split a loop, and how many ranges these have
+/// in the text.
+fn alternatives(cx: &Context, piece: &Piece, v: Index, all: &[&concrete::Expr], along: Along) -> (u64, u64) {
+    let mut groups: Vec<Vec<&Concat>> = Vec::new();
+    for c in all.iter().flat_map(|e| outermost(e, along)) {
+        match groups.iter_mut().find(|group| range::ends_with(cx, group[0], c)) {
+            Some(group) => group.push(c),
+            None => groups.push(vec![c]),
         }
-        let pieces = self.asked(d, v, rest, whole);
-        pieces.into_iter().flat_map(|piece| self.pieces(d, v, piece)).collect()
     }
-
-    /// Replaces windows along `v` by what is in them, if that is what is outside wherever lists have no entry.
-    fn loosen(&self, piece: &mut Piece, v: Index) {
-        let mut loose = Vec::new();
-        let along = |c: &Concat| self.is_along(&piece.scope, v, c);
-        let body = self.loosened(&piece.body, &piece.body, &along, &mut loose);
-        if !loose.is_empty() {
-            piece.body = self.simplify.simplify(&body);
-            loose.into_iter().for_each(|w| piece.scope.loosen(w));
-        }
-    }
-
-    fn loosened(
-        &self,
-        e: &concrete::Expr,
-        whole: &concrete::Expr,
-        along: Along,
-        loose: &mut Vec<Index>,
-    ) -> concrete::Expr {
-        let made = e.clone().map_parts(&mut vec![], &mut |part, _| self.loosened(&part, whole, along, loose));
-        let concrete::Expr::Concat(c, _) = e else { return made };
-        let concrete::Expr::Concat(made_of, _) = &made else { unreachable!("parts are mapped") };
-        let ([(w, inside)], Some(outside)) = (&made_of.parts[..], &made_of.outside) else { return made };
-        let under = self.under(inside, *w);
-        // A directory knows no coordinate out of the extent: its list is sought within.
-        let lists = || under.iter().all(|a| self.is_listed_under(*a, *w) && !self.directories.contains_key(a));
-        // The same variable elsewhere would be asked for what is outside of the window.
-        let once = || concats_of(whole, *w).into_iter().all(|other| other == **c);
-        if along(c) && self.is_quiet((*w, inside), &under, outside) && lists() && once() {
-            loose.push(*w);
-            return inside.clone();
-        }
-        made
-    }
-
-    /// The accesses of an expression with a coordinate that depends on `w`.
-    fn under(&self, e: &concrete::Expr, w: Index) -> Vec<AccessId> {
-        let depends = |u: &Index| self.depends(*u, w);
-        self.program.reads(e).into_iter().filter(|a| self.program.accesses[a.0].vars.iter().any(depends)).collect()
-    }
-
-    /// Whether a variable is `w` or made of it.
-    fn depends(&self, u: Index, w: Index) -> bool {
-        u == w
-            || match &self.program.vars[u.0].origin {
-                Origin::Loop => false,
-                Origin::Mapped(map) | Origin::Part(map) => map.factors.keys().any(|u| self.depends(*u, w)),
-                Origin::Computed(c) => self.program.under(&c.of).into_iter().any(|u| self.depends(u, w)),
-            }
-    }
-
-    /// Whether `w` is the variable of one list of an access, and of nothing else of it.
-    fn is_listed_under(&self, a: AccessId, w: Index) -> bool {
-        let (access, format) = (&self.program.accesses[a.0], &self.program.tensor(a).format);
-        let mut levels = (0..format.rank()).filter(|l| self.depends(self.program.level_var(access, *l), w));
-        let list = |l: usize| {
-            let spread = self.program.protocol(a, l) == Some(Iterated::Spread);
-            self.program.level_var(access, l) == w && format.levels[l].is_list() && !spread
+    let sum = |(n, m): (u64, u64), (a, b): (u64, u64)| (n.saturating_add(a), m.saturating_add(b));
+    let of_group = |group: &Vec<&Concat>| {
+        let choices = (0..group[0].choices().count()).filter(|n| !range::never(cx, &piece.range, v, group[0], *n));
+        let choice = |n: usize| {
+            let chosen: Vec<_> = group.iter().filter_map(|c| c.choices().nth(n)).collect();
+            let (ranges, text) = alternatives(cx, piece, v, &chosen, along);
+            (ranges, text.max(1))
         };
-        levels.next().is_some_and(list) && levels.next().is_none()
-    }
+        choices.map(choice).fold((0, 0), sum)
+    };
+    let groups = groups.iter().map(of_group);
+    groups.fold((1, 0), |(n, m), (a, b)| (n.saturating_mul(a), m.saturating_add(b)))
+}
 
-    /// Whether an expression is `outside` where these accesses, those that depend on `w`, have no entries, and depends on `w` in no
-    /// other way.
-    fn is_quiet(&self, (w, e): (Index, &concrete::Expr), under: &[AccessId], outside: &concrete::Expr) -> bool {
-        let mut only = true;
-        e.each(&mut |part| match part {
-            concrete::Expr::Index(u) => only &= !self.depends(*u, w),
-            concrete::Expr::Concat(c, _) => only &= !c.of.factors.keys().any(|u| self.depends(*u, w)),
-            _ => {}
+/// Whether every level of a body that is not open yet is located.
+fn is_all_located(cx: &Context, scope: &Scope, body: &concrete::Expr) -> bool {
+    let located = |a: &AccessId| {
+        let levels = &cx.program.tensor(*a).format.levels;
+        levels[scope.fiber(*a).depth..].iter().all(|kind| kind.is_located())
+    };
+    body.accesses().iter().all(located)
+}
+
+/// The ranges of a loop whose concatenations are asked: if it visits its whole extent, one in which all of its windows hold.
+fn asked(cx: &Context, d: &mut Symbolic, v: Index, rest: &[Index], piece: Piece) -> Vec<Piece> {
+    let mut of = Asking { v, whole: piece.range.clone(), scope: piece.scope.clone(), ends: Vec::new() };
+    let body = asking(cx, d, &mut of, &piece.body, &piece.range);
+    let asked = Piece { body: cx.simplify.simplify(&body), scope: of.scope, ..piece.clone() };
+    let innermost = rest.is_empty() && !piece.body.has_loops();
+    let worth = innermost || is_all_located(cx, &piece.scope, &piece.body);
+    let around = || worth && budget::affords(cx, &piece.scope, &piece.body, 3) && is_full(cx, v, &asked);
+    let within = within_windows(cx, v, &piece, &asked.scope);
+    let choose = || if within.is_some() && around() { Choices::Around } else { Choices::Everywhere };
+    let (Choices::Around, Some((body, holds))) = (cx.book.decide(choose), &within) else { return vec![asked] };
+    let (body, holds) = (body.clone(), holds.clone());
+    let joined = |op: Op, ends: Vec<Bound>, end: &Bound| {
+        let mut inner: Vec<Expr> = ends.into_iter().map(|b| b.at).filter(|at| *at != end.at).collect();
+        inner.dedup();
+        inner.into_iter().reduce(|a, b| binary(op, a, b))
+    };
+    let (starts, stops) = holds.into_iter().map(|range| (range.lo, range.hi)).unzip();
+    let bound = |d: &mut Symbolic, name: &str, at: Expr| Bound::at(d.define(name, Type::I64, at));
+    let first = joined(Op::Max, starts, &piece.range.lo).map(|at| bound(d, "first", at));
+    let lo = first.clone().unwrap_or(piece.range.lo.clone());
+    let last = joined(Op::Min, stops, &piece.range.hi);
+    let last = last.map(|at| bound(d, "last", binary(Op::Max, at, lo.at.clone())));
+    let hi = last.clone().unwrap_or(piece.range.hi.clone());
+    let mut middle = Piece { body, ..piece.within(lo.clone(), hi.clone()) };
+    let parts = asked.scope.all_asked().iter().filter(|asked| asked.by == v);
+    mark_strays(&mut middle, parts.map(|asked| asked.part));
+    // What is before it and behind it is short.
+    let mut short = asked;
+    short.scope.among = Among::whole();
+    let before = first.map(|_| short.within(piece.range.lo.clone(), lo));
+    let behind = last.map(|_| short.within(hi, piece.range.hi.clone()));
+    before.into_iter().chain([middle]).chain(behind).collect()
+}
+
+/// Whether a body can differ from what it is without lists anywhere.
+fn is_full(cx: &Context, v: Index, piece: &Piece) -> bool {
+    let lists = fiber::walked(cx, &piece.scope, &piece.body, v);
+    let (sequence, rest) = background(&piece.body, &lists, &|a| lower::fill(cx, a), cx.simplify);
+    sequence == Sequence::Full || !matches!(rest, concrete::Expr::Literal(_))
+}
+
+/// The body where all windows along `v` hold, and the range of each of them; `None` if there are other concatenations.
+fn within_windows(cx: &Context, v: Index, piece: &Piece, asked: &Scope) -> Option<(concrete::Expr, Vec<Range>)> {
+    let along = |c: &Concat| is_along(cx, &piece.scope, v, c);
+    let (mut body, mut holds) = (piece.body.clone(), Vec::new());
+    loop {
+        let Some(c) = outermost(&body, &along).first().map(|c| (*c).clone()) else {
+            return Some((cx.simplify.simplify(&body), holds));
+        };
+        let [(w, _)] = c.parts[..] else { return None };
+        c.outside.as_ref()?;
+        holds.push(asked.asked(w)?.range.clone());
+        body = range::chosen(cx, &body, &c, 1);
+    }
+}
+
+/// The expression with its concatenations along the loop's variable asked, which stand in a range of the loop.
+fn asking(cx: &Context, d: &mut Symbolic, of: &mut Asking, e: &concrete::Expr, range: &Range) -> concrete::Expr {
+    let concrete::Expr::Concat(c, ty) = e else {
+        return e.clone().map_parts(&mut vec![], &mut |part, _| asking(cx, d, of, &part, range));
+    };
+    if !is_along(cx, &of.scope, of.v, c) {
+        let made = (**c).clone().map(|part| asking(cx, d, of, &part, range));
+        return concrete::Expr::Concat(Box::new(made), *ty);
+    }
+    let cuts = bounds_between(cx, d, of, range, c);
+    let before = c.outside.is_some() as usize;
+    let mut parts = Vec::new();
+    for (n, (w, part)) in c.parts.iter().enumerate() {
+        let range = Range { lo: cuts[n + before].clone(), hi: cuts[n + before + 1].clone() };
+        let part = asking(cx, d, of, part, &range);
+        ask_for(cx, of, (*w, &part), range);
+        parts.push((*w, part));
+    }
+    let outside = c.outside.as_ref().map(|outside| asking(cx, d, of, outside, range));
+    if let ([(w, inside)], Some(outside)) = (&parts[..], &outside)
+        && is_quiet(cx, (*w, inside), &under(cx, inside, *w), outside)
+    {
+        return inside.clone();
+    }
+    concrete::Expr::Concat(Box::new(Concat { of: c.of.clone(), parts, outside }), *ty)
+}
+
+/// The bounds between the choices of a concatenation in a range, computed once for all that have the same.
+fn bounds_between(cx: &Context, d: &mut Symbolic, of: &mut Asking, range: &Range, c: &Concat) -> Vec<Bound> {
+    let same = |(other, within, _): &&Ends| {
+        range::ends_with(cx, other, c) && within.lo.at == range.lo.at && within.hi.at == range.hi.at
+    };
+    if let Some((.., cuts)) = of.ends.iter().find(same) {
+        return cuts.clone();
+    }
+    let cuts = range::cuts(cx, d, &of.scope, of.v, range, c);
+    of.ends.push((c.clone(), range.clone(), cuts.clone()));
+    cuts
+}
+
+/// Notes that a part holds in a range only, and what is below it: lists under its own variable have no entries elsewhere, others are
+/// walked in that range, and everything else is present there alone.
+fn ask_for(cx: &Context, of: &mut Asking, (w, part): (Index, &concrete::Expr), range: Range) {
+    let (v, scope) = (of.v, &mut of.scope);
+    let extent = |c| range::known(cx, &Size::unknown(c));
+    let here = |of: &&Asked| of.by == v;
+    let within = |of: &Asked, a: &AccessId| of.under.contains(a) || of.walked.contains(a);
+    let known = |a: &AccessId| scope.all_asked().iter().filter(here).any(|of| within(of, a));
+    let (inner, mut under): (Vec<AccessId>, _) = under(cx, part, w).into_iter().partition(known);
+    let exact = |a: &AccessId| {
+        let tensor = cx.program.tensor(*a);
+        let mode = cx.program.accesses[a.0].vars.iter().position(|u| *u == w);
+        let same = |m: usize| extent(tensor.extents[m]) == extent(cx.program.vars[w.0].extent);
+        is_listed_under(cx, *a, w) && mode.is_some_and(same)
+    };
+    if !under.is_empty() && under.iter().all(exact) {
+        scope.loosen(w);
+        under.clear();
+    }
+    let lists = fiber::walked(cx, scope, part, v);
+    let (walked, under) = under.into_iter().partition(|a| lists.contains(a));
+    let end = |at: &Bound, of: &Bound| (at.at != of.at).then(|| at.at.clone());
+    let ends = [end(&range.lo, &of.whole.lo), end(&range.hi, &of.whole.hi)];
+    scope.ask(Asked { by: v, part: w, range, ends, under, walked, inner, inside: None });
+}
+
+/// Binds a loop's variable: of what is asked, it is known from there on whether it holds.
+pub(super) fn bind(d: &mut Symbolic, scope: &mut Scope, v: Index, at: Expr) {
+    scope.bind(v, at.clone());
+    let mut answers: Vec<([Option<Expr>; 2], Expr)> = Vec::new();
+    for n in 0..scope.all_asked().len() {
+        let Asked { by, ends, .. } = scope.all_asked()[n].clone();
+        let [lo, hi] = ends.clone();
+        let above = lo.map(|lo| binary(Op::Le, lo, at.clone()));
+        let below = hi.map(|hi| binary(Op::Lt, at.clone(), hi));
+        let inside = above.into_iter().chain(below).reduce(|a, b| binary(Op::AndAlso, a, b));
+        let Some(inside) = inside.filter(|_| by == v) else { continue };
+        let known = answers.iter().find(|(of, _)| *of == ends).map(|(_, inside)| inside.clone());
+        let inside = known.unwrap_or_else(|| {
+            let inside = d.define("inside", Type::Bool, inside);
+            answers.push((ends, inside.clone()));
+            inside
         });
-        let rest = self.simplify.replace(e, &|a| under.contains(&a).then(|| self.fill(a)));
-        only && match (&rest, &self.simplify.simplify(outside)) {
-            (concrete::Expr::Literal(a), concrete::Expr::Literal(b)) => self.simplify.same(*a, *b),
-            (rest, outside) => rest == outside,
-        }
+        scope.answer(n, inside);
     }
+}
 
-    /// Whether the concatenations of a loop end its ranges.
-    fn is_split(&self, piece: &Piece, v: Index) -> bool {
-        let along = |c: &Concat| self.is_along(&piece.scope, v, c);
-        let (ranges, text) = self.alternatives(piece, v, &[&piece.body], &along);
-        let located = self.is_all_located(&piece.scope, &piece.body);
-        let few = ranges <= text.max(if located { RANGES } else { RANGES_OF_LISTS });
-        // Where all end at the same coordinates, each choice has its lines in one range.
-        let ends = outermost(&piece.body, &along);
-        let parts = if ends.iter().all(|c| self.ends_with(ends[0], c)) { 1 } else { ranges };
-        few && self.affords(&piece.scope, &piece.body, parts)
+/// The value of a concatenation that is asked.
+pub(super) fn asked_value(cx: &Context, d: &mut Symbolic, scope: &Scope, c: &Concat, ty: Type) -> Expr {
+    let last = c.parts.last().map(|(_, part)| part).filter(|_| c.outside.is_none());
+    let others = &c.parts[..c.parts.len() - last.is_some() as usize];
+    let otherwise = c.outside.as_ref().or(last).expect("a concatenation has a part");
+    let emits = c.exprs().any(|e| e.has_loops() || calls(e));
+    if emits {
+        let t = d.fresh("t", ty);
+        assign_asked(cx, d, scope, (t, others), otherwise);
+        return Expr::Var(t);
     }
-
-    /// Into how many ranges the concatenations of expressions that stand side by side can split a loop, and how many ranges these have
-    /// in the text.
-    fn alternatives(&self, piece: &Piece, v: Index, all: &[&concrete::Expr], along: Along) -> (u64, u64) {
-        let mut groups: Vec<Vec<&Concat>> = Vec::new();
-        for c in all.iter().flat_map(|e| outermost(e, along)) {
-            match groups.iter_mut().find(|group| self.ends_with(group[0], c)) {
-                Some(group) => group.push(c),
-                None => groups.push(vec![c]),
-            }
-        }
-        let sum = |(n, m): (u64, u64), (a, b): (u64, u64)| (n.saturating_add(a), m.saturating_add(b));
-        let of_group = |group: &Vec<&Concat>| {
-            let choices = (0..group[0].choices().count()).filter(|n| !self.never(&piece.range, v, group[0], *n));
-            let choice = |n: usize| {
-                let chosen: Vec<_> = group.iter().filter_map(|c| c.choices().nth(n)).collect();
-                let (ranges, text) = self.alternatives(piece, v, &chosen, along);
-                (ranges, text.max(1))
-            };
-            choices.map(choice).fold((0, 0), sum)
-        };
-        let groups = groups.iter().map(of_group);
-        groups.fold((1, 0), |(n, m), (a, b)| (n.saturating_mul(a), m.saturating_add(b)))
-    }
-
-    /// Whether every level of a body that is not open yet is located.
-    fn is_all_located(&self, scope: &Scope, body: &concrete::Expr) -> bool {
-        let located = |a: &AccessId| {
-            let levels = &self.program.tensor(*a).format.levels;
-            levels[scope.fiber(*a).depth..].iter().all(|kind| kind.is_located())
-        };
-        body.accesses().iter().all(located)
-    }
-
-    /// The ranges of a loop whose concatenations are asked: if it visits its whole extent, one in which all of its windows hold.
-    fn asked(&self, d: &mut Symbolic, v: Index, rest: &[Index], piece: Piece) -> Vec<Piece> {
-        let mut of = Asking { v, whole: piece.range.clone(), scope: piece.scope.clone(), ends: Vec::new() };
-        let body = self.asking(d, &mut of, &piece.body, &piece.range);
-        let asked = Piece { body: self.simplify.simplify(&body), scope: of.scope, ..piece.clone() };
-        let innermost = rest.is_empty() && !piece.body.has_loops();
-        let worth = innermost || self.is_all_located(&piece.scope, &piece.body);
-        let around = || worth && self.affords(&piece.scope, &piece.body, 3) && self.is_full(v, &asked);
-        let within = self.within_windows(v, &piece, &asked.scope);
-        let choose = || if within.is_some() && around() { Choices::Around } else { Choices::Everywhere };
-        let (Choices::Around, Some((body, holds))) = (self.book.decide(choose), &within) else { return vec![asked] };
-        let (body, holds) = (body.clone(), holds.clone());
-        let joined = |op: Op, ends: Vec<Bound>, end: &Bound| {
-            let mut inner: Vec<Expr> = ends.into_iter().map(|b| b.at).filter(|at| *at != end.at).collect();
-            inner.dedup();
-            inner.into_iter().reduce(|a, b| binary(op, a, b))
-        };
-        let (starts, stops) = holds.into_iter().map(|range| (range.lo, range.hi)).unzip();
-        let bound = |d: &mut Symbolic, name: &str, at: Expr| Bound::at(d.define(name, Type::I64, at));
-        let first = joined(Op::Max, starts, &piece.range.lo).map(|at| bound(d, "first", at));
-        let lo = first.clone().unwrap_or(piece.range.lo.clone());
-        let last = joined(Op::Min, stops, &piece.range.hi);
-        let last = last.map(|at| bound(d, "last", binary(Op::Max, at, lo.at.clone())));
-        let hi = last.clone().unwrap_or(piece.range.hi.clone());
-        let mut middle = Piece { body, ..piece.within(lo.clone(), hi.clone()) };
-        let parts = asked.scope.all_asked().iter().filter(|asked| asked.by == v);
-        self.mark_strays(&mut middle, parts.map(|asked| asked.part));
-        // What is before it and behind it is short.
-        let mut short = asked;
-        short.scope.among = Among::whole();
-        let before = first.map(|_| short.within(piece.range.lo.clone(), lo));
-        let behind = last.map(|_| short.within(hi, piece.range.hi.clone()));
-        before.into_iter().chain([middle]).chain(behind).collect()
-    }
-
-    /// Whether a body can differ from what it is without lists anywhere.
-    fn is_full(&self, v: Index, piece: &Piece) -> bool {
-        let lists = self.walked(&piece.scope, &piece.body, v);
-        let (sequence, rest) = background(&piece.body, &lists, &|a| self.fill(a), self.simplify);
-        sequence == Sequence::Full || !matches!(rest, concrete::Expr::Literal(_))
-    }
-
-    /// The body where all windows along `v` hold, and the range of each of them; `None` if there are other concatenations.
-    fn within_windows(&self, v: Index, piece: &Piece, asked: &Scope) -> Option<(concrete::Expr, Vec<Range>)> {
-        let along = |c: &Concat| self.is_along(&piece.scope, v, c);
-        let (mut body, mut holds) = (piece.body.clone(), Vec::new());
-        loop {
-            let Some(c) = outermost(&body, &along).first().map(|c| (*c).clone()) else {
-                return Some((self.simplify.simplify(&body), holds));
-            };
-            let [(w, _)] = c.parts[..] else { return None };
-            c.outside.as_ref()?;
-            holds.push(asked.asked(w)?.range.clone());
-            body = self.chosen(&body, &c, 1);
-        }
-    }
-
-    /// The expression with its concatenations along the loop's variable asked, which stand in a range of the loop.
-    fn asking(&self, d: &mut Symbolic, of: &mut Asking, e: &concrete::Expr, range: &Range) -> concrete::Expr {
-        let concrete::Expr::Concat(c, ty) = e else {
-            return e.clone().map_parts(&mut vec![], &mut |part, _| self.asking(d, of, &part, range));
-        };
-        if !self.is_along(&of.scope, of.v, c) {
-            let made = (**c).clone().map(|part| self.asking(d, of, &part, range));
-            return concrete::Expr::Concat(Box::new(made), *ty);
-        }
-        let cuts = self.bounds_between(d, of, range, c);
-        let before = c.outside.is_some() as usize;
-        let mut parts = Vec::new();
-        for (n, (w, part)) in c.parts.iter().enumerate() {
-            let range = Range { lo: cuts[n + before].clone(), hi: cuts[n + before + 1].clone() };
-            let part = self.asking(d, of, part, &range);
-            self.ask_for(of, (*w, &part), range);
-            parts.push((*w, part));
-        }
-        let outside = c.outside.as_ref().map(|outside| self.asking(d, of, outside, range));
-        if let ([(w, inside)], Some(outside)) = (&parts[..], &outside)
-            && self.is_quiet((*w, inside), &self.under(inside, *w), outside)
-        {
-            return inside.clone();
-        }
-        concrete::Expr::Concat(Box::new(Concat { of: c.of.clone(), parts, outside }), *ty)
-    }
-
-    /// The bounds between the choices of a concatenation in a range, computed once for all that have the same.
-    fn bounds_between(&self, d: &mut Symbolic, of: &mut Asking, range: &Range, c: &Concat) -> Vec<Bound> {
-        let same = |(other, within, _): &&Ends| {
-            self.ends_with(other, c) && within.lo.at == range.lo.at && within.hi.at == range.hi.at
-        };
-        if let Some((.., cuts)) = of.ends.iter().find(same) {
-            return cuts.clone();
-        }
-        let cuts = self.cuts(d, &of.scope, of.v, range, c);
-        of.ends.push((c.clone(), range.clone(), cuts.clone()));
-        cuts
-    }
-
-    /// Notes that a part holds in a range only, and what is below it: lists under its own variable have no entries elsewhere, others are
-    /// walked in that range, and everything else is present there alone.
-    fn ask_for(&self, of: &mut Asking, (w, part): (Index, &concrete::Expr), range: Range) {
-        let (v, scope) = (of.v, &mut of.scope);
-        let extent = |c| self.known(&Size::unknown(c));
-        let here = |of: &&Asked| of.by == v;
-        let within = |of: &Asked, a: &AccessId| of.under.contains(a) || of.walked.contains(a);
-        let known = |a: &AccessId| scope.all_asked().iter().filter(here).any(|of| within(of, a));
-        let (inner, mut under): (Vec<AccessId>, _) = self.under(part, w).into_iter().partition(known);
-        let exact = |a: &AccessId| {
-            let tensor = self.program.tensor(*a);
-            let mode = self.program.accesses[a.0].vars.iter().position(|u| *u == w);
-            let same = |m: usize| extent(tensor.extents[m]) == extent(self.program.vars[w.0].extent);
-            self.is_listed_under(*a, w) && mode.is_some_and(same)
-        };
-        if !under.is_empty() && under.iter().all(exact) {
-            scope.loosen(w);
-            under.clear();
-        }
-        let lists = self.walked(scope, part, v);
-        let (walked, under) = under.into_iter().partition(|a| lists.contains(a));
-        let end = |at: &Bound, of: &Bound| (at.at != of.at).then(|| at.at.clone());
-        let ends = [end(&range.lo, &of.whole.lo), end(&range.hi, &of.whole.hi)];
-        scope.ask(Asked { by: v, part: w, range, ends, under, walked, inner, inside: None });
-    }
-
-    /// Binds a loop's variable: of what is asked, it is known from there on whether it holds.
-    pub(super) fn bind(&self, d: &mut Symbolic, scope: &mut Scope, v: Index, at: Expr) {
-        scope.bind(v, at.clone());
-        let mut answers: Vec<([Option<Expr>; 2], Expr)> = Vec::new();
-        for n in 0..scope.all_asked().len() {
-            let Asked { by, ends, .. } = scope.all_asked()[n].clone();
-            let [lo, hi] = ends.clone();
-            let above = lo.map(|lo| binary(Op::Le, lo, at.clone()));
-            let below = hi.map(|hi| binary(Op::Lt, at.clone(), hi));
-            let inside = above.into_iter().chain(below).reduce(|a, b| binary(Op::AndAlso, a, b));
-            let Some(inside) = inside.filter(|_| by == v) else { continue };
-            let known = answers.iter().find(|(of, _)| *of == ends).map(|(_, inside)| inside.clone());
-            let inside = known.unwrap_or_else(|| {
-                let inside = d.define("inside", Type::Bool, inside);
-                answers.push((ends, inside.clone()));
-                inside
-            });
-            scope.answer(n, inside);
-        }
-    }
-
-    /// The value of a concatenation that is asked.
-    pub(super) fn asked_value(&self, d: &mut Symbolic, scope: &Scope, c: &Concat, ty: Type) -> Expr {
-        let last = c.parts.last().map(|(_, part)| part).filter(|_| c.outside.is_none());
-        let others = &c.parts[..c.parts.len() - last.is_some() as usize];
-        let otherwise = c.outside.as_ref().or(last).expect("a concatenation has a part");
-        let emits = c.exprs().any(|e| e.has_loops() || calls(e));
-        if emits {
-            let t = d.fresh("t", ty);
-            self.assign_asked(d, scope, (t, others), otherwise);
-            return Expr::Var(t);
-        }
-        let otherwise = self.value(d, scope, otherwise);
-        others.iter().rev().fold(otherwise, |otherwise, (w, part)| {
-            let value = self.value(d, scope, part);
-            match scope.asked(*w).and_then(|asked| asked.inside.clone()) {
-                Some(inside) => Expr::Op(Op::Select, vec![inside, value, otherwise]),
-                None => value,
-            }
-        })
-    }
-
-    /// Sets a variable to what holds: each choice has loops or calls of its own, which run only there.
-    fn assign_asked(
-        &self,
-        d: &mut Symbolic,
-        scope: &Scope,
-        (t, parts): (Var, &[(Index, concrete::Expr)]),
-        otherwise: &concrete::Expr,
-    ) {
-        let assign = |d: &mut Symbolic, e: &concrete::Expr| {
-            let value = self.value(d, scope, e);
-            d.assign(t, value);
-        };
-        let Some(((w, part), rest)) = parts.split_first() else { return assign(d, otherwise) };
+    let otherwise = fiber::value(cx, d, scope, otherwise);
+    others.iter().rev().fold(otherwise, |otherwise, (w, part)| {
+        let value = fiber::value(cx, d, scope, part);
         match scope.asked(*w).and_then(|asked| asked.inside.clone()) {
-            Some(inside) => d.when(inside, |d| assign(d, part), |d| self.assign_asked(d, scope, (t, rest), otherwise)),
-            None => assign(d, part),
+            Some(inside) => Expr::Op(Op::Select, vec![inside, value, otherwise]),
+            None => value,
         }
-    }
+    })
+}
 
-    /// Whether a variable is made of that of a part that is asked.
-    pub(super) fn is_of_asked(&self, scope: &Scope, u: Index) -> bool {
-        scope.all_asked().iter().any(|asked| self.depends(u, asked.part))
+/// Sets a variable to what holds: each choice has loops or calls of its own, which run only there.
+fn assign_asked(
+    cx: &Context,
+    d: &mut Symbolic,
+    scope: &Scope,
+    (t, parts): (Var, &[(Index, concrete::Expr)]),
+    otherwise: &concrete::Expr,
+) {
+    let assign = |d: &mut Symbolic, e: &concrete::Expr| {
+        let value = fiber::value(cx, d, scope, e);
+        d.assign(t, value);
+    };
+    let Some(((w, part), rest)) = parts.split_first() else { return assign(d, otherwise) };
+    match scope.asked(*w).and_then(|asked| asked.inside.clone()) {
+        Some(inside) => d.when(inside, |d| assign(d, part), |d| assign_asked(cx, d, scope, (t, rest), otherwise)),
+        None => assign(d, part),
     }
+}
 
-    /// Notes that a range in which these parts hold may begin behind them: where it does not begin with 0, its ends say nothing of
-    /// where they lie, but that it is empty if that is elsewhere.
-    pub(super) fn mark_strays(&self, piece: &mut Piece, parts: impl IntoIterator<Item = Index>) {
-        if piece.range.lo.at != int(0) {
-            parts.into_iter().for_each(|w| piece.scope.stray(w));
-        }
-    }
+/// Whether a variable is made of that of a part that is asked.
+pub(super) fn is_of_asked(cx: &Context, scope: &Scope, u: Index) -> bool {
+    scope.all_asked().iter().any(|asked| depends(cx, u, asked.part))
+}
 
-    /// Whether a variable is made of that of a part behind which a range may begin.
-    pub(super) fn is_of_stray(&self, scope: &Scope, u: Index) -> bool {
-        scope.strays().any(|w| self.depends(u, w))
+/// Notes that a range in which these parts hold may begin behind them: where it does not begin with 0, its ends say nothing of
+/// where they lie, but that it is empty if that is elsewhere.
+pub(super) fn mark_strays(piece: &mut Piece, parts: impl IntoIterator<Item = Index>) {
+    if piece.range.lo.at != int(0) {
+        parts.into_iter().for_each(|w| piece.scope.stray(w));
     }
+}
 
-    /// The conditions that the parts hold, of those that are asked, of whose variables a variable is made.
-    pub(super) fn asked_around(&self, scope: &Scope, u: Index) -> Vec<Expr> {
-        let asked = scope.all_asked().iter().filter(|asked| self.depends(u, asked.part));
-        asked.filter_map(|asked| asked.inside.clone()).collect()
-    }
+/// Whether a variable is made of that of a part behind which a range may begin.
+pub(super) fn is_of_stray(cx: &Context, scope: &Scope, u: Index) -> bool {
+    scope.strays().any(|w| depends(cx, u, w))
+}
 
-    /// The condition that some of these variables is out of a part that is asked; `None` if none can be.
-    pub(super) fn is_outside(&self, scope: &Scope, of: &[Index]) -> Option<Expr> {
-        let mut inside: Vec<Expr> = of.iter().flat_map(|u| self.asked_around(scope, *u)).collect();
-        inside.dedup();
-        let outside = inside.into_iter().map(|inside| Expr::Op(Op::Not, vec![inside]));
-        outside.reduce(|a, b| binary(Op::OrElse, a, b))
-    }
+/// The conditions that the parts hold, of those that are asked, of whose variables a variable is made.
+pub(super) fn asked_around(cx: &Context, scope: &Scope, u: Index) -> Vec<Expr> {
+    let asked = scope.all_asked().iter().filter(|asked| depends(cx, u, asked.part));
+    asked.filter_map(|asked| asked.inside.clone()).collect()
+}
+
+/// The condition that some of these variables is out of a part that is asked; `None` if none can be.
+pub(super) fn is_outside(cx: &Context, scope: &Scope, of: &[Index]) -> Option<Expr> {
+    let mut inside: Vec<Expr> = of.iter().flat_map(|u| asked_around(cx, scope, *u)).collect();
+    inside.dedup();
+    let outside = inside.into_iter().map(|inside| Expr::Op(Op::Not, vec![inside]));
+    outside.reduce(|a, b| binary(Op::OrElse, a, b))
 }
 
 /// Whether a declared function is called in an expression.

@@ -15,6 +15,12 @@ use super::nest::Sink;
 use super::output::alloc;
 use super::{Context, Expr, binary, int, plus, store_index};
 use crate::algebra::{Op, Type, Value};
+use crate::loops::lower;
+use crate::loops::lower::extent;
+use crate::loops::lower::fiber;
+use crate::loops::lower::nest;
+use crate::loops::lower::output;
+use crate::loops::lower::repeat;
 use crate::loops::plan::Pass;
 use crate::loops::{BufferId, Entry, Failure, Stmt, Symbolic, Var};
 use crate::notation::concrete::{self, Nest};
@@ -27,64 +33,61 @@ pub(super) struct Tally<'a> {
     arrays: Option<(BufferId, BufferId)>,
 }
 
-impl Context<'_> {
-    /// Lowers a nest whose workspace is `counts`.
-    pub(super) fn counted(&self, d: &mut Symbolic, nest: &Nest) {
-        let place = nest.target.tensor;
-        let (tensor, arrays) = (&self.program.tensors[place.0], self.arrays(place));
-        let [pos, crd] = ["pos", "crd"].map(|name| *arrays.levels[1].named(name));
-        let rows = self.extent(tensor.extents[tensor.format.order[0]]);
-        if d.element(pos) == Type::I32 {
-            let concrete::Expr::Access(a, _) = nest.rhs else { unreachable!("copies are counted") };
-            let over = binary(Op::Gt, Expr::Capacity(self.values(a)), int(i32::MAX as i64));
-            d.when(over, |d| d.call(Entry::Fail(Failure::Positions)), |_| {});
-        }
-        alloc(d, pos, plus(rows.clone(), int(1)), Some(Value::zero(d.element(pos))));
-        let count = Tally { nest, pos, arrays: None };
-        self.book
-            .under(Pass::Counting, || self.nest(d, &nest.order, &nest.rhs, Scope::default(), &Sink::Tally(&count)));
-
-        let sum = d.fresh("sum", Type::I64);
-        self.shift(d, (pos, &rows), sum, plus);
-        let entries = d.define("entries", Type::I64, Expr::Var(sum));
-        alloc(d, crd, entries.clone(), None);
-        alloc(d, arrays.values, entries.clone(), None);
-        let tally = Tally { nest, pos, arrays: Some((crd, arrays.values)) };
-        self.nest(d, &nest.order, &nest.rhs, Scope::default(), &Sink::Tally(&tally));
-        self.shift(d, (pos, &rows), sum, |_, here| here);
-        if self.is_finished(place) {
-            let finish = |d: &mut Symbolic, buffer, len| d.call(Entry::Finish { buffer, len });
-            finish(d, pos, plus(rows, int(1)));
-            finish(d, crd, entries.clone());
-            finish(d, arrays.values, entries);
-        }
+/// Lowers a nest whose workspace is `counts`.
+pub(super) fn counted(cx: &Context, d: &mut Symbolic, nest: &Nest) {
+    let place = nest.target.tensor;
+    let (tensor, arrays) = (&cx.program.tensors[place.0], lower::arrays_of(cx, place));
+    let [pos, crd] = ["pos", "crd"].map(|name| *arrays.levels[1].named(name));
+    let rows = extent::extent(cx, tensor.extents[tensor.format.order[0]]);
+    if d.element(pos) == Type::I32 {
+        let concrete::Expr::Access(a, _) = nest.rhs else { unreachable!("copies are counted") };
+        let over = binary(Op::Gt, Expr::Capacity(output::values(cx, a)), int(i32::MAX as i64));
+        d.when(over, |d| d.call(Entry::Fail(Failure::Positions)), |_| {});
     }
+    alloc(d, pos, plus(rows.clone(), int(1)), Some(Value::zero(d.element(pos))));
+    let count = Tally { nest, pos, arrays: None };
+    cx.book.under(Pass::Counting, || nest::emit(cx, d, &nest.order, &nest.rhs, Scope::default(), &Sink::Tally(&count)));
 
-    /// Replaces each position by `sum`, which begins with 0 and is joined with the replaced one each time.
-    fn shift(&self, d: &mut Symbolic, (pos, rows): (BufferId, &Expr), sum: Var, join: impl Fn(Expr, Expr) -> Expr) {
-        d.assign(sum, int(0));
-        d.each("q", int(0), plus(rows.clone(), int(1)), |d, q| {
-            let here = d.index(pos, q.clone());
-            let here = d.define("here", Type::I64, here);
-            store_index(d, pos, q, Expr::Var(sum));
-            d.assign(sum, join(Expr::Var(sum), here));
-        });
+    let sum = d.fresh("sum", Type::I64);
+    shift(d, (pos, &rows), sum, plus);
+    let entries = d.define("entries", Type::I64, Expr::Var(sum));
+    alloc(d, crd, entries.clone(), None);
+    alloc(d, arrays.values, entries.clone(), None);
+    let tally = Tally { nest, pos, arrays: Some((crd, arrays.values)) };
+    nest::emit(cx, d, &nest.order, &nest.rhs, Scope::default(), &Sink::Tally(&tally));
+    shift(d, (pos, &rows), sum, |_, here| here);
+    if repeat::is_finished(cx, place) {
+        let finish = |d: &mut Symbolic, buffer, len| d.call(Entry::Finish { buffer, len });
+        finish(d, pos, plus(rows, int(1)));
+        finish(d, crd, entries.clone());
+        finish(d, arrays.values, entries);
     }
+}
 
-    /// An entry of a counted copy: the first pass counts it in its row, the second stores it at its row's next position.
-    pub(super) fn tally(&self, d: &mut Symbolic, tally: &Tally, scope: &Scope) {
-        let at = |l: usize| {
-            let v = self.program.level_var(&tally.nest.target, l);
-            scope.coordinate(v).cloned().expect("all loops are bound")
-        };
-        let row = at(0);
-        let here = d.index(tally.pos, row.clone());
+/// Replaces each position by `sum`, which begins with 0 and is joined with the replaced one each time.
+fn shift(d: &mut Symbolic, (pos, rows): (BufferId, &Expr), sum: Var, join: impl Fn(Expr, Expr) -> Expr) {
+    d.assign(sum, int(0));
+    d.each("q", int(0), plus(rows.clone(), int(1)), |d, q| {
+        let here = d.index(pos, q.clone());
         let here = d.define("here", Type::I64, here);
-        if let Some((crd, values)) = tally.arrays {
-            let value = self.value(d, scope, &tally.nest.rhs);
-            store_index(d, crd, here.clone(), at(1));
-            d.emit(Stmt::Store(values, here.clone(), value));
-        }
-        store_index(d, tally.pos, row, plus(here, int(1)));
+        store_index(d, pos, q, Expr::Var(sum));
+        d.assign(sum, join(Expr::Var(sum), here));
+    });
+}
+
+/// An entry of a counted copy: the first pass counts it in its row, the second stores it at its row's next position.
+pub(super) fn tally(cx: &Context, d: &mut Symbolic, tally: &Tally, scope: &Scope) {
+    let at = |l: usize| {
+        let v = cx.program.level_var(&tally.nest.target, l);
+        scope.coordinate(v).cloned().expect("all loops are bound")
+    };
+    let row = at(0);
+    let here = d.index(tally.pos, row.clone());
+    let here = d.define("here", Type::I64, here);
+    if let Some((crd, values)) = tally.arrays {
+        let value = fiber::value(cx, d, scope, &tally.nest.rhs);
+        store_index(d, crd, here.clone(), at(1));
+        d.emit(Stmt::Store(values, here.clone(), value));
     }
+    store_index(d, tally.pos, row, plus(here, int(1)));
 }

@@ -19,6 +19,9 @@ use super::fiber::Scope;
 use super::range::{Bound, Range};
 use super::{Context, Expr, Holds, binary, held, int, plus, times};
 use crate::algebra::{Op, Type};
+use crate::loops::lower::extent;
+use crate::loops::lower::fiber;
+use crate::loops::lower::range;
 use crate::loops::{BufferId, Symbolic, Term};
 use crate::map::{Map, Size};
 use crate::notation::concrete::{self, AccessId, Counted, Index, Length, Limit, Terms, Within};
@@ -58,349 +61,342 @@ pub(super) struct Piece {
     list: Option<(AccessId, usize, Expr, Expr)>,
 }
 
-impl Context<'_> {
-    /// Counts what is cut into the pieces that a loop over `v` counts, if it is the first of them.
-    pub(super) fn open_cut(&self, d: &mut Symbolic, scope: &mut Scope, v: Index, body: &concrete::Expr) {
-        for limit in &self.program.vars[v.0].limits {
-            if let Limit::Pieces { cut, .. } = limit
-                && !scope.cuts.contains_key(cut)
-            {
-                let opened = self.opened(d, scope, *cut, body);
-                scope.cuts.insert(*cut, opened);
-            }
+/// Counts what is cut into the pieces that a loop over `v` counts, if it is the first of them.
+pub(super) fn open_cut(cx: &Context, d: &mut Symbolic, scope: &mut Scope, v: Index, body: &concrete::Expr) {
+    for limit in &cx.program.vars[v.0].limits {
+        if let Limit::Pieces { cut, .. } = limit
+            && !scope.cuts.contains_key(cut)
+        {
+            let opened = opened(cx, d, scope, *cut, body);
+            scope.cuts.insert(*cut, opened);
         }
     }
+}
 
-    fn opened(&self, d: &mut Symbolic, scope: &Scope, cut: usize, body: &concrete::Expr) -> Opened {
-        let concrete::Cut { counted, tensors, extents } = &self.program.cuts[cut];
-        let here = |a: &AccessId| tensors.contains(&self.program.accesses[a.0].tensor);
-        let read: Vec<AccessId> = body.accesses().into_iter().filter(here).collect();
-        match counted {
-            Counted::Coordinates => {
-                let extents: Vec<Expr> = extents.iter().map(|e| self.extent(*e)).collect();
-                let count = extents.iter().cloned().reduce(times).unwrap_or(int(1));
-                Opened { count: held(d, "count", count), of: Of::Coordinates(extents), hints: vec![] }
+fn opened(cx: &Context, d: &mut Symbolic, scope: &Scope, cut: usize, body: &concrete::Expr) -> Opened {
+    let concrete::Cut { counted, tensors, extents } = &cx.program.cuts[cut];
+    let here = |a: &AccessId| tensors.contains(&cx.program.accesses[a.0].tensor);
+    let read: Vec<AccessId> = body.accesses().into_iter().filter(here).collect();
+    match counted {
+        Counted::Coordinates => {
+            let extents: Vec<Expr> = extents.iter().map(|e| extent::extent(cx, *e)).collect();
+            let count = extents.iter().cloned().reduce(times).unwrap_or(int(1));
+            Opened { count: held(d, "count", count), of: Of::Coordinates(extents), hints: vec![] }
+        }
+        Counted::Entries => {
+            let found = read.iter().find_map(|a| entries_of(cx, d, scope, *a, extents.len()));
+            found.unwrap_or(Opened { count: int(0), of: Of::Nothing, hints: vec![] })
+        }
+        Counted::Weight => {
+            let lists: Vec<(BufferId, Expr, Expr)> = read.iter().filter_map(|a| weight_of(cx, d, scope, *a)).collect();
+            let entries = |(pos, begin, end): &(BufferId, Expr, Expr)| {
+                binary(Op::Sub, load(*pos, end.clone()), load(*pos, begin.clone()))
+            };
+            let count = lists.iter().map(entries).reduce(plus).unwrap_or(int(0));
+            let hints = vec![d.state("hint", Term::fixed(int(0)))];
+            Opened { count: held(d, "count", count), of: Of::Weight(lists), hints }
+        }
+    }
+}
+
+/// The entries below an access's next `levels` levels, the last of which is a list.
+fn entries_of(cx: &Context, d: &mut Symbolic, scope: &Scope, a: AccessId, levels: usize) -> Option<Opened> {
+    let fiber = scope.fiber(a);
+    let first = fiber.depth;
+    let format = &cx.program.tensor(a).format;
+    let last = first + levels - 1;
+    let list = format.levels.get(last).is_some_and(|kind| kind.is_list());
+    if !list || fiber.present.is_some() || fiber.run.is_some() || scope.block(a).is_some() {
+        return None;
+    }
+    let (mut begin, mut end) = (fiber.position.clone(), plus(fiber.position, int(1)));
+    for level in first..=last {
+        (begin, end) = below(cx, a, level, (begin, end))?;
+        if level == first && format.levels[level].is_located() {
+            (begin, end) = in_tile(cx, scope, a, level, (begin, end));
+        }
+    }
+    let begin = held(d, "first", begin);
+    let count = held(d, "count", binary(Op::Sub, end, begin.clone()));
+    let searched = (first + 1..=last).filter(|level| searched(cx, a, *level).is_some());
+    let hints = searched.map(|_| d.state("hint", Term::fixed(int(0)))).collect();
+    Some(Opened { count, of: Of::Entries { access: a, first, begin }, hints })
+}
+
+/// Of a level that a loop sees a tile of: the first coordinate of the tile, and how many it has.
+fn tile(cx: &Context, scope: &Scope, a: AccessId, level: usize) -> Option<(Expr, Expr)> {
+    let map = cx.program.root_map(cx.program.level_var(&cx.program.accesses[a.0], level));
+    let mut free = map.factors.iter().filter(|(v, _)| scope.coordinate(**v).is_none());
+    let (v, factor) = free.next()?;
+    let mut around = map.clone();
+    around.factors.remove(v);
+    let tiled = free.next().is_none() && factor.value() == Some(1) && around != Map::constant(Size::default());
+    let shift = if tiled { range::mapped(cx, scope, &around) } else { None };
+    Some((shift?, extent::extent(cx, cx.program.vars[v.0].extent)))
+}
+
+/// Of a located level's positions those in the tile that a loop sees: none where the tile begins behind the extent.
+fn in_tile(cx: &Context, scope: &Scope, a: AccessId, level: usize, (begin, end): (Expr, Expr)) -> (Expr, Expr) {
+    let Some((shift, extent)) = tile(cx, scope, a, level) else { return (begin, end) };
+    let begin = plus(begin, shift);
+    (binary(Op::Min, begin.clone(), end.clone()), binary(Op::Min, plus(begin, extent), end))
+}
+
+/// The positions of a level below these of the level above.
+fn below(cx: &Context, a: AccessId, level: usize, (begin, end): (Expr, Expr)) -> Option<(Expr, Expr)> {
+    let tensor = cx.program.tensor(a);
+    let kind = tensor.format.levels[level];
+    if kind.is_located() {
+        let extent = extent::extent(cx, tensor.extents[tensor.format.order[level]]);
+        return Some((times(begin, extent.clone()), times(end, extent)));
+    }
+    let buffers = &fiber::levels(cx, a)[level];
+    match buffers.array(Holds::Positions) {
+        Some(pos) if kind.is_list() => Some((load(pos, begin), load(pos, end))),
+        None if kind.is_list() => Some((begin, end)),
+        _ => None,
+    }
+}
+
+/// The array of positions that says how many entries stand below the coordinates of an access's next level, which is located,
+/// and where in it those coordinates begin and end.
+fn weight_of(cx: &Context, d: &mut Symbolic, scope: &Scope, a: AccessId) -> Option<(BufferId, Expr, Expr)> {
+    let fiber = scope.fiber(a);
+    let tensor = cx.program.tensor(a);
+    let located = tensor.format.levels.get(fiber.depth)?.is_located();
+    let list = fiber::levels(cx, a).get(fiber.depth + 1)?.array(Holds::Positions);
+    let pos = list.filter(|_| located && fiber.present.is_none())?;
+    let extent = extent::extent(cx, tensor.extents[tensor.format.order[fiber.depth]]);
+    let (begin, end) = (times(fiber.position.clone(), extent.clone()), times(plus(fiber.position, int(1)), extent));
+    let (begin, end) = in_tile(cx, scope, a, fiber.depth, (begin, end));
+    Some((pos, held(d, "first", begin), held(d, "past", end)))
+}
+
+/// How many turns a loop over pieces takes.
+pub(super) fn turns(d: &mut Symbolic, scope: &Scope, cut: usize, turns: &Length) -> Expr {
+    let count = scope.cuts[&cut].count.clone();
+    held(d, "pieces", length(turns, &count))
+}
+
+/// The range of a loop that is cut: within the piece that the loops around it have reached.
+pub(super) fn within(cx: &Context, d: &mut Symbolic, scope: &mut Scope, within: &Within, range: Range) -> Range {
+    let key = within.cut;
+    if within.place == 0 {
+        let piece = piece(cx, d, scope, within);
+        scope.pieces.insert(key, piece);
+    }
+    let Some(Piece { lo, hi, .. }) = scope.pieces.get(&key).cloned() else { return range };
+    let place = within.place;
+    let on = |edge: &[Expr]| {
+        let same = |k: usize| {
+            let before = cut_loop(cx, scope, key, k)?;
+            Some(binary(Op::Eq, scope.coordinate(before)?.clone(), edge[k].clone()))
+        };
+        let all: Option<Vec<Expr>> = (0..place).map(same).collect();
+        all.map(|all| all.into_iter().reduce(|a, b| binary(Op::AndAlso, a, b)))
+    };
+    let extent = range.hi.at.clone();
+    let inner = place + 1 < lo.len();
+    let past = if inner { plus(hi[place].clone(), int(1)) } else { hi[place].clone() };
+    let (begin, end) = match (on(&lo), on(&hi)) {
+        (Some(first), Some(last)) => {
+            let begin = choose(first, lo[place].clone(), int(0));
+            (begin, choose(last, past, extent.clone()))
+        }
+        _ => return range,
+    };
+    let begin = held(d, "from", binary(Op::Min, begin, extent.clone()));
+    let end = held(d, "to", binary(Op::Min, end, extent));
+    Range { lo: Bound::at(begin), hi: Bound::at(end) }
+}
+
+/// The loop of a cut at a place, which loops around have bound.
+fn cut_loop(cx: &Context, scope: &Scope, cut: usize, place: usize) -> Option<Index> {
+    let is = |v: &&Index| {
+        let limits = &cx.program.vars[v.0].limits;
+        limits.iter().any(|l| matches!(l, Limit::Within(w) if w.cut == cut && w.place == place))
+    };
+    scope.order.iter().rev().find(is).copied()
+}
+
+/// The piece that the loops over pieces have reached.
+fn piece(cx: &Context, d: &mut Symbolic, scope: &Scope, within: &Within) -> Piece {
+    let Opened { count, of, hints } = scope.cuts[&within.cut].clone();
+    let at = |terms: &Terms| {
+        let term = |(v, by): &(Index, Vec<Length>)| {
+            let at = scope.coordinate(*v).expect("pieces stand around what they cut").clone();
+            by.iter().fold(at, |at, by| times(at, length(by, &count)))
+        };
+        terms.iter().map(term).reduce(plus).unwrap_or(int(0))
+    };
+    let inside = within.beyond.iter().map(|(terms, n)| binary(Op::Lt, at(terms), length(n, &count)));
+    let inside = inside.reduce(|a, b| binary(Op::AndAlso, a, b));
+    // Where there is no piece it begins and ends behind all.
+    let nowhere = plus(count.clone(), int(1));
+    let begin = match inside {
+        None => at(&within.from),
+        inside => choose(inside, at(&within.from), nowhere),
+    };
+    let begin = held(d, "begin", begin);
+    let end = plus(begin.clone(), length(&within.unit, &count));
+    let ends = within.ends.iter().map(|(terms, n)| plus(at(terms), length(n, &count)));
+    let end = ends.fold(end, |end, other| binary(Op::Min, end, other));
+    let end = held(d, "end", binary(Op::Min, end, count.clone()));
+    let extents: Vec<Expr> = cx.program.cuts[within.cut].extents.iter().map(|e| extent::extent(cx, *e)).collect();
+    let mut lo = tuple(cx, d, (&of, &hints), begin.clone(), (&count, &extents), true);
+    let mut hi = tuple(cx, d, (&of, &hints), end.clone(), (&count, &extents), false);
+    if let Of::Entries { access, first, .. } = of {
+        let tiles: Vec<_> = (0..extents.len()).map(|k| tile(cx, scope, access, first + k)).collect();
+        let behind = binary(Op::Lt, end.clone(), count.clone());
+        lo = in_tiles(
+            d,
+            lo,
+            &tiles,
+            binary(Op::AndAlso, binary(Op::Gt, begin.clone(), int(0)), binary(Op::Lt, begin.clone(), count.clone())),
+        );
+        hi = in_tiles(d, hi, &tiles, behind);
+    }
+    let list = match of {
+        Of::Entries { access, first, begin: from } => {
+            let begin = binary(Op::Min, begin, end.clone());
+            let positions = (plus(from.clone(), begin), plus(from, end));
+            let positions = (held(d, "p_begin", positions.0), held(d, "p_end", positions.1));
+            Some((access, first + extents.len() - 1, positions.0, positions.1))
+        }
+        _ => None,
+    };
+    Piece { lo, hi, list }
+}
+
+/// The coordinates at which `at` has been counted; at the begin the first ones, behind all the extents.
+fn tuple(
+    cx: &Context,
+    d: &mut Symbolic,
+    of: (&Of, &[State]),
+    at: Expr,
+    (count, extents): (&Expr, &[Expr]),
+    begins: bool,
+) -> Vec<Expr> {
+    let name = if begins { "from" } else { "to" };
+    let tuple: Vec<_> = extents.iter().map(|_| d.state(name, Term::fixed(int(0)))).collect();
+    let past = |d: &mut Symbolic| {
+        for (state, extent) in tuple.iter().zip(extents).take(1) {
+            d.set(*state, Term::fixed(extent.clone()));
+        }
+    };
+    let inside = |d: &mut Symbolic| {
+        let all = counted_at(cx, d, of, at.clone(), extents);
+        for (state, coordinate) in tuple.iter().zip(all) {
+            d.set(*state, Term::fixed(coordinate));
+        }
+    };
+    let some = binary(Op::Lt, at.clone(), count.clone());
+    // The first piece begins at the first coordinate, also where nothing is counted.
+    let first = binary(Op::Gt, at.clone(), int(0));
+    match begins {
+        true => d.when(first, |d| d.when(some, inside, past), |_| {}),
+        false => d.when(some, inside, past),
+    }
+    let fixed = |d: &mut Symbolic, state| {
+        let at = d.get(state);
+        d.place(&at)
+    };
+    tuple.into_iter().map(|state| fixed(d, state)).collect()
+}
+
+/// The coordinates at which `at`, less than all, has been counted.
+fn counted_at(cx: &Context, d: &mut Symbolic, (of, hints): (&Of, &[State]), at: Expr, extents: &[Expr]) -> Vec<Expr> {
+    match of {
+        Of::Nothing => extents.iter().map(|_| int(0)).collect(),
+        Of::Coordinates(extents) => {
+            let mut rest = at;
+            let mut all: Vec<Expr> = vec![];
+            for extent in extents[1..].iter().rev() {
+                all.push(binary(Op::FloorRem, rest.clone(), extent.clone()));
+                rest = binary(Op::FloorDiv, rest, extent.clone());
             }
-            Counted::Entries => {
-                let found = read.iter().find_map(|a| self.entries_of(d, scope, *a, extents.len()));
-                found.unwrap_or(Opened { count: int(0), of: Of::Nothing, hints: vec![] })
-            }
-            Counted::Weight => {
-                let lists: Vec<(BufferId, Expr, Expr)> =
-                    read.iter().filter_map(|a| self.weight_of(d, scope, *a)).collect();
-                let entries = |(pos, begin, end): &(BufferId, Expr, Expr)| {
-                    binary(Op::Sub, load(*pos, end.clone()), load(*pos, begin.clone()))
+            all.push(rest);
+            all.reverse();
+            all
+        }
+        Of::Weight(lists) => {
+            let weight = |c: Expr| {
+                let below = |(pos, begin, _): &(BufferId, Expr, Expr)| {
+                    binary(Op::Sub, load(*pos, plus(begin.clone(), c.clone())), load(*pos, begin.clone()))
                 };
-                let count = lists.iter().map(entries).reduce(plus).unwrap_or(int(0));
-                let hints = vec![d.state("hint", Term::fixed(int(0)))];
-                Opened { count: held(d, "count", count), of: Of::Weight(lists), hints }
-            }
+                lists.iter().map(below).reduce(plus).unwrap_or(int(0))
+            };
+            let most = lists.iter().map(|(_, begin, end)| binary(Op::Sub, end.clone(), begin.clone()));
+            let most = most.fold(extents[0].clone(), |least, n| binary(Op::Min, least, n));
+            vec![found_from(d, hints[0], most, |c| binary(Op::Le, weight(c), at.clone()))]
+        }
+        Of::Entries { access, first, begin } => {
+            let position = plus(begin.clone(), at);
+            coordinates_at(cx, d, (*access, hints), (*first, extents.len()), position)
         }
     }
+}
 
-    /// The entries below an access's next `levels` levels, the last of which is a list.
-    fn entries_of(&self, d: &mut Symbolic, scope: &Scope, a: AccessId, levels: usize) -> Option<Opened> {
-        let fiber = scope.fiber(a);
-        let first = fiber.depth;
-        let format = &self.program.tensor(a).format;
-        let last = first + levels - 1;
-        let list = format.levels.get(last).is_some_and(|kind| kind.is_list());
-        if !list || fiber.present.is_some() || fiber.run.is_some() || scope.block(a).is_some() {
-            return None;
-        }
-        let (mut begin, mut end) = (fiber.position.clone(), plus(fiber.position, int(1)));
-        for level in first..=last {
-            (begin, end) = self.below(a, level, (begin, end))?;
-            if level == first && format.levels[level].is_located() {
-                (begin, end) = self.in_tile(scope, a, level, (begin, end));
-            }
-        }
-        let begin = held(d, "first", begin);
-        let count = held(d, "count", binary(Op::Sub, end, begin.clone()));
-        let searched = (first + 1..=last).filter(|level| self.searched(a, *level).is_some());
-        let hints = searched.map(|_| d.state("hint", Term::fixed(int(0)))).collect();
-        Some(Opened { count, of: Of::Entries { access: a, first, begin }, hints })
-    }
-
-    /// Of a level that a loop sees a tile of: the first coordinate of the tile, and how many it has.
-    fn tile(&self, scope: &Scope, a: AccessId, level: usize) -> Option<(Expr, Expr)> {
-        let map = self.program.root_map(self.program.level_var(&self.program.accesses[a.0], level));
-        let mut free = map.factors.iter().filter(|(v, _)| scope.coordinate(**v).is_none());
-        let (v, factor) = free.next()?;
-        let mut around = map.clone();
-        around.factors.remove(v);
-        let tiled = free.next().is_none() && factor.value() == Some(1) && around != Map::constant(Size::default());
-        let shift = if tiled { self.mapped(scope, &around) } else { None };
-        Some((shift?, self.extent(self.program.vars[v.0].extent)))
-    }
-
-    /// Of a located level's positions those in the tile that a loop sees: none where the tile begins behind the extent.
-    fn in_tile(&self, scope: &Scope, a: AccessId, level: usize, (begin, end): (Expr, Expr)) -> (Expr, Expr) {
-        let Some((shift, extent)) = self.tile(scope, a, level) else { return (begin, end) };
-        let begin = plus(begin, shift);
-        (binary(Op::Min, begin.clone(), end.clone()), binary(Op::Min, plus(begin, extent), end))
-    }
-
-    /// The positions of a level below these of the level above.
-    fn below(&self, a: AccessId, level: usize, (begin, end): (Expr, Expr)) -> Option<(Expr, Expr)> {
-        let tensor = self.program.tensor(a);
+/// The coordinates of an entry of the last of some levels, which begin at one that the loops around are to open.
+fn coordinates_at(
+    cx: &Context,
+    d: &mut Symbolic,
+    (a, hints): (AccessId, &[State]),
+    (first, levels): (usize, usize),
+    position: Expr,
+) -> Vec<Expr> {
+    let mut hints = hints.iter().rev();
+    let tensor = cx.program.tensor(a);
+    let (mut at, mut all) = (held(d, "at", position), vec![]);
+    for level in (first..first + levels).rev() {
         let kind = tensor.format.levels[level];
+        let buffers = &fiber::levels(cx, a)[level];
+        let extent = extent::extent(cx, tensor.extents[tensor.format.order[level]]);
         if kind.is_located() {
-            let extent = self.extent(tensor.extents[tensor.format.order[level]]);
-            return Some((times(begin, extent.clone()), times(end, extent)));
+            all.push(binary(Op::FloorRem, at.clone(), extent.clone()));
+            at = binary(Op::FloorDiv, at, extent);
+            continue;
         }
-        let buffers = &self.levels(a)[level];
-        match buffers.array(Holds::Positions) {
-            Some(pos) if kind.is_list() => Some((load(pos, begin), load(pos, end))),
-            None if kind.is_list() => Some((begin, end)),
-            _ => None,
-        }
-    }
-
-    /// The array of positions that says how many entries stand below the coordinates of an access's next level, which is located,
-    /// and where in it those coordinates begin and end.
-    fn weight_of(&self, d: &mut Symbolic, scope: &Scope, a: AccessId) -> Option<(BufferId, Expr, Expr)> {
-        let fiber = scope.fiber(a);
-        let tensor = self.program.tensor(a);
-        let located = tensor.format.levels.get(fiber.depth)?.is_located();
-        let list = self.levels(a).get(fiber.depth + 1)?.array(Holds::Positions);
-        let pos = list.filter(|_| located && fiber.present.is_none())?;
-        let extent = self.extent(tensor.extents[tensor.format.order[fiber.depth]]);
-        let (begin, end) = (times(fiber.position.clone(), extent.clone()), times(plus(fiber.position, int(1)), extent));
-        let (begin, end) = self.in_tile(scope, a, fiber.depth, (begin, end));
-        Some((pos, held(d, "first", begin), held(d, "past", end)))
-    }
-
-    /// How many turns a loop over pieces takes.
-    pub(super) fn turns(&self, d: &mut Symbolic, scope: &Scope, cut: usize, turns: &Length) -> Expr {
-        let count = scope.cuts[&cut].count.clone();
-        held(d, "pieces", length(turns, &count))
-    }
-
-    /// The range of a loop that is cut: within the piece that the loops around it have reached.
-    pub(super) fn within(&self, d: &mut Symbolic, scope: &mut Scope, within: &Within, range: Range) -> Range {
-        let key = within.cut;
-        if within.place == 0 {
-            let piece = self.piece(d, scope, within);
-            scope.pieces.insert(key, piece);
-        }
-        let Some(Piece { lo, hi, .. }) = scope.pieces.get(&key).cloned() else { return range };
-        let place = within.place;
-        let on = |edge: &[Expr]| {
-            let same = |k: usize| {
-                let before = self.cut_loop(scope, key, k)?;
-                Some(binary(Op::Eq, scope.coordinate(before)?.clone(), edge[k].clone()))
-            };
-            let all: Option<Vec<Expr>> = (0..place).map(same).collect();
-            all.map(|all| all.into_iter().reduce(|a, b| binary(Op::AndAlso, a, b)))
-        };
-        let extent = range.hi.at.clone();
-        let inner = place + 1 < lo.len();
-        let past = if inner { plus(hi[place].clone(), int(1)) } else { hi[place].clone() };
-        let (begin, end) = match (on(&lo), on(&hi)) {
-            (Some(first), Some(last)) => {
-                let begin = choose(first, lo[place].clone(), int(0));
-                (begin, choose(last, past, extent.clone()))
-            }
-            _ => return range,
-        };
-        let begin = held(d, "from", binary(Op::Min, begin, extent.clone()));
-        let end = held(d, "to", binary(Op::Min, end, extent));
-        Range { lo: Bound::at(begin), hi: Bound::at(end) }
-    }
-
-    /// The loop of a cut at a place, which loops around have bound.
-    fn cut_loop(&self, scope: &Scope, cut: usize, place: usize) -> Option<Index> {
-        let is = |v: &&Index| {
-            let limits = &self.program.vars[v.0].limits;
-            limits.iter().any(|l| matches!(l, Limit::Within(w) if w.cut == cut && w.place == place))
-        };
-        scope.order.iter().rev().find(is).copied()
-    }
-
-    /// The piece that the loops over pieces have reached.
-    fn piece(&self, d: &mut Symbolic, scope: &Scope, within: &Within) -> Piece {
-        let Opened { count, of, hints } = scope.cuts[&within.cut].clone();
-        let at = |terms: &Terms| {
-            let term = |(v, by): &(Index, Vec<Length>)| {
-                let at = scope.coordinate(*v).expect("pieces stand around what they cut").clone();
-                by.iter().fold(at, |at, by| times(at, length(by, &count)))
-            };
-            terms.iter().map(term).reduce(plus).unwrap_or(int(0))
-        };
-        let inside = within.beyond.iter().map(|(terms, n)| binary(Op::Lt, at(terms), length(n, &count)));
-        let inside = inside.reduce(|a, b| binary(Op::AndAlso, a, b));
-        // Where there is no piece it begins and ends behind all.
-        let nowhere = plus(count.clone(), int(1));
-        let begin = match inside {
-            None => at(&within.from),
-            inside => choose(inside, at(&within.from), nowhere),
-        };
-        let begin = held(d, "begin", begin);
-        let end = plus(begin.clone(), length(&within.unit, &count));
-        let ends = within.ends.iter().map(|(terms, n)| plus(at(terms), length(n, &count)));
-        let end = ends.fold(end, |end, other| binary(Op::Min, end, other));
-        let end = held(d, "end", binary(Op::Min, end, count.clone()));
-        let extents: Vec<Expr> = self.program.cuts[within.cut].extents.iter().map(|e| self.extent(*e)).collect();
-        let mut lo = self.tuple(d, (&of, &hints), begin.clone(), (&count, &extents), true);
-        let mut hi = self.tuple(d, (&of, &hints), end.clone(), (&count, &extents), false);
-        if let Of::Entries { access, first, .. } = of {
-            let tiles: Vec<_> = (0..extents.len()).map(|k| self.tile(scope, access, first + k)).collect();
-            let behind = binary(Op::Lt, end.clone(), count.clone());
-            lo = in_tiles(
-                d,
-                lo,
-                &tiles,
-                binary(
-                    Op::AndAlso,
-                    binary(Op::Gt, begin.clone(), int(0)),
-                    binary(Op::Lt, begin.clone(), count.clone()),
-                ),
-            );
-            hi = in_tiles(d, hi, &tiles, behind);
-        }
-        let list = match of {
-            Of::Entries { access, first, begin: from } => {
-                let begin = binary(Op::Min, begin, end.clone());
-                let positions = (plus(from.clone(), begin), plus(from, end));
-                let positions = (held(d, "p_begin", positions.0), held(d, "p_end", positions.1));
-                Some((access, first + extents.len() - 1, positions.0, positions.1))
-            }
-            _ => None,
-        };
-        Piece { lo, hi, list }
-    }
-
-    /// The coordinates at which `at` has been counted; at the begin the first ones, behind all the extents.
-    fn tuple(
-        &self,
-        d: &mut Symbolic,
-        of: (&Of, &[State]),
-        at: Expr,
-        (count, extents): (&Expr, &[Expr]),
-        begins: bool,
-    ) -> Vec<Expr> {
-        let name = if begins { "from" } else { "to" };
-        let tuple: Vec<_> = extents.iter().map(|_| d.state(name, Term::fixed(int(0)))).collect();
-        let past = |d: &mut Symbolic| {
-            for (state, extent) in tuple.iter().zip(extents).take(1) {
-                d.set(*state, Term::fixed(extent.clone()));
-            }
-        };
-        let inside = |d: &mut Symbolic| {
-            let all = self.counted_at(d, of, at.clone(), extents);
-            for (state, coordinate) in tuple.iter().zip(all) {
-                d.set(*state, Term::fixed(coordinate));
-            }
-        };
-        let some = binary(Op::Lt, at.clone(), count.clone());
-        // The first piece begins at the first coordinate, also where nothing is counted.
-        let first = binary(Op::Gt, at.clone(), int(0));
-        match begins {
-            true => d.when(first, |d| d.when(some, inside, past), |_| {}),
-            false => d.when(some, inside, past),
-        }
-        let fixed = |d: &mut Symbolic, state| {
-            let at = d.get(state);
-            d.place(&at)
-        };
-        tuple.into_iter().map(|state| fixed(d, state)).collect()
-    }
-
-    /// The coordinates at which `at`, less than all, has been counted.
-    fn counted_at(&self, d: &mut Symbolic, (of, hints): (&Of, &[State]), at: Expr, extents: &[Expr]) -> Vec<Expr> {
-        match of {
-            Of::Nothing => extents.iter().map(|_| int(0)).collect(),
-            Of::Coordinates(extents) => {
-                let mut rest = at;
-                let mut all: Vec<Expr> = vec![];
-                for extent in extents[1..].iter().rev() {
-                    all.push(binary(Op::FloorRem, rest.clone(), extent.clone()));
-                    rest = binary(Op::FloorDiv, rest, extent.clone());
-                }
-                all.push(rest);
-                all.reverse();
-                all
-            }
-            Of::Weight(lists) => {
-                let weight = |c: Expr| {
-                    let below = |(pos, begin, _): &(BufferId, Expr, Expr)| {
-                        binary(Op::Sub, load(*pos, plus(begin.clone(), c.clone())), load(*pos, begin.clone()))
-                    };
-                    lists.iter().map(below).reduce(plus).unwrap_or(int(0))
-                };
-                let most = lists.iter().map(|(_, begin, end)| binary(Op::Sub, end.clone(), begin.clone()));
-                let most = most.fold(extents[0].clone(), |least, n| binary(Op::Min, least, n));
-                vec![found_from(d, hints[0], most, |c| binary(Op::Le, weight(c), at.clone()))]
-            }
-            Of::Entries { access, first, begin } => {
-                let position = plus(begin.clone(), at);
-                self.coordinates_at(d, (*access, hints), (*first, extents.len()), position)
-            }
+        let crd = buffers.array(Holds::Coordinates).expect("a list has coordinates");
+        all.push(load(crd, at.clone()));
+        if let Some(pos) = searched(cx, a, level).filter(|_| level > first) {
+            let hint = hints.next().expect("one for each level that is searched");
+            let above = binary(Op::Sub, Expr::Capacity(pos), int(1));
+            let here = at.clone();
+            at = found_from(d, *hint, above, |q| binary(Op::Le, load(pos, q), here.clone()));
         }
     }
+    all.reverse();
+    all
+}
 
-    /// The coordinates of an entry of the last of some levels, which begin at one that the loops around are to open.
-    fn coordinates_at(
-        &self,
-        d: &mut Symbolic,
-        (a, hints): (AccessId, &[State]),
-        (first, levels): (usize, usize),
-        position: Expr,
-    ) -> Vec<Expr> {
-        let mut hints = hints.iter().rev();
-        let tensor = self.program.tensor(a);
-        let (mut at, mut all) = (held(d, "at", position), vec![]);
-        for level in (first..first + levels).rev() {
-            let kind = tensor.format.levels[level];
-            let buffers = &self.levels(a)[level];
-            let extent = self.extent(tensor.extents[tensor.format.order[level]]);
-            if kind.is_located() {
-                all.push(binary(Op::FloorRem, at.clone(), extent.clone()));
-                at = binary(Op::FloorDiv, at, extent);
-                continue;
-            }
-            let crd = buffers.array(Holds::Coordinates).expect("a list has coordinates");
-            all.push(load(crd, at.clone()));
-            if let Some(pos) = self.searched(a, level).filter(|_| level > first) {
-                let hint = hints.next().expect("one for each level that is searched");
-                let above = binary(Op::Sub, Expr::Capacity(pos), int(1));
-                let here = at.clone();
-                at = found_from(d, *hint, above, |q| binary(Op::Le, load(pos, q), here.clone()));
-            }
-        }
-        all.reverse();
-        all
-    }
+/// The array in which the parents of a level's positions are searched, of a list below others.
+fn searched(cx: &Context, a: AccessId, level: usize) -> Option<BufferId> {
+    let kind = cx.program.tensor(a).format.levels[level];
+    fiber::levels(cx, a)[level].array(Holds::Positions).filter(|_| !kind.is_located())
+}
 
-    /// The array in which the parents of a level's positions are searched, of a list below others.
-    fn searched(&self, a: AccessId, level: usize) -> Option<BufferId> {
-        let kind = self.program.tensor(a).format.levels[level];
-        self.levels(a)[level].array(Holds::Positions).filter(|_| !kind.is_located())
-    }
-
-    /// The positions of a list that is counted, of those that a loop over `v` would walk: where the loop visits a piece, and nothing
-    /// else narrows its range.
-    pub(super) fn of_piece(
-        &self,
-        scope: &Scope,
-        (a, level): (AccessId, usize),
-        v: Index,
-        range: &Range,
-    ) -> Option<(Expr, Expr, bool)> {
-        let limit = self.program.vars[v.0].limits.iter().find_map(|limit| match limit {
-            Limit::Within(within) => Some(within),
-            _ => None,
-        })?;
-        let last = limit.place + 1 == self.program.cuts[limit.cut].extents.len();
-        let Piece { list, .. } = scope.pieces.get(&limit.cut).filter(|_| last)?;
-        let (access, of, begin, end) = list.clone()?;
-        let whole = scope.ranges.get(&v).is_some_and(|(lo, hi)| *lo == range.lo.at && *hi == range.hi.at);
-        let bare = self.program.level_var(&self.program.accesses[a.0], level) == v;
-        // A run of equal coordinates belongs to one piece, whichever of them is counted.
-        let unique = !self.program.tensor(a).format.repeats(level);
-        ((access, of) == (a, level) && whole && bare && unique).then_some((begin, end, limit.place > 0))
-    }
+/// The positions of a list that is counted, of those that a loop over `v` would walk: where the loop visits a piece, and nothing
+/// else narrows its range.
+pub(super) fn of_piece(
+    cx: &Context,
+    scope: &Scope,
+    (a, level): (AccessId, usize),
+    v: Index,
+    range: &Range,
+) -> Option<(Expr, Expr, bool)> {
+    let limit = cx.program.vars[v.0].limits.iter().find_map(|limit| match limit {
+        Limit::Within(within) => Some(within),
+        _ => None,
+    })?;
+    let last = limit.place + 1 == cx.program.cuts[limit.cut].extents.len();
+    let Piece { list, .. } = scope.pieces.get(&limit.cut).filter(|_| last)?;
+    let (access, of, begin, end) = list.clone()?;
+    let whole = scope.ranges.get(&v).is_some_and(|(lo, hi)| *lo == range.lo.at && *hi == range.hi.at);
+    let bare = cx.program.level_var(&cx.program.accesses[a.0], level) == v;
+    // A run of equal coordinates belongs to one piece, whichever of them is counted.
+    let unique = !cx.program.tensor(a).format.repeats(level);
+    ((access, of) == (a, level) && whole && bare && unique).then_some((begin, end, limit.place > 0))
 }
 
 /// Coordinates of levels as those of the tiles that loops see of them: before a tile is its begin, behind it its end, with all that

@@ -21,6 +21,9 @@ use super::output::alloc;
 use super::{Context, binary, int, times};
 use crate::algebra::Op;
 use crate::iteration::background;
+use crate::loops::lower;
+use crate::loops::lower::extent;
+use crate::loops::lower::fiber;
 use crate::loops::plan;
 use crate::loops::{Expr, Holds, Role, Symbolic, Term};
 use crate::map::Map;
@@ -33,66 +36,64 @@ use std::collections::BTreeMap;
 /// is unpredictable; at this many it is about one in a hundred.
 const STORED: i64 = 64;
 
-impl Context<'_> {
-    /// Makes the directories for the lists of a nest.
-    pub(super) fn directories(&self, d: &mut Symbolic, nest: &Nest) -> BTreeMap<AccessId, Directory<Term>> {
-        let mut all = BTreeMap::new();
-        let sought = |a: &AccessId| {
-            let plain = self.levels(*a).first().is_some_and(|level| level.kind().is_plain());
-            plain && self.sought_in(nest, *a).is_some()
-        };
-        let choose = || nest.rhs.accesses().into_iter().filter(sought).map(plan::Directory).collect();
-        for plan::Directory(a) in self.book.decide_all(choose) {
-            let tensor = self.program.tensor(a);
-            let [pos, crd] = ["pos", "crd"].map(|name| *self.levels(a)[0].named(name));
-            let Some(sought) = self.sought_in(nest, a) else { continue };
-            let extent = Term::fixed(self.extent(tensor.extents[tensor.format.order[0]]));
-            let most = binary(
-                Op::Min,
-                binary(Op::FloorDiv, sought, int(self.sought.into())),
-                times(Expr::Capacity(crd), int(STORED)),
-            );
-            let most = d.snapshot("most", Term::fixed(most));
-            let shift = Directory::shift(d, &extent, &most);
-            let places = Directory::places(d, &extent, &shift);
-            let table = d.buffer(&format!("{}0_by", tensor.name), d.element(pos), Role::Workspace);
-            let places = d.place(&places);
-            alloc(d, table, places, None);
-            let directory = Directory { table, shift, extent: None };
-            let list = self.unopened(d, &Default::default(), a);
-            directory.make(d, &format!("p_{}", tensor.name), list, &extent);
-            all.insert(a, directory);
-        }
-        all
+/// Makes the directories for the lists of a nest.
+pub(super) fn directories(cx: &Context, d: &mut Symbolic, nest: &Nest) -> BTreeMap<AccessId, Directory<Term>> {
+    let mut all = BTreeMap::new();
+    let sought = |a: &AccessId| {
+        let plain = fiber::levels(cx, *a).first().is_some_and(|level| level.kind().is_plain());
+        plain && sought_in(cx, nest, *a).is_some()
+    };
+    let choose = || nest.rhs.accesses().into_iter().filter(sought).map(plan::Directory).collect();
+    for plan::Directory(a) in cx.book.decide_all(choose) {
+        let tensor = cx.program.tensor(a);
+        let [pos, crd] = ["pos", "crd"].map(|name| *fiber::levels(cx, a)[0].named(name));
+        let Some(sought) = sought_in(cx, nest, a) else { continue };
+        let extent = Term::fixed(extent::extent(cx, tensor.extents[tensor.format.order[0]]));
+        let most = binary(
+            Op::Min,
+            binary(Op::FloorDiv, sought, int(cx.sought.into())),
+            times(Expr::Capacity(crd), int(STORED)),
+        );
+        let most = d.snapshot("most", Term::fixed(most));
+        let shift = Directory::shift(d, &extent, &most);
+        let places = Directory::places(d, &extent, &shift);
+        let table = d.buffer(&format!("{}0_by", tensor.name), d.element(pos), Role::Workspace);
+        let places = d.place(&places);
+        alloc(d, table, places, None);
+        let directory = Directory { table, shift, extent: None };
+        let list = fiber::unopened(cx, d, &Default::default(), a);
+        directory.make(d, &format!("p_{}", tensor.name), list, &extent);
+        all.insert(a, directory);
     }
+    all
+}
 
-    /// An estimate of the number of searches in an access's first list, if there may be many: the number of blocks,
-    /// bands, or entries beside which it gallops, of an access that is needed.
-    fn sought_in(&self, nest: &Nest, a: AccessId) -> Option<Expr> {
-        let w = self.program.level_var(&self.program.accesses[a.0], 0);
-        let order = [&nest.order[..], &nest.rhs.around(a)?].concat();
-        let at = order.iter().position(|v| self.program.root_map(w) == Map::var(*v)).filter(|at| *at > 0)?;
-        let lists = match self.program.protocol(a, 0) {
-            Some(Iterated::As(Protocol::Gallop | Protocol::Locate)) => true,
-            Some(Iterated::As(Protocol::Walk)) | None => false,
-            Some(Iterated::Spread) => return None,
-        };
-        let leads = |b: AccessId| {
-            let (set, _) = background(&nest.rhs, &[b], &|x| self.fill(x), self.simplify);
-            set.needed().is_some()
-        };
-        let others = nest.rhs.accesses().into_iter().filter(|b| *b != a);
-        let counted = others.filter_map(|b| self.listed_along(b, order[at], lists).filter(|_| leads(b)));
-        counted.reduce(|m, n| binary(Op::Max, m, n))
-    }
+/// An estimate of the number of searches in an access's first list, if there may be many: the number of blocks,
+/// bands, or entries beside which it gallops, of an access that is needed.
+fn sought_in(cx: &Context, nest: &Nest, a: AccessId) -> Option<Expr> {
+    let w = cx.program.level_var(&cx.program.accesses[a.0], 0);
+    let order = [&nest.order[..], &nest.rhs.around(a)?].concat();
+    let at = order.iter().position(|v| cx.program.root_map(w) == Map::var(*v)).filter(|at| *at > 0)?;
+    let lists = match cx.program.protocol(a, 0) {
+        Some(Iterated::As(Protocol::Gallop | Protocol::Locate)) => true,
+        Some(Iterated::As(Protocol::Walk)) | None => false,
+        Some(Iterated::Spread) => return None,
+    };
+    let leads = |b: AccessId| {
+        let (set, _) = background(&nest.rhs, &[b], &|x| lower::fill(cx, x), cx.simplify);
+        set.needed().is_some()
+    };
+    let others = nest.rhs.accesses().into_iter().filter(|b| *b != a);
+    let counted = others.filter_map(|b| listed_along(cx, b, order[at], lists).filter(|_| leads(b)));
+    counted.reduce(|m, n| binary(Op::Max, m, n))
+}
 
-    /// The number of an access's blocks or bands along a loop, or of its entries if `lists`.
-    fn listed_along(&self, b: AccessId, v: Index, lists: bool) -> Option<Expr> {
-        let (format, access) = (&self.program.tensor(b).format, &self.program.accesses[b.0]);
-        let along = |l: &usize| self.program.follows(self.program.level_var(access, *l), v);
-        let l = (0..format.rank()).find(along)?;
-        let crd = self.levels(b)[l].array(Holds::Coordinates)?;
-        let begins = format.levels[l].is_in_blocks() || format.levels[l].is_interval();
-        (begins || lists && format.levels[l].is_list()).then_some(Expr::Capacity(crd))
-    }
+/// The number of an access's blocks or bands along a loop, or of its entries if `lists`.
+fn listed_along(cx: &Context, b: AccessId, v: Index, lists: bool) -> Option<Expr> {
+    let (format, access) = (&cx.program.tensor(b).format, &cx.program.accesses[b.0]);
+    let along = |l: &usize| cx.program.follows(cx.program.level_var(access, *l), v);
+    let l = (0..format.rank()).find(along)?;
+    let crd = fiber::levels(cx, b)[l].array(Holds::Coordinates)?;
+    let begins = format.levels[l].is_in_blocks() || format.levels[l].is_interval();
+    (begins || lists && format.levels[l].is_list()).then_some(Expr::Capacity(crd))
 }

@@ -11,6 +11,14 @@ use super::{Context, Expr, Holds, LevelBuffers, binary, held, int, plus, times};
 use crate::algebra::{Op, Type, Value};
 use crate::format::LevelKind;
 use crate::iteration::{Sequence, background};
+use crate::loops::lower;
+use crate::loops::lower::call;
+use crate::loops::lower::choice;
+use crate::loops::lower::extent;
+use crate::loops::lower::nest;
+use crate::loops::lower::range;
+use crate::loops::lower::spread;
+use crate::loops::lower::structure;
 use crate::loops::plan::{self, Seek, Sought};
 use crate::loops::{self, Failure, Symbolic, Term};
 use crate::map::{Map, Size};
@@ -359,438 +367,435 @@ pub(super) fn placed(d: &mut Symbolic, entry: &Entry<Term>) -> Place {
     (d.place(&entry.position), run)
 }
 
-impl Context<'_> {
-    /// The variable of an access's next level, if it has one.
-    pub(super) fn next_var(&self, scope: &Scope, a: AccessId) -> Option<(usize, Index)> {
-        let access = &self.program.accesses[a.0];
-        let level = scope.fiber(a).depth;
-        (level < access.vars.len()).then(|| (level, self.program.level_var(access, level)))
-    }
+/// The variable of an access's next level, if it has one.
+pub(super) fn next_var(cx: &Context, scope: &Scope, a: AccessId) -> Option<(usize, Index)> {
+    let access = &cx.program.accesses[a.0];
+    let level = scope.fiber(a).depth;
+    (level < access.vars.len()).then(|| (level, cx.program.level_var(access, level)))
+}
 
-    /// The protocol of an access's next level, if it has one.
-    pub(super) fn protocol(&self, scope: &Scope, a: AccessId) -> Option<Iterated> {
-        self.program.protocol(a, scope.fiber(a).depth)
-    }
+/// The protocol of an access's next level, if it has one.
+pub(super) fn protocol(cx: &Context, scope: &Scope, a: AccessId) -> Option<Iterated> {
+    cx.program.protocol(a, scope.fiber(a).depth)
+}
 
-    /// The accesses of a body whose next level is a list over `v`.
-    pub(super) fn lists(&self, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
-        self.opened_by(scope, body, v, LevelKind::is_list)
-    }
+/// The accesses of a body whose next level is a list over `v`.
+pub(super) fn lists(cx: &Context, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
+    opened_by(cx, scope, body, v, LevelKind::is_list)
+}
 
-    /// The accesses of a body whose next level is over `v`, and of such a kind.
-    pub(super) fn opened_by(
-        &self,
-        scope: &Scope,
-        body: &concrete::Expr,
-        v: Index,
-        such: impl Fn(LevelKind) -> bool,
-    ) -> Vec<AccessId> {
-        let mut all = body.accesses();
-        all.retain(|a| match self.next_var(scope, *a) {
-            Some((l, w)) => self.binds(scope, v, w) && such(self.program.tensor(*a).format.levels[l]),
-            None => false,
-        });
-        all
-    }
+/// The accesses of a body whose next level is over `v`, and of such a kind.
+pub(super) fn opened_by(
+    cx: &Context,
+    scope: &Scope,
+    body: &concrete::Expr,
+    v: Index,
+    such: impl Fn(LevelKind) -> bool,
+) -> Vec<AccessId> {
+    let mut all = body.accesses();
+    all.retain(|a| match next_var(cx, scope, *a) {
+        Some((l, w)) => range::binds(cx, scope, v, w) && such(cx.program.tensor(*a).format.levels[l]),
+        None => false,
+    });
+    all
+}
 
-    /// The lists over `v` that are walked. The others are searched: hashed ones that are intersected with other lists,
-    /// those in tables, and those with the protocol `locate`.
-    pub(super) fn walked(&self, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
-        let mut lists = self.lists(scope, body, v);
-        let asked = |a: AccessId| self.protocol(scope, a) == Some(Iterated::As(Protocol::Locate));
-        lists.retain(|a| !asked(*a) && scope.laid(*a).is_none());
-        let hashed = |a: AccessId| {
-            let kind = self.program.tensor(a).format.levels[scope.fiber(a).depth];
-            kind.has_table() && self.protocol(scope, a).is_none()
-        };
-        if !lists.iter().any(|a| hashed(*a)) {
-            return lists;
+/// The lists over `v` that are walked. The others are searched: hashed ones that are intersected with other lists,
+/// those in tables, and those with the protocol `locate`.
+pub(super) fn walked(cx: &Context, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
+    let mut lists = lists(cx, scope, body, v);
+    let asked = |a: AccessId| protocol(cx, scope, a) == Some(Iterated::As(Protocol::Locate));
+    lists.retain(|a| !asked(*a) && scope.laid(*a).is_none());
+    let hashed = |a: AccessId| {
+        let kind = cx.program.tensor(a).format.levels[scope.fiber(a).depth];
+        kind.has_table() && protocol(cx, scope, a).is_none()
+    };
+    if !lists.iter().any(|a| hashed(*a)) {
+        return lists;
+    }
+    let fill = |a: AccessId| lower::fill(cx, a);
+    let (sequence, _) = background(body, &lists, &fill, cx.simplify);
+    for part in sequence.intersections() {
+        if part.iter().any(|a| !hashed(*a)) {
+            lists.retain(|a| !(hashed(*a) && part.contains(a)));
         }
-        let fill = |a: AccessId| self.fill(a);
-        let (sequence, _) = background(body, &lists, &fill, self.simplify);
-        for part in sequence.intersections() {
-            if part.iter().any(|a| !hashed(*a)) {
-                lists.retain(|a| !(hashed(*a) && part.contains(a)));
+    }
+    lists
+}
+
+/// The looplets of a body's accesses along `v`: one for each level that opens when `v` is bound.
+pub(super) fn looplets(cx: &Context, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<plan::Fiber> {
+    let mut all = Vec::new();
+    for a in body.accesses() {
+        let access = &cx.program.accesses[a.0];
+        let mut along = false;
+        for l in scope.fiber(a).depth..access.vars.len() {
+            let w = cx.program.level_var(access, l);
+            let here = range::binds(cx, scope, v, w);
+            if !here && range::coordinate(cx, scope, w).is_none() {
+                break;
             }
-        }
-        lists
-    }
-
-    /// The looplets of a body's accesses along `v`: one for each level that opens when `v` is bound.
-    pub(super) fn looplets(&self, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<plan::Fiber> {
-        let mut all = Vec::new();
-        for a in body.accesses() {
-            let access = &self.program.accesses[a.0];
-            let mut along = false;
-            for l in scope.fiber(a).depth..access.vars.len() {
-                let w = self.program.level_var(access, l);
-                let here = self.binds(scope, v, w);
-                if !here && self.coordinate(scope, w).is_none() {
-                    break;
-                }
-                let looplet = self.program.tensor(a).format.levels[l].looplet();
-                let looplet = if along || !here { looplet.bound() } else { looplet };
-                all.push(plan::Fiber { level: (a, l), looplet });
-                along = true;
-            }
-        }
-        all
-    }
-
-    pub(super) fn levels(&self, a: AccessId) -> &[LevelBuffers] {
-        &self.arrays(self.program.accesses[a.0].tensor).levels
-    }
-
-    /// The whole fiber that an access opens next, of a list or of the ends of runs and blocks; an absent fiber is
-    /// empty.
-    pub(super) fn unopened(&self, d: &mut Symbolic, scope: &Scope, a: AccessId) -> ListFiber<Term> {
-        let fiber = scope.fiber(a);
-        let parent = Term::fixed(fiber.position.clone());
-        let level = &self.levels(a)[fiber.depth];
-        let crd = level.array(Holds::Coordinates).expect("only lists have entries");
-        let (begin, end) = match level.array(Holds::Positions) {
-            Some(pos) => bounds(d, pos, &parent),
-            None => {
-                let end = fiber.run.map(|run| run.end(d));
-                (parent, end.unwrap_or_else(|| Term::fixed(plus(fiber.position, int(1)))))
-            }
-        };
-        let within = scope.block(a).map(|block| (Term::fixed(block.begin.clone()), Term::fixed(block.end.clone())));
-        let (begin, end) = within.unwrap_or((begin, end));
-        let repeats = self.program.tensor(a).format.repeats(fiber.depth);
-        let directory = self.directory(scope, a);
-        let all = |begin: Term, end: Term| ListFiber { repeats, directory, ..ListFiber::unique(crd, begin, end) };
-        let Some(present) = fiber.present else { return all(begin, end) };
-        let present = Term::fixed(present);
-        let zero = d.int(0);
-        let begin = d.select(&present, &|_| begin.clone(), zero.clone());
-        let end = d.select(&present, &|_| end.clone(), zero);
-        all(begin, end)
-    }
-
-    /// The directory of an access's first list, where its loop is: it knows the extent where the loop's range may begin behind
-    /// it. There is none where the loop itself goes on behind it.
-    fn directory_here(&self, scope: &Scope, a: AccessId, directory: &Directory<Term>) -> Option<Directory<Term>> {
-        let Some((level, w)) = self.next_var(scope, a) else { return Some(directory.clone()) };
-        if scope.is_loose(w) || self.is_of_asked(scope, w) {
-            return None;
-        }
-        let tensor = self.program.tensor(a);
-        let extent = || Term::fixed(self.extent(tensor.extents[tensor.format.order[level]]));
-        Some(Directory { extent: self.is_of_stray(scope, w).then(extent), ..directory.clone() })
-    }
-
-    /// The fiber below an entry whose run of positions has no known end, if walking it one by one may find the end.
-    pub(super) fn of_run(&self, scope: &Scope, a: AccessId) -> Option<ListFiber<Term>> {
-        let Fiber { depth, position, run, present, .. } = scope.fiber(a);
-        let level = &self.levels(a)[depth];
-        let crd = level.array(Holds::Coordinates).filter(|_| level.kind().continues_chain())?;
-        let once = present.is_none() && scope.block(a).is_none() && !self.program.tensor(a).format.repeats(depth);
-        match run {
-            Some(EntryRun::Open(run)) if once => Some(ListFiber::of_run(crd, run, Term::fixed(position))),
-            _ => None,
+            let looplet = cx.program.tensor(a).format.levels[l].looplet();
+            let looplet = if along || !here { looplet.bound() } else { looplet };
+            all.push(plan::Fiber { level: (a, l), looplet });
+            along = true;
         }
     }
+    all
+}
 
-    /// Opens every further level whose variable is bound: located ones by arithmetic, lists by search. Returns the
-    /// accesses that may be absent; flags are loaded only if `flagged`.
-    ///
-    /// Nothing is read at a coordinate out of its array: an access is absent where a coordinate is missing, or out of a part that is
-    /// asked.
-    pub(super) fn locate(
-        &self,
-        d: &mut Symbolic,
-        scope: &mut Scope,
-        body: &concrete::Expr,
-        flagged: bool,
-    ) -> Vec<AccessId> {
-        let mut searched = Vec::new();
-        for a in body.accesses() {
-            while let Some((level, v)) = self.next_var(scope, a)
-                && let Some(at) = self.come_to(d, scope, v)
-            {
-                let inside = self.in_array(scope, (a, level), v, &at);
-                inside.iter().for_each(|inside| scope.require(a, inside.clone()));
-                let fiber = scope.fiber(a);
-                let tensor = self.program.tensor(a);
-                let seek = self.seek(scope, a, flagged);
-                if tensor.format.levels[level].is_located() {
-                    let extent = self.extent(tensor.extents[tensor.format.order[level]]);
-                    let position = plus(times(fiber.position, extent), at);
-                    let flag = flag(&self.levels(a)[level], &position).filter(|_| seek == Sought::Flag);
-                    let present = match (fiber.present, flag) {
-                        (present, None) => present,
-                        (present, Some(flag)) => {
-                            searched.push(a);
-                            let flag = present.into_iter().fold(flag, |f, p| binary(Op::AndAlso, p, f));
-                            Some(d.define("set", Type::Bool, flag))
-                        }
-                    };
-                    scope.descend(a, (position, None), present);
-                } else if !tensor.format.levels[level].is_list() {
-                    if self.open_computed(d, scope, a, at) {
+pub(super) fn levels<'c>(cx: &'c Context, a: AccessId) -> &'c [LevelBuffers] {
+    &lower::arrays_of(cx, cx.program.accesses[a.0].tensor).levels
+}
+
+/// The whole fiber that an access opens next, of a list or of the ends of runs and blocks; an absent fiber is
+/// empty.
+pub(super) fn unopened(cx: &Context, d: &mut Symbolic, scope: &Scope, a: AccessId) -> ListFiber<Term> {
+    let fiber = scope.fiber(a);
+    let parent = Term::fixed(fiber.position.clone());
+    let level = &levels(cx, a)[fiber.depth];
+    let crd = level.array(Holds::Coordinates).expect("only lists have entries");
+    let (begin, end) = match level.array(Holds::Positions) {
+        Some(pos) => bounds(d, pos, &parent),
+        None => {
+            let end = fiber.run.map(|run| run.end(d));
+            (parent, end.unwrap_or_else(|| Term::fixed(plus(fiber.position, int(1)))))
+        }
+    };
+    let within = scope.block(a).map(|block| (Term::fixed(block.begin.clone()), Term::fixed(block.end.clone())));
+    let (begin, end) = within.unwrap_or((begin, end));
+    let repeats = cx.program.tensor(a).format.repeats(fiber.depth);
+    let directory = directory(cx, scope, a);
+    let all = |begin: Term, end: Term| ListFiber { repeats, directory, ..ListFiber::unique(crd, begin, end) };
+    let Some(present) = fiber.present else { return all(begin, end) };
+    let present = Term::fixed(present);
+    let zero = d.int(0);
+    let begin = d.select(&present, &|_| begin.clone(), zero.clone());
+    let end = d.select(&present, &|_| end.clone(), zero);
+    all(begin, end)
+}
+
+/// The directory of an access's first list, where its loop is: it knows the extent where the loop's range may begin behind
+/// it. There is none where the loop itself goes on behind it.
+fn directory_here(cx: &Context, scope: &Scope, a: AccessId, directory: &Directory<Term>) -> Option<Directory<Term>> {
+    let Some((level, w)) = next_var(cx, scope, a) else { return Some(directory.clone()) };
+    if scope.is_loose(w) || choice::is_of_asked(cx, scope, w) {
+        return None;
+    }
+    let tensor = cx.program.tensor(a);
+    let extent = || Term::fixed(extent::extent(cx, tensor.extents[tensor.format.order[level]]));
+    Some(Directory { extent: choice::is_of_stray(cx, scope, w).then(extent), ..directory.clone() })
+}
+
+/// The fiber below an entry whose run of positions has no known end, if walking it one by one may find the end.
+pub(super) fn of_run(cx: &Context, scope: &Scope, a: AccessId) -> Option<ListFiber<Term>> {
+    let Fiber { depth, position, run, present, .. } = scope.fiber(a);
+    let level = &levels(cx, a)[depth];
+    let crd = level.array(Holds::Coordinates).filter(|_| level.kind().continues_chain())?;
+    let once = present.is_none() && scope.block(a).is_none() && !cx.program.tensor(a).format.repeats(depth);
+    match run {
+        Some(EntryRun::Open(run)) if once => Some(ListFiber::of_run(crd, run, Term::fixed(position))),
+        _ => None,
+    }
+}
+
+/// Opens every further level whose variable is bound: located ones by arithmetic, lists by search. Returns the
+/// accesses that may be absent; flags are loaded only if `flagged`.
+///
+/// Nothing is read at a coordinate out of its array: an access is absent where a coordinate is missing, or out of a part that is
+/// asked.
+pub(super) fn locate(
+    cx: &Context,
+    d: &mut Symbolic,
+    scope: &mut Scope,
+    body: &concrete::Expr,
+    flagged: bool,
+) -> Vec<AccessId> {
+    let mut searched = Vec::new();
+    for a in body.accesses() {
+        while let Some((level, v)) = next_var(cx, scope, a)
+            && let Some(at) = come_to(cx, d, scope, v)
+        {
+            let inside = in_array(cx, scope, (a, level), v, &at);
+            inside.iter().for_each(|inside| scope.require(a, inside.clone()));
+            let fiber = scope.fiber(a);
+            let tensor = cx.program.tensor(a);
+            let seek = seek(cx, scope, a, flagged);
+            if tensor.format.levels[level].is_located() {
+                let extent = extent::extent(cx, tensor.extents[tensor.format.order[level]]);
+                let position = plus(times(fiber.position, extent), at);
+                let flag = flag(&levels(cx, a)[level], &position).filter(|_| seek == Sought::Flag);
+                let present = match (fiber.present, flag) {
+                    (present, None) => present,
+                    (present, Some(flag)) => {
                         searched.push(a);
+                        let flag = present.into_iter().fold(flag, |f, p| binary(Op::AndAlso, p, f));
+                        Some(d.define("set", Type::Bool, flag))
                     }
-                    // An interval that begins with 0 has no test of its begin, so what is before it must be excluded here.
-                    inside.into_iter().filter(|_| fiber.present.is_some()).for_each(|inside| scope.restrict(a, inside));
-                } else {
-                    let at = held(d, &self.program.vars[v.0].name, at);
-                    let inside = inside.into_iter().filter(|_| fiber.present.is_some());
-                    let inside = inside.reduce(|a, b| binary(Op::AndAlso, a, b));
-                    self.search(d, scope, (a, seek), (at, inside));
+                };
+                scope.descend(a, (position, None), present);
+            } else if !tensor.format.levels[level].is_list() {
+                if structure::open_computed(cx, d, scope, a, at) {
                     searched.push(a);
                 }
+                // An interval that begins with 0 has no test of its begin, so what is before it must be excluded here.
+                inside.into_iter().filter(|_| fiber.present.is_some()).for_each(|inside| scope.restrict(a, inside));
+            } else {
+                let at = held(d, &cx.program.vars[v.0].name, at);
+                let inside = inside.into_iter().filter(|_| fiber.present.is_some());
+                let inside = inside.reduce(|a, b| binary(Op::AndAlso, a, b));
+                search(cx, d, scope, (a, seek), (at, inside));
+                searched.push(a);
             }
         }
-        searched
     }
+    searched
+}
 
-    /// How an access's next level is opened at a coordinate: the first way in which it can be.
-    fn seek(&self, scope: &Scope, a: AccessId, flagged: bool) -> Sought {
-        let level = (a, scope.fiber(a).depth);
-        let kind = self.program.tensor(a).format.levels[level.1];
-        let list = kind.is_list();
-        let can = |by: &Sought| match by {
-            Sought::Flag => flagged && kind.is_flagged(),
-            Sought::Locate => kind.is_located(),
-            Sought::Piece => !kind.is_located() && !list,
-            Sought::Table => list && scope.laid(a).is_some(),
-            Sought::Hash => list && kind.has_table() && scope.laid(a).is_none(),
-            Sought::Directory => list && self.directory(scope, a).is_some() && scope.laid(a).is_none(),
-            Sought::Search => list && scope.laid(a).is_none(),
-        };
-        let first = || Sought::ALL.into_iter().find(can).expect("a level is located, listed or in pieces");
-        self.book.decide_if(|seek: &Seek| seek.level == level && can(&seek.by), || Seek { level, by: first() }).by
+/// How an access's next level is opened at a coordinate: the first way in which it can be.
+fn seek(cx: &Context, scope: &Scope, a: AccessId, flagged: bool) -> Sought {
+    let level = (a, scope.fiber(a).depth);
+    let kind = cx.program.tensor(a).format.levels[level.1];
+    let list = kind.is_list();
+    let can = |by: &Sought| match by {
+        Sought::Flag => flagged && kind.is_flagged(),
+        Sought::Locate => kind.is_located(),
+        Sought::Piece => !kind.is_located() && !list,
+        Sought::Table => list && scope.laid(a).is_some(),
+        Sought::Hash => list && kind.has_table() && scope.laid(a).is_none(),
+        Sought::Directory => list && directory(cx, scope, a).is_some() && scope.laid(a).is_none(),
+        Sought::Search => list && scope.laid(a).is_none(),
+    };
+    let first = || Sought::ALL.into_iter().find(can).expect("a level is located, listed or in pieces");
+    cx.book.decide_if(|seek: &Seek| seek.level == level && can(&seek.by), || Seek { level, by: first() }).by
+}
+
+/// The directory of the list that an access opens next, if it has one here.
+fn directory(cx: &Context, scope: &Scope, a: AccessId) -> Option<Directory<Term>> {
+    let first = scope.fiber(a).depth == 0 && scope.block(a).is_none();
+    cx.directories.get(&a).filter(|_| first).and_then(|directory| directory_here(cx, scope, a, directory))
+}
+
+/// The conditions that the coordinate of an access's level is one of its array; none of a list that has no entry elsewhere.
+fn in_array(cx: &Context, scope: &Scope, (a, level): (AccessId, usize), v: Index, at: &Expr) -> Vec<Expr> {
+    let missing = cx.program.may_miss(v).then(|| binary(Op::Ge, at.clone(), int(0)));
+    let list = cx.program.tensor(a).format.levels[level].is_list() && scope.laid(a).is_none();
+    let asked = if list && scope.is_loose(v) { vec![] } else { choice::asked_around(cx, scope, v) };
+    missing.into_iter().chain(asked).collect()
+}
+
+/// An index variable's value, if loops have bound it or every variable that it is computed from.
+pub(super) fn come_to(cx: &Context, d: &mut Symbolic, scope: &mut Scope, v: Index) -> Option<Expr> {
+    if let Some(at) = range::coordinate(cx, scope, v) {
+        return Some(at);
     }
+    let computed = cx.program.computed(v)?;
+    let ready = cx.program.roots(v).into_iter().all(|u| scope.coordinate(u).is_some());
+    ready.then(|| {
+        let at = compute(cx, d, scope, v, computed);
+        scope.compute(v, at.clone());
+        at
+    })
+}
 
-    /// The directory of the list that an access opens next, if it has one here.
-    fn directory(&self, scope: &Scope, a: AccessId) -> Option<Directory<Term>> {
-        let first = scope.fiber(a).depth == 0 && scope.block(a).is_none();
-        self.directories.get(&a).filter(|_| first).and_then(|directory| self.directory_here(scope, a, directory))
+/// Computes a coordinate that no loop follows. Tensors that it reads are located. A coordinate that leaves its
+/// extent is −1 where the index permits it, and ends the kernel elsewhere; one that is computed from a missing
+/// coordinate is −1.
+fn compute(cx: &Context, d: &mut Symbolic, scope: &mut Scope, v: Index, computed: &Computed) -> Expr {
+    let Computed { of, permit, caught } = computed;
+    locate(cx, d, scope, of, false);
+    let concrete::Var { name, extent, .. } = &cx.program.vars[v.0];
+    let at = value(cx, d, scope, of);
+    let at = d.define(name, Type::I64, at);
+    if !computed.is_read() && !permit {
+        return at;
     }
-
-    /// The conditions that the coordinate of an access's level is one of its array; none of a list that has no entry elsewhere.
-    fn in_array(&self, scope: &Scope, (a, level): (AccessId, usize), v: Index, at: &Expr) -> Vec<Expr> {
-        let missing = self.program.may_miss(v).then(|| binary(Op::Ge, at.clone(), int(0)));
-        let list = self.program.tensor(a).format.levels[level].is_list() && scope.laid(a).is_none();
-        let asked = if list && scope.is_loose(v) { vec![] } else { self.asked_around(scope, v) };
-        missing.into_iter().chain(asked).collect()
+    let leaves = binary(Op::Lt, at.clone(), int(0));
+    let leaves = binary(Op::OrElse, leaves, binary(Op::Ge, at.clone(), extent::extent(cx, *extent)));
+    let unless = |d: &mut Symbolic, missing: Expr| {
+        let found = Expr::Op(Op::Select, vec![missing, int(-1), at.clone()]);
+        d.define(name, Type::I64, found)
+    };
+    let under = cx.program.under(of).into_iter().filter(|u| !caught && cx.program.may_miss(*u));
+    let missing = under.map(|u| binary(Op::Lt, range::coordinate(cx, scope, u).expect("computed before"), int(0)));
+    let missing = missing.chain(choice::is_outside(cx, scope, &cx.program.under(of)));
+    let missing = missing.reduce(|a, b| binary(Op::OrElse, a, b));
+    if *permit {
+        return unless(d, leaves);
     }
+    let outside =
+        missing.iter().fold(leaves, |out, missing| binary(Op::AndAlso, Expr::Op(Op::Not, vec![missing.clone()]), out));
+    d.when(outside, |d| d.call(loops::Entry::Fail(Failure::Outside)), |_| {});
+    missing.map_or(at.clone(), |missing| unless(d, missing))
+}
 
-    /// An index variable's value, if loops have bound it or every variable that it is computed from.
-    pub(super) fn come_to(&self, d: &mut Symbolic, scope: &mut Scope, v: Index) -> Option<Expr> {
-        if let Some(at) = self.coordinate(scope, v) {
-            return Some(at);
-        }
-        let computed = self.program.computed(v)?;
-        let ready = self.program.roots(v).into_iter().all(|u| scope.coordinate(u).is_some());
-        ready.then(|| {
-            let at = self.compute(d, scope, v, computed);
-            scope.compute(v, at.clone());
-            at
-        })
+/// Opens a list at a coordinate, which may be out of its array where the condition does not hold.
+fn search(
+    cx: &Context,
+    d: &mut Symbolic,
+    scope: &mut Scope,
+    (a, by): (AccessId, Sought),
+    (at, inside): (Expr, Option<Expr>),
+) {
+    let name = format!("p_{}", cx.program.tensor(a).name);
+    if let Some(table) = scope.laid(a) {
+        return spread::ask(cx, d, scope, (a, table), (at, inside));
     }
-
-    /// Computes a coordinate that no loop follows. Tensors that it reads are located. A coordinate that leaves its
-    /// extent is −1 where the index permits it, and ends the kernel elsewhere; one that is computed from a missing
-    /// coordinate is −1.
-    fn compute(&self, d: &mut Symbolic, scope: &mut Scope, v: Index, computed: &Computed) -> Expr {
-        let Computed { of, permit, caught } = computed;
-        self.locate(d, scope, of, false);
-        let concrete::Var { name, extent, .. } = &self.program.vars[v.0];
-        let at = self.value(d, scope, of);
-        let at = d.define(name, Type::I64, at);
-        if !computed.is_read() && !permit {
-            return at;
-        }
-        let leaves = binary(Op::Lt, at.clone(), int(0));
-        let leaves = binary(Op::OrElse, leaves, binary(Op::Ge, at.clone(), self.extent(*extent)));
-        let unless = |d: &mut Symbolic, missing: Expr| {
-            let found = Expr::Op(Op::Select, vec![missing, int(-1), at.clone()]);
-            d.define(name, Type::I64, found)
-        };
-        let under = self.program.under(of).into_iter().filter(|u| !caught && self.program.may_miss(*u));
-        let missing = under.map(|u| binary(Op::Lt, self.coordinate(scope, u).expect("computed before"), int(0)));
-        let missing = missing.chain(self.is_outside(scope, &self.program.under(of)));
-        let missing = missing.reduce(|a, b| binary(Op::OrElse, a, b));
-        if *permit {
-            return unless(d, leaves);
-        }
-        let outside = missing
-            .iter()
-            .fold(leaves, |out, missing| binary(Op::AndAlso, Expr::Op(Op::Not, vec![missing.clone()]), out));
-        d.when(outside, |d| d.call(loops::Entry::Fail(Failure::Outside)), |_| {});
-        missing.map_or(at.clone(), |missing| unless(d, missing))
+    let target = Term::fixed(at);
+    let fiber = scope.fiber(a);
+    let mut unopened = unopened(cx, d, scope, a);
+    let level = &levels(cx, a)[fiber.depth];
+    if by == Sought::Hash {
+        let [crd, table] = ["crd", "table"].map(|name| *level.named(name));
+        let parent = Term::fixed(fiber.position);
+        let size = Term::fixed(Expr::Capacity(table));
+        let (found, position) = Table { crd, table, size }.find(d, &name, &parent, &unopened, &target);
+        let (found, position) = (d.place(&found), d.place(&position));
+        return scope.descend(a, (position, None), Some(found));
     }
+    unopened.end = d.snapshot("end", unopened.end);
+    unopened.directory = unopened.directory.filter(|_| by == Sought::Directory);
+    let list = List::open(d, &name, unopened);
+    list.seek(d, &target);
+    let found = list.found(d, &target);
+    let found = d.snapshot_bool("found", found);
+    let entry = list.entry(d);
+    let (found, entry) = (d.place(&found), placed(d, &entry));
+    scope.descend(a, entry, Some(found));
+}
 
-    /// Opens a list at a coordinate, which may be out of its array where the condition does not hold.
-    fn search(
-        &self,
-        d: &mut Symbolic,
-        scope: &mut Scope,
-        (a, by): (AccessId, Sought),
-        (at, inside): (Expr, Option<Expr>),
-    ) {
-        let name = format!("p_{}", self.program.tensor(a).name);
-        if let Some(table) = scope.laid(a) {
-            return self.ask(d, scope, (a, table), (at, inside));
-        }
-        let target = Term::fixed(at);
+/// The condition under which a body that has searched `lists` has an effect; `None` if it always has. Marks in
+/// `scope` the lists that are certainly present where it holds.
+pub(super) fn guard(
+    cx: &Context,
+    scope: &mut Scope,
+    body: &concrete::Expr,
+    lists: &[AccessId],
+    nothing: &impl Fn(&concrete::Expr) -> bool,
+) -> Option<Expr> {
+    let fill = |a: AccessId| lower::fill(cx, a);
+    let (sequence, rest) = background(body, lists, &fill, cx.simplify);
+    if !nothing(&rest) {
+        return None;
+    }
+    let condition = holds(&sequence, &|a| scope.fiber(a).present.expect("searched for"));
+    for &a in lists.iter().filter(|a| sequence.exhaust(**a) == Sequence::Empty) {
+        scope.certain(a);
+    }
+    Some(condition)
+}
+
+/// A sequence as a condition: `present` says whether a list has an entry.
+pub(super) fn holds(s: &Sequence, present: &impl Fn(AccessId) -> Expr) -> Expr {
+    let constant = |c: bool| Expr::Const(crate::algebra::Value::bool(c));
+    let mut and = |a, b| binary(Op::AndAlso, a, b);
+    let mut or = |a, b| binary(Op::OrElse, a, b);
+    s.fold(&mut |a| present(a), &constant, &mut and, &mut or)
+}
+
+/// Loads the values of accesses whose levels are all open, once, outside of the loops inside.
+pub(super) fn keep_values(cx: &Context, d: &mut Symbolic, scope: &mut Scope, body: &concrete::Expr) {
+    for a in body.accesses() {
         let fiber = scope.fiber(a);
-        let mut unopened = self.unopened(d, scope, a);
-        let level = &self.levels(a)[fiber.depth];
-        if by == Sought::Hash {
-            let [crd, table] = ["crd", "table"].map(|name| *level.named(name));
-            let parent = Term::fixed(fiber.position);
-            let size = Term::fixed(Expr::Capacity(table));
-            let (found, position) = Table { crd, table, size }.find(d, &name, &parent, &unopened, &target);
-            let (found, position) = (d.place(&found), d.place(&position));
-            return scope.descend(a, (position, None), Some(found));
-        }
-        unopened.end = d.snapshot("end", unopened.end);
-        unopened.directory = unopened.directory.filter(|_| by == Sought::Directory);
-        let list = List::open(d, &name, unopened);
-        list.seek(d, &target);
-        let found = list.found(d, &target);
-        let found = d.snapshot_bool("found", found);
-        let entry = list.entry(d);
-        let (found, entry) = (d.place(&found), placed(d, &entry));
-        scope.descend(a, entry, Some(found));
-    }
-
-    /// The condition under which a body that has searched `lists` has an effect; `None` if it always has. Marks in
-    /// `scope` the lists that are certainly present where it holds.
-    pub(super) fn guard(
-        &self,
-        scope: &mut Scope,
-        body: &concrete::Expr,
-        lists: &[AccessId],
-        nothing: &impl Fn(&concrete::Expr) -> bool,
-    ) -> Option<Expr> {
-        let fill = |a: AccessId| self.fill(a);
-        let (sequence, rest) = background(body, lists, &fill, self.simplify);
-        if !nothing(&rest) {
-            return None;
-        }
-        let condition = self.holds(&sequence, &|a| scope.fiber(a).present.expect("searched for"));
-        for &a in lists.iter().filter(|a| sequence.exhaust(**a) == Sequence::Empty) {
-            scope.certain(a);
-        }
-        Some(condition)
-    }
-
-    /// A sequence as a condition: `present` says whether a list has an entry.
-    pub(super) fn holds(&self, s: &Sequence, present: &impl Fn(AccessId) -> Expr) -> Expr {
-        let constant = |c: bool| Expr::Const(crate::algebra::Value::bool(c));
-        let mut and = |a, b| binary(Op::AndAlso, a, b);
-        let mut or = |a, b| binary(Op::OrElse, a, b);
-        s.fold(&mut |a| present(a), &constant, &mut and, &mut or)
-    }
-
-    /// Loads the values of accesses whose levels are all open, once, outside of the loops inside.
-    pub(super) fn keep_values(&self, d: &mut Symbolic, scope: &mut Scope, body: &concrete::Expr) {
-        for a in body.accesses() {
-            let fiber = scope.fiber(a);
-            if self.next_var(scope, a).is_none() && fiber.value.is_none() && fiber.depth > 0 {
-                let tensor = self.program.tensor(a);
-                let value = self.load(&fiber, a);
-                let value = d.define(&tensor.name.to_lowercase(), tensor.ty, value);
-                scope.keep(a, value);
-            }
+        if next_var(cx, scope, a).is_none() && fiber.value.is_none() && fiber.depth > 0 {
+            let tensor = cx.program.tensor(a);
+            let value = load(cx, &fiber, a);
+            let value = d.define(&tensor.name.to_lowercase(), tensor.ty, value);
+            scope.keep(a, value);
         }
     }
+}
 
-    /// The value of an access whose levels are all open.
-    pub(super) fn load(&self, fiber: &Fiber, a: AccessId) -> Expr {
-        if let Some(value) = &fiber.value {
-            return value.clone();
-        }
-        self.load_from(fiber, self.program.accesses[a.0].tensor)
+/// The value of an access whose levels are all open.
+pub(super) fn load(cx: &Context, fiber: &Fiber, a: AccessId) -> Expr {
+    if let Some(value) = &fiber.value {
+        return value.clone();
     }
+    load_from(cx, fiber, cx.program.accesses[a.0].tensor)
+}
 
-    /// The value that a tensor of an access's structure has where it stands, its levels all open: its fill where nothing does.
-    fn load_from(&self, fiber: &Fiber, tensor: concrete::Place) -> Expr {
-        let load = Expr::Load(self.arrays(tensor).values, Box::new(fiber.position.clone()));
-        let fill = self.program.tensors[tensor.0].fill;
-        match &fiber.present {
-            None => load,
-            Some(present) => Expr::Op(Op::Select, vec![present.clone(), load, Expr::Const(fill)]),
-        }
+/// The value that a tensor of an access's structure has where it stands, its levels all open: its fill where nothing does.
+fn load_from(cx: &Context, fiber: &Fiber, tensor: concrete::Place) -> Expr {
+    let load = Expr::Load(lower::arrays_of(cx, tensor).values, Box::new(fiber.position.clone()));
+    let fill = cx.program.tensors[tensor.0].fill;
+    match &fiber.present {
+        None => load,
+        Some(present) => Expr::Op(Op::Select, vec![present.clone(), load, Expr::Const(fill)]),
     }
+}
 
-    /// The value of a body whose loops around are all bound; sums inside it emit loops of their own.
-    pub(super) fn value(&self, d: &mut Symbolic, scope: &Scope, body: &concrete::Expr) -> Expr {
-        match body {
-            concrete::Expr::Literal(v) => Expr::Const(*v),
-            concrete::Expr::Index(v) => {
-                let known = self.coordinate(scope, *v);
-                known.or_else(|| self.come_to(d, &mut scope.clone(), *v)).expect("bound: checked concrete notation")
-            }
-            concrete::Expr::Access(a, _) => self.load(&scope.fiber(*a), *a),
-            concrete::Expr::Column(column) => self.load_from(&scope.fiber(column.of), column.tensor),
-            concrete::Expr::Call(fun, args, _) => {
-                let args = args.iter().map(|e| self.value(d, scope, e)).collect();
-                self.applied(d, *fun, args)
-            }
-            concrete::Expr::Reduce(op, vars, inner, ty) => self.reduction(d, scope, (*op, vars, inner, *ty)),
-            concrete::Expr::Fold(fold, ty) => self.fold(d, scope, fold, *ty),
-            concrete::Expr::Concat(c, ty) => self.asked_value(d, scope, c, *ty),
-            concrete::Expr::Where(..) => unreachable!("it is made before the loops that read it: checked"),
+/// The value of a body whose loops around are all bound; sums inside it emit loops of their own.
+pub(super) fn value(cx: &Context, d: &mut Symbolic, scope: &Scope, body: &concrete::Expr) -> Expr {
+    match body {
+        concrete::Expr::Literal(v) => Expr::Const(*v),
+        concrete::Expr::Index(v) => {
+            let known = range::coordinate(cx, scope, *v);
+            known.or_else(|| come_to(cx, d, &mut scope.clone(), *v)).expect("bound: checked concrete notation")
         }
-    }
-
-    fn reduction(
-        &self,
-        d: &mut Symbolic,
-        scope: &Scope,
-        (fun, vars, inner, ty): (Fun, &[Index], &concrete::Expr, Type),
-    ) -> Expr {
-        let start = self.simplify.begins(fun, ty).expect("reductions have an identity");
-        let t = d.fresh("t", ty);
-        d.assign(t, Expr::Const(start));
-        let sink = Sink::Scalar { var: t, fun, begun: None };
-        self.nest(d, vars, inner, scope.clone(), &sink);
-        Expr::Var(t)
-    }
-
-    /// A fold in the order of its loops. It begins with its `start`, else with a neutral value if there is one, else
-    /// with its first value. Of no values it is the function's identity; the check of extents refuses an empty fold of
-    /// a function without one.
-    fn fold(&self, d: &mut Symbolic, scope: &Scope, fold: &Fold, ty: Type) -> Expr {
-        let none = self.simplify.begins(fold.fun, ty);
-        let start = match &fold.start {
-            Some(start) => Some(self.value(d, scope, start)),
-            None => self.first(fold, ty),
-        };
-        let begun = start.is_none().then(|| d.fresh("begun", Type::Bool));
-        let t = d.fresh("t", ty);
-        d.assign(t, start.unwrap_or(Expr::Const(none.unwrap_or(Value::zero(ty)))));
-        if let Some(begun) = begun {
-            d.assign(begun, Expr::Const(Value::bool(false)));
+        concrete::Expr::Access(a, _) => load(cx, &scope.fiber(*a), *a),
+        concrete::Expr::Column(column) => load_from(cx, &scope.fiber(column.of), column.tensor),
+        concrete::Expr::Call(fun, args, _) => {
+            let args = args.iter().map(|e| value(cx, d, scope, e)).collect();
+            applied(cx, d, *fun, args)
         }
-        let sink = Sink::Scalar { var: t, fun: fold.fun, begun };
-        self.nest(d, &fold.vars, &fold.body, scope.clone(), &sink);
-        Expr::Var(t)
+        concrete::Expr::Reduce(op, vars, inner, ty) => reduction(cx, d, scope, (*op, vars, inner, *ty)),
+        concrete::Expr::Fold(fold, ty) => folded(cx, d, scope, fold, *ty),
+        concrete::Expr::Concat(c, ty) => choice::asked_value(cx, d, scope, c, *ty),
+        concrete::Expr::Where(..) => unreachable!("it is made before the loops that read it: checked"),
     }
+}
 
-    /// A value with which a fold may begin, in the place of its first value. (The sum of nothing is 0.0, but 0.0 + −0.0
-    /// is 0.0: a sum of something begins with −0.0.)
-    fn first(&self, fold: &Fold, ty: Type) -> Option<Expr> {
-        let none = self.simplify.begins(fold.fun, ty);
-        if let Some(v) = none.filter(|v| self.simplify.leads(fold.fun, *v)) {
-            return Some(Expr::Const(v));
-        }
-        let leads = self.simplify.leader(fold.fun, ty)?;
-        let some = fold.vars.iter().map(|v| binary(Op::Gt, self.extent(self.program.vars[v.0].extent), int(0)));
-        let some = some.reduce(|a, b| binary(Op::AndAlso, a, b))?;
-        Some(Expr::Op(Op::Select, vec![some, Expr::Const(leads), Expr::Const(none?)]))
+fn reduction(
+    cx: &Context,
+    d: &mut Symbolic,
+    scope: &Scope,
+    (fun, vars, inner, ty): (Fun, &[Index], &concrete::Expr, Type),
+) -> Expr {
+    let start = cx.simplify.begins(fun, ty).expect("reductions have an identity");
+    let t = d.fresh("t", ty);
+    d.assign(t, Expr::Const(start));
+    let sink = Sink::Scalar { var: t, fun, begun: None };
+    nest::emit(cx, d, vars, inner, scope.clone(), &sink);
+    Expr::Var(t)
+}
+
+/// A fold in the order of its loops. It begins with its `start`, else with a neutral value if there is one, else
+/// with its first value. Of no values it is the function's identity; the check of extents refuses an empty fold of
+/// a function without one.
+fn folded(cx: &Context, d: &mut Symbolic, scope: &Scope, fold: &Fold, ty: Type) -> Expr {
+    let none = cx.simplify.begins(fold.fun, ty);
+    let start = match &fold.start {
+        Some(start) => Some(value(cx, d, scope, start)),
+        None => first(cx, fold, ty),
+    };
+    let begun = start.is_none().then(|| d.fresh("begun", Type::Bool));
+    let t = d.fresh("t", ty);
+    d.assign(t, start.unwrap_or(Expr::Const(none.unwrap_or(Value::zero(ty)))));
+    if let Some(begun) = begun {
+        d.assign(begun, Expr::Const(Value::bool(false)));
     }
+    let sink = Sink::Scalar { var: t, fun: fold.fun, begun };
+    nest::emit(cx, d, &fold.vars, &fold.body, scope.clone(), &sink);
+    Expr::Var(t)
+}
 
-    /// The function applied to the arguments; declared functions are written out.
-    pub(super) fn applied(&self, d: &mut Symbolic, fun: Fun, args: Vec<Expr>) -> Expr {
-        match fun {
-            Fun::Op(op) => builtin(d, op, args, self.simplify.mode),
-            Fun::User(f) => self.call(d, f, args),
-        }
+/// A value with which a fold may begin, in the place of its first value. (The sum of nothing is 0.0, but 0.0 + −0.0
+/// is 0.0: a sum of something begins with −0.0.)
+fn first(cx: &Context, fold: &Fold, ty: Type) -> Option<Expr> {
+    let none = cx.simplify.begins(fold.fun, ty);
+    if let Some(v) = none.filter(|v| cx.simplify.leads(fold.fun, *v)) {
+        return Some(Expr::Const(v));
+    }
+    let leads = cx.simplify.leader(fold.fun, ty)?;
+    let some = fold.vars.iter().map(|v| binary(Op::Gt, extent::extent(cx, cx.program.vars[v.0].extent), int(0)));
+    let some = some.reduce(|a, b| binary(Op::AndAlso, a, b))?;
+    Some(Expr::Op(Op::Select, vec![some, Expr::Const(leads), Expr::Const(none?)]))
+}
+
+/// The function applied to the arguments; declared functions are written out.
+pub(super) fn applied(cx: &Context, d: &mut Symbolic, fun: Fun, args: Vec<Expr>) -> Expr {
+    match fun {
+        Fun::Op(op) => builtin(d, op, args, cx.simplify.mode),
+        Fun::User(f) => call::call(cx, d, f, args),
     }
 }

@@ -23,6 +23,7 @@ use super::workspace::{Coordinate, Front, begun};
 use super::{Context, Expr, binary, checked_product, int, plus, times};
 use crate::algebra::{Op, Type, Value};
 use crate::format::hash;
+use crate::loops::lower::fiber;
 use crate::loops::{BufferId, Entry, Role, Stmt, Symbolic, Term, Var};
 use crate::notation::concrete::{Nest, Workspace, WorkspaceKind};
 use crate::notation::typed::Fun;
@@ -107,7 +108,8 @@ impl Keyed {
         let free = binary(Op::Lt, entry.clone(), int(0));
         let known = binary(Op::AndAlso, binary(Op::Ge, entry.clone(), int(0)), self.keys.are(&entry, &key));
         let join = |d: &mut Symbolic| {
-            let joined = cx.applied(d, fun, vec![Expr::Load(self.values, Box::new(entry.clone())), value.clone()]);
+            let joined =
+                fiber::applied(cx, d, fun, vec![Expr::Load(self.values, Box::new(entry.clone())), value.clone()]);
             d.emit(Stmt::Store(self.values, entry, joined));
         };
         let enter = |d: &mut Symbolic| {
@@ -177,7 +179,7 @@ impl Keyed {
             if !last || self.fold.is_some() {
                 d.during(binary(Op::AndAlso, binary(Op::Lt, here.clone(), end.clone()), same), |d| {
                     if let (Some(folded), Some(fun)) = (folded, self.fold) {
-                        let joined = cx.applied(d, fun, vec![Expr::Var(folded), self.sorted(here.clone())]);
+                        let joined = fiber::applied(cx, d, fun, vec![Expr::Var(folded), self.sorted(here.clone())]);
                         d.assign(folded, joined);
                     }
                     d.assign(s, plus(here.clone(), int(1)));

@@ -255,9 +255,9 @@ fn walk<'a>(
         most: 0,
         book,
     };
-    cx.derive(&mut d, classes);
-    cx.in_order(&mut d, &program.steps);
-    let arguments = (0..program.tensors.len()).filter_map(|p| cx.argument(Place(p))).collect();
+    extent::derive(&mut cx, &mut d, classes);
+    repeat::in_order(&mut cx, &mut d, &program.steps);
+    let arguments = (0..program.tensors.len()).filter_map(|p| argument(&cx, Place(p))).collect();
     let (params, solved) = (cx.params.values().copied().collect(), cx.solved);
     let asked = std::mem::take(&mut d.asked);
     let (vars, buffers, body) = d.finish();
@@ -297,64 +297,62 @@ fn owner(t: &Tensor) -> BufferRole {
     }
 }
 
-impl Context<'_> {
-    fn fill(&self, a: AccessId) -> Value {
-        self.program.tensor(a).fill
-    }
+fn fill(cx: &Context, a: AccessId) -> Value {
+    cx.program.tensor(a).fill
+}
 
-    /// The arrays of a tensor that is an operand or made already.
-    fn arrays(&self, place: Place) -> &Arrays {
-        self.arrays[place.0].as_ref().expect("tensors are made before they are read")
-    }
+/// The arrays of a tensor that is an operand or made already.
+fn arrays_of<'c>(cx: &'c Context, place: Place) -> &'c Arrays {
+    cx.arrays[place.0].as_ref().expect("tensors are made before they are read")
+}
 
-    /// Makes the arrays of a nest's target; with `along`, its levels are that access's. Those that are kept are there.
-    fn make(&mut self, d: &mut Symbolic, place: Place, along: Option<AccessId>, kept: Option<&Kept>) {
-        let t = &self.program.tensors[place.0];
-        let made = match along {
-            Some(a) => Arrays { levels: self.levels(a)[..t.format.rank()].to_vec(), values: values(d, t) },
-            None => arrays(d, t, &|_| self.made, kept),
-        };
-        self.arrays[place.0] = Some(made);
-    }
+/// Makes the arrays of a nest's target; with `along`, its levels are that access's. Those that are kept are there.
+fn make(cx: &mut Context, d: &mut Symbolic, place: Place, along: Option<AccessId>, kept: Option<&Kept>) {
+    let t = &cx.program.tensors[place.0];
+    let made = match along {
+        Some(a) => Arrays { levels: fiber::levels(cx, a)[..t.format.rank()].to_vec(), values: values(d, t) },
+        None => arrays(d, t, &|_| cx.made, kept),
+    };
+    cx.arrays[place.0] = Some(made);
+}
 
-    /// Emits a test that the coordinates of a tensor that the kernel makes fit their type.
-    fn fits(&mut self, d: &mut Symbolic, place: Place) {
-        if self.made.crd == Type::I64 {
-            return;
-        }
-        let t = &self.program.tensors[place.0];
-        let lists = (0..t.format.rank()).filter(|l| t.format.levels[*l].is_appended());
-        for class in lists.map(|l| t.extents[t.format.order[l]]) {
-            if self.guarded.insert(class) && self.constants.get(&class).is_none_or(|n| *n > 1 << 31) {
-                let most = Expr::Const(Value::i64(1 << 31));
-                let fail = Stmt::Call(Entry::Fail(Failure::Positions));
-                d.when(binary(Op::Gt, self.extent(class), most), |d| d.emit(fail), |_| {});
-            }
+/// Emits a test that the coordinates of a tensor that the kernel makes fit their type.
+fn fits(cx: &mut Context, d: &mut Symbolic, place: Place) {
+    if cx.made.crd == Type::I64 {
+        return;
+    }
+    let t = &cx.program.tensors[place.0];
+    let lists = (0..t.format.rank()).filter(|l| t.format.levels[*l].is_appended());
+    for class in lists.map(|l| t.extents[t.format.order[l]]) {
+        if cx.guarded.insert(class) && cx.constants.get(&class).is_none_or(|n| *n > 1 << 31) {
+            let most = Expr::Const(Value::i64(1 << 31));
+            let fail = Stmt::Call(Entry::Fail(Failure::Positions));
+            d.when(binary(Op::Gt, extent::extent(cx, class), most), |d| d.emit(fail), |_| {});
         }
     }
+}
 
-    /// How a tensor of the program is passed; `None` for temporaries.
-    fn argument(&self, place: Place) -> Option<Argument> {
-        let (t, arrays) = (&self.program.tensors[place.0], self.arrays(place));
-        let (tensor, operand) = match t.role {
-            Role::Operand(id) => (id, true),
-            Role::Result(id) => (id, false),
-            Role::Temporary => return None,
-        };
-        // The caller's version of a result goes by the result's name.
-        let result = self.program.tensors.iter().find(|r| r.role == Role::Result(tensor));
-        Some(Argument {
-            tensor,
-            name: result.unwrap_or(t).name.clone(),
-            ty: t.ty,
-            format: t.format.clone(),
-            fill: t.fill,
-            extents: t.extents.iter().map(|c| self.params[c]).collect(),
-            levels: arrays.levels.clone(),
-            values: arrays.values,
-            operand,
-        })
-    }
+/// How a tensor of the program is passed; `None` for temporaries.
+fn argument(cx: &Context, place: Place) -> Option<Argument> {
+    let (t, arrays) = (&cx.program.tensors[place.0], arrays_of(cx, place));
+    let (tensor, operand) = match t.role {
+        Role::Operand(id) => (id, true),
+        Role::Result(id) => (id, false),
+        Role::Temporary => return None,
+    };
+    // The caller's version of a result goes by the result's name.
+    let result = cx.program.tensors.iter().find(|r| r.role == Role::Result(tensor));
+    Some(Argument {
+        tensor,
+        name: result.unwrap_or(t).name.clone(),
+        ty: t.ty,
+        format: t.format.clone(),
+        fill: t.fill,
+        extents: t.extents.iter().map(|c| cx.params[c]).collect(),
+        levels: arrays.levels.clone(),
+        values: arrays.values,
+        operand,
+    })
 }
 
 /// An integer constant.

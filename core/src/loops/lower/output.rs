@@ -20,6 +20,10 @@ use super::{
     BufferRole, Context, Expr, Holds, LevelBuffers, binary, checked_product, compared, int, plus, store_index, times,
 };
 use crate::algebra::{Mode, Op, Type, Value};
+use crate::loops::lower;
+use crate::loops::lower::extent;
+use crate::loops::lower::fiber;
+use crate::loops::lower::repeat;
 use crate::loops::plan::{Arrays, Assembly, Level, Room};
 use crate::loops::{BufferId, Entry, Failure, Stmt, Symbolic, Term, Var};
 use crate::notation::concrete::{self, AccessId, Index, Nest, WorkspaceKind};
@@ -140,7 +144,7 @@ impl Output {
         again: bool,
     ) -> Output {
         let place = nest.target.tensor;
-        let (tensor, arrays) = (&cx.program.tensors[place.0], cx.arrays(place));
+        let (tensor, arrays) = (&cx.program.tensors[place.0], lower::arrays_of(cx, place));
         let rank = tensor.format.rank();
         let in_place = nest.fold.filter(|_| nest.workspace.is_none_or(|w| w.kind == WorkspaceKind::Row));
         // A scatter folds into the old version.
@@ -151,7 +155,7 @@ impl Output {
         let output = Output {
             vars: (0..rank).map(|l| cx.program.level_var(&nest.target, l)).collect(),
             roots: (0..rank).map(|l| cx.program.roots(cx.program.level_var(&nest.target, l))).collect(),
-            extents: (0..rank).map(|l| cx.extent(tensor.extents[tensor.format.order[l]])).collect(),
+            extents: (0..rank).map(|l| extent::extent(cx, tensor.extents[tensor.format.order[l]])).collect(),
             levels: arrays.levels.clone(),
             values: arrays.values,
             counts: counts(d, tensor),
@@ -159,11 +163,11 @@ impl Output {
             flags: arrays.levels.iter().map(|level| flags(d, level, &tensor.name)).collect(),
             fill: tensor.fill,
             mode: cx.simplify.mode,
-            result: cx.is_finished(place),
+            result: repeat::is_finished(cx, place),
             initial,
             ends: Ends::of(d, tensor),
             assembly: assembly.clone(),
-            room: assembly.room.as_ref().map(|room| cx.room(room)),
+            room: assembly.room.as_ref().map(|room| room_for(cx, room)),
             kept,
             notes: RefCell::new(Notes {
                 carried: BTreeSet::new(),
@@ -183,7 +187,7 @@ impl Output {
             return output;
         }
         // Half of the operands' entries: growing copies everything stored by then, so more room would cost more where it fails.
-        let half = cx.stored_guess(&nest.rhs).map(|stored| binary(Op::Shr, stored, int(1)));
+        let half = stored_guess(cx, &nest.rhs).map(|stored| binary(Op::Shr, stored, int(1)));
         let guess = plus(half.unwrap_or_else(|| int(0)), int(16));
         output.allocate(d, guess);
         output
@@ -785,43 +789,41 @@ impl Output {
     }
 }
 
-impl Context<'_> {
-    /// Room for as many entries as lists have.
-    fn room(&self, Room { leaders, spare }: &Room) -> Expr {
-        let crd = |(a, l): &Level| self.levels(*a)[*l].array(Holds::Coordinates).expect("lists have coordinates");
-        let all = leaders.iter().map(|list| Expr::Capacity(crd(list)));
-        let all = all.reduce(|a, b| binary(Op::Add, a, b)).unwrap_or_else(|| int(0));
-        if *spare { plus(all, int(1)) } else { all }
-    }
+/// Room for as many entries as lists have.
+fn room_for(cx: &Context, Room { leaders, spare }: &Room) -> Expr {
+    let crd = |(a, l): &Level| fiber::levels(cx, *a)[*l].array(Holds::Coordinates).expect("lists have coordinates");
+    let all = leaders.iter().map(|list| Expr::Capacity(crd(list)));
+    let all = all.reduce(|a, b| binary(Op::Add, a, b)).unwrap_or_else(|| int(0));
+    if *spare { plus(all, int(1)) } else { all }
+}
 
-    pub(super) fn values(&self, a: AccessId) -> BufferId {
-        self.arrays(self.program.accesses[a.0].tensor).values
-    }
+pub(super) fn values(cx: &Context, a: AccessId) -> BufferId {
+    lower::arrays_of(cx, cx.program.accesses[a.0].tensor).values
+}
 
-    /// A guess at the number of stored values of an expression: the sum of its operands' numbers, of a product the least of
-    /// them. `None` if no operand is sparse.
-    fn stored_guess(&self, e: &concrete::Expr) -> Option<Expr> {
-        match e {
-            concrete::Expr::Access(a, _) => {
-                let values = self.values(*a);
-                let sparse = self.levels(*a).iter().any(|l| !l.kind().is_full());
-                sparse.then_some(Expr::Capacity(values))
-            }
-            concrete::Expr::Call(fun, args, _) => {
-                let known = args.iter().filter_map(|a| self.stored_guess(a));
-                let all = matches!(fun, Fun::Op(Op::Mul | Op::And | Op::AndAlso));
-                let join = if all { Op::Min } else { Op::Add };
-                known.reduce(|a, b| binary(join, a, b))
-            }
-            concrete::Expr::Reduce(_, _, body, _) => self.stored_guess(body),
-            concrete::Expr::Fold(fold, _) => self.stored_guess(&fold.body),
-            concrete::Expr::Where(made, _) => self.stored_guess(&made.nest.rhs),
-            concrete::Expr::Concat(c, _) => {
-                let known = c.exprs().filter_map(|part| self.stored_guess(part));
-                known.reduce(|a, b| binary(Op::Add, a, b))
-            }
-            concrete::Expr::Literal(_) | concrete::Expr::Index(_) | concrete::Expr::Column(_) => None,
+/// A guess at the number of stored values of an expression: the sum of its operands' numbers, of a product the least of
+/// them. `None` if no operand is sparse.
+fn stored_guess(cx: &Context, e: &concrete::Expr) -> Option<Expr> {
+    match e {
+        concrete::Expr::Access(a, _) => {
+            let values = values(cx, *a);
+            let sparse = fiber::levels(cx, *a).iter().any(|l| !l.kind().is_full());
+            sparse.then_some(Expr::Capacity(values))
         }
+        concrete::Expr::Call(fun, args, _) => {
+            let known = args.iter().filter_map(|a| stored_guess(cx, a));
+            let all = matches!(fun, Fun::Op(Op::Mul | Op::And | Op::AndAlso));
+            let join = if all { Op::Min } else { Op::Add };
+            known.reduce(|a, b| binary(join, a, b))
+        }
+        concrete::Expr::Reduce(_, _, body, _) => stored_guess(cx, body),
+        concrete::Expr::Fold(fold, _) => stored_guess(cx, &fold.body),
+        concrete::Expr::Where(made, _) => stored_guess(cx, &made.nest.rhs),
+        concrete::Expr::Concat(c, _) => {
+            let known = c.exprs().filter_map(|part| stored_guess(cx, part));
+            known.reduce(|a, b| binary(Op::Add, a, b))
+        }
+        concrete::Expr::Literal(_) | concrete::Expr::Index(_) | concrete::Expr::Column(_) => None,
     }
 }
 

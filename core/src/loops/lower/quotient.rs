@@ -27,6 +27,8 @@
 use super::output::Output;
 use super::{Context, Expr, binary, int, minus, plus, store_index, times};
 use crate::algebra::{Op, Type, Value};
+use crate::loops::lower;
+use crate::loops::lower::extent;
 use crate::loops::{BufferId, Stmt, Symbolic};
 use crate::notation::concrete::{self, AccessId, Nest};
 
@@ -43,35 +45,33 @@ pub(super) struct Split {
     columns: Expr,
 }
 
-impl Context<'_> {
-    /// The split, if a nest whose result has an operand's entries does nothing but split a vector's coordinates into
-    /// rows and columns of 32-bit coordinates.
-    pub(super) fn splits(&self, nest: &Nest) -> Option<Split> {
-        let concrete::Expr::Access(access, _) = nest.rhs else { return None };
-        let (result, operand) =
-            (&self.program.tensors[nest.target.tensor.0], self.arrays(self.program.accesses[access.0].tensor));
-        let [level] = &operand.levels[..] else { return None };
-        if !level.kind().is_plain() {
-            return None;
-        }
-        let [pos, coordinates] = ["pos", "crd"].map(|name| *level.named(name));
-        let [row, column] = nest.order[..] else { return None };
-        // Both count a coordinate: a loop that does not comes to each entry more than once.
-        let counted = self.program.roots(self.program.accesses[access.0].vars[0]);
-        if ![row, column].iter().all(|v| counted.contains(v)) {
-            return None;
-        }
-        let [outer, inner] = result.format.levels[..] else { return None };
-        let entries = outer.begins_chain() && inner.continues_chain() || outer.is_full() && inner.is_plain();
-        let extent = |v: concrete::Index| self.extent(self.program.vars[v.0].extent);
-        (entries && self.made.crd == Type::I32).then(|| Split {
-            access,
-            pos,
-            coordinates,
-            rows: extent(row),
-            columns: extent(column),
-        })
+/// The split, if a nest whose result has an operand's entries does nothing but split a vector's coordinates into
+/// rows and columns of 32-bit coordinates.
+pub(super) fn splits(cx: &Context, nest: &Nest) -> Option<Split> {
+    let concrete::Expr::Access(access, _) = nest.rhs else { return None };
+    let (result, operand) =
+        (&cx.program.tensors[nest.target.tensor.0], lower::arrays_of(cx, cx.program.accesses[access.0].tensor));
+    let [level] = &operand.levels[..] else { return None };
+    if !level.kind().is_plain() {
+        return None;
     }
+    let [pos, coordinates] = ["pos", "crd"].map(|name| *level.named(name));
+    let [row, column] = nest.order[..] else { return None };
+    // Both count a coordinate: a loop that does not comes to each entry more than once.
+    let counted = cx.program.roots(cx.program.accesses[access.0].vars[0]);
+    if ![row, column].iter().all(|v| counted.contains(v)) {
+        return None;
+    }
+    let [outer, inner] = result.format.levels[..] else { return None };
+    let entries = outer.begins_chain() && inner.continues_chain() || outer.is_full() && inner.is_plain();
+    let extent = |v: concrete::Index| extent::extent(cx, cx.program.vars[v.0].extent);
+    (entries && cx.made.crd == Type::I32).then(|| Split {
+        access,
+        pos,
+        coordinates,
+        rows: extent(row),
+        columns: extent(column),
+    })
 }
 
 impl Split {

@@ -17,73 +17,75 @@ use super::fiber::Scope;
 use super::nest::{Sink, yes};
 use super::{Context, Expr, binary, int, minus, plus};
 use crate::algebra::{Op, Type};
+use crate::loops::lower;
+use crate::loops::lower::extent;
+use crate::loops::lower::nest;
+use crate::loops::lower::statement;
 use crate::loops::plan::Pass;
 use crate::loops::{Entry, Failure, Symbolic, Var};
 use crate::notation::concrete::{self, Carried, Place, Repeat, Role, Step, Turns};
 use crate::notation::typed::{Fun, TURNS};
 
-impl<'a> Context<'a> {
-    /// Whether a tensor's arrays have their lengths set: the caller gets it, or what it moves to.
-    pub(super) fn is_finished(&self, place: Place) -> bool {
-        matches!(self.program.tensors[place.0].role, Role::Result(_)) || self.moving.contains(&place)
-    }
+/// Whether a tensor's arrays have their lengths set: the caller gets it, or what it moves to.
+pub(super) fn is_finished(cx: &Context, place: Place) -> bool {
+    matches!(cx.program.tensors[place.0].role, Role::Result(_)) || cx.moving.contains(&place)
+}
 
-    /// The steps of the program, or of a block.
-    pub(super) fn in_order(&mut self, d: &mut Symbolic, steps: &'a [Step]) {
-        for step in steps {
-            match step {
-                Step::Nest(nest) => self.statement(d, nest),
-                Step::Repeat(block) => {
-                    // What is found out in a turn holds in that turn: there may be none.
-                    let guarded = self.guarded.clone();
-                    self.repeat(d, block);
-                    self.guarded = guarded;
-                }
+/// The steps of the program, or of a block.
+pub(super) fn in_order<'a>(cx: &mut Context<'a>, d: &mut Symbolic, steps: &'a [Step]) {
+    for step in steps {
+        match step {
+            Step::Nest(nest) => statement::statement(cx, d, nest),
+            Step::Repeat(block) => {
+                // What is found out in a turn holds in that turn: there may be none.
+                let guarded = cx.guarded.clone();
+                repeat(cx, d, block);
+                cx.guarded = guarded;
             }
         }
     }
+}
 
-    fn repeat(&mut self, d: &mut Symbolic, block: &'a Repeat) {
-        // The first block stands in none: there the variable that counts all turns begins.
-        let turns = *self.turns.get_or_insert_with(|| {
-            let turns = d.fresh("turns", Type::I64);
-            d.assign(turns, int(0));
-            turns
-        });
-        let count = match &block.turns {
-            Turns::While(condition) => return self.repeat_while(d, condition, block, turns),
-            Turns::Count(n) => int(i64::try_from(*n).unwrap_or(i64::MAX)),
-            Turns::Extent(class) => self.extent(*class),
+fn repeat<'a>(cx: &mut Context<'a>, d: &mut Symbolic, block: &'a Repeat) {
+    // The first block stands in none: there the variable that counts all turns begins.
+    let turns = *cx.turns.get_or_insert_with(|| {
+        let turns = d.fresh("turns", Type::I64);
+        d.assign(turns, int(0));
+        turns
+    });
+    let count = match &block.turns {
+        Turns::While(condition) => return repeat_while(cx, d, condition, block, turns),
+        Turns::Count(n) => int(i64::try_from(*n).unwrap_or(i64::MAX)),
+        Turns::Extent(class) => extent::extent(cx, *class),
+    };
+    take(d, turns, count.clone());
+    d.each("turn", int(0), count, |d, _| turn(cx, d, block));
+}
+
+fn repeat_while<'a>(cx: &mut Context<'a>, d: &mut Symbolic, condition: &concrete::Expr, block: &'a Repeat, turns: Var) {
+    let go = d.fresh("go", Type::Bool);
+    d.assign(go, yes());
+    d.during(Expr::Var(go), |d| {
+        let sink = Sink::Scalar { var: go, fun: Fun::Op(Op::AndAlso), begun: None };
+        cx.both = None;
+        cx.book.under(Pass::Condition, || nest::emit(cx, d, &[], condition, Scope::default(), &sink));
+        let taken = |d: &mut Symbolic| {
+            take(d, turns, int(1));
+            turn(cx, d, block);
         };
-        take(d, turns, count.clone());
-        d.each("turn", int(0), count, |d, _| self.turn(d, block));
-    }
+        d.when(Expr::Var(go), taken, |_| {});
+    });
+}
 
-    fn repeat_while(&mut self, d: &mut Symbolic, condition: &concrete::Expr, block: &'a Repeat, turns: Var) {
-        let go = d.fresh("go", Type::Bool);
-        d.assign(go, yes());
-        d.during(Expr::Var(go), |d| {
-            let sink = Sink::Scalar { var: go, fun: Fun::Op(Op::AndAlso), begun: None };
-            self.both = None;
-            self.book.under(Pass::Condition, || self.nest(d, &[], condition, Scope::default(), &sink));
-            let taken = |d: &mut Symbolic| {
-                take(d, turns, int(1));
-                self.turn(d, block);
-            };
-            d.when(Expr::Var(go), taken, |_| {});
+fn turn<'a>(cx: &mut Context<'a>, d: &mut Symbolic, block: &'a Repeat) {
+    in_order(cx, d, &block.steps);
+    for Carried { tensor, last } in &block.carried {
+        let [to, from] = [*tensor, *last].map(|place| {
+            let arrays = lower::arrays_of(cx, place);
+            let levels = arrays.levels.iter().flat_map(|level| level.buffers()).map(|(b, _)| b);
+            levels.chain([arrays.values]).collect::<Vec<_>>()
         });
-    }
-
-    fn turn(&mut self, d: &mut Symbolic, block: &'a Repeat) {
-        self.in_order(d, &block.steps);
-        for Carried { tensor, last } in &block.carried {
-            let [to, from] = [*tensor, *last].map(|place| {
-                let arrays = self.arrays(place);
-                let levels = arrays.levels.iter().flat_map(|level| level.buffers()).map(|(b, _)| b);
-                levels.chain([arrays.values]).collect::<Vec<_>>()
-            });
-            to.into_iter().zip(from).for_each(|(to, from)| d.call(Entry::Move { to, from }));
-        }
+        to.into_iter().zip(from).for_each(|(to, from)| d.call(Entry::Move { to, from }));
     }
 }
 

@@ -23,6 +23,12 @@ use super::output::alloc;
 use super::{BufferId, Context, Expr, binary, int, times};
 use crate::algebra::{Op, Type, Value};
 use crate::iteration::background;
+use crate::loops::lower;
+use crate::loops::lower::extent;
+use crate::loops::lower::fiber;
+use crate::loops::lower::nest;
+use crate::loops::lower::output;
+use crate::loops::lower::sieve;
 use crate::loops::plan::{self, Pass};
 use crate::loops::{Holds, Role, Stmt, Symbolic, Term};
 use crate::notation::concrete::{self, AccessId, Index, Iterated, Nest};
@@ -43,270 +49,268 @@ pub(super) struct Laid {
     flags: Option<BufferId>,
 }
 
-impl Context<'_> {
-    /// Makes tables for the lists that a nest spreads, empty.
-    pub(super) fn tables(&self, d: &mut Symbolic, nest: &Nest) -> BTreeMap<(AccessId, usize), Laid> {
-        let mut tables = BTreeMap::new();
-        for plan::Table { list: (a, l), by_value, flagged } in self.book.decide_all(|| self.spread_in(nest)) {
-            let tensor = self.program.tensor(a);
-            let (ty, none) = match by_value {
-                true => (tensor.ty, tensor.fill),
-                false => {
-                    let pos = self.levels(a)[l].array(Holds::Positions).expect("lists that are spread have positions");
-                    (d.element(pos), Value::zero(d.element(pos)))
-                }
-            };
-            let extent = self.extent(tensor.extents[tensor.format.order[l]]);
-            let buffer = d.buffer(&format!("{}{l}_at", tensor.name), ty, Role::Workspace);
-            alloc(d, buffer, extent.clone(), Some(none));
-            let flags = flagged.then(|| {
-                let flags = d.buffer(&format!("{}{l}_is", tensor.name), Type::Bool, Role::Workspace);
-                alloc(d, flags, extent, Some(Value::bool(false)));
-                flags
-            });
-            tables.insert((a, l), Laid { buffer, by_value, flags });
-        }
-        tables
-    }
-
-    /// The tables of the lists that a nest spreads.
-    fn spread_in(&self, nest: &Nest) -> Vec<plan::Table> {
-        let of = |a: AccessId| {
-            let tensor = self.program.tensor(a);
-            let plain = move |l: &usize| {
-                let spread = self.program.protocol(a, *l) == Some(Iterated::Spread);
-                spread && self.levels(a)[*l].kind().is_plain()
-            };
-            // Columns beside it need its positions.
-            let alone = !nest.rhs.has_columns_of(a);
-            let table = move |l: usize| {
-                let last = alone && l + 1 == tensor.format.rank();
-                let by_value = last && !tensor.fill.is_nan() && only_in_sums(&nest.rhs, a);
-                plan::Table { list: (a, l), by_value, flagged: last && !by_value && is_condition(&nest.rhs, a) }
-            };
-            (0..tensor.format.rank()).filter(plain).map(table).collect::<Vec<_>>()
-        };
-        nest.rhs.accesses().into_iter().flat_map(of).collect()
-    }
-
-    /// Scatters the lists of a body that the loop over `v`, unlike those around it, does not move.
-    pub(super) fn lay(
-        &self,
-        d: &mut Symbolic,
-        scope: &mut Scope,
-        v: Index,
-        body: &concrete::Expr,
-        sink: &Sink,
-    ) -> Vec<(AccessId, Laid, Spread<Term>)> {
-        let mut all = Vec::new();
-        // The loops of a bound do not intersect lists.
-        let stays = |a: AccessId| {
-            let (level, _) = self.next_var(scope, a).filter(|(_, w)| *w != v)?;
-            let some = self.tables.contains_key(&(a, level)) && scope.laid(a).is_none();
-            (some && !matches!(sink, Sink::Bound { .. })).then_some(plan::Spread((a, level)))
-        };
-        for plan::Spread((a, level)) in self.book.decide_all(|| body.accesses().into_iter().filter_map(stays).collect())
-        {
-            let table = self.tables[&(a, level)];
-            let fiber = self.unopened(d, scope, a);
-            let list = Spread::open(d, fiber, table.buffer);
-            if table.by_value {
-                let values = self.values(a);
-                self.write(d, &list, &|position| Expr::Load(values, Box::new(position)));
-            } else {
-                list.lay(d);
+/// Makes tables for the lists that a nest spreads, empty.
+pub(super) fn tables(cx: &Context, d: &mut Symbolic, nest: &Nest) -> BTreeMap<(AccessId, usize), Laid> {
+    let mut tables = BTreeMap::new();
+    for plan::Table { list: (a, l), by_value, flagged } in cx.book.decide_all(|| spread_in(cx, nest)) {
+        let tensor = cx.program.tensor(a);
+        let (ty, none) = match by_value {
+            true => (tensor.ty, tensor.fill),
+            false => {
+                let pos =
+                    fiber::levels(cx, a)[l].array(Holds::Positions).expect("lists that are spread have positions");
+                (d.element(pos), Value::zero(d.element(pos)))
             }
-            if let Some(flags) = table.flags {
-                let conditions = self.needed_of(scope, a, body, sink);
-                self.flag(d, scope, (a, &list, flags), &conditions);
-                scope.lay_holding(a, conditions);
-            }
-            scope.lay(a, table);
-            all.push((a, table, list));
-        }
-        all
-    }
-
-    /// Conditions on an entry of an access's last level, decided by loops around, without which a body has no effect at
-    /// its coordinate, provided that it has none without the entry: an entry that violates one may be left out of the
-    /// table.
-    fn needed_of(&self, scope: &Scope, a: AccessId, body: &concrete::Expr, sink: &Sink) -> Vec<concrete::Expr> {
-        let without = self.simplify.replace(body, &|x| (x == a).then(|| self.fill(x)));
-        let last = scope.fiber(a).depth + 1 == self.program.tensor(a).format.rank();
-        if !last || !self.nothing(sink, &without) {
-            return vec![];
-        }
-        let mut open = scope.clone();
-        open.descend(a, (int(0), None), None);
-        let (conditions, _) = self.all_needed(&open, body, &|e| self.nothing(sink, e));
-        conditions.into_iter().filter(|c| c.accesses().contains(&a)).collect()
-    }
-
-    /// Flags the entries of a scattered list for which the conditions hold.
-    fn flag(
-        &self,
-        d: &mut Symbolic,
-        scope: &Scope,
-        (a, list, flags): (AccessId, &Spread<Term>, BufferId),
-        conditions: &[concrete::Expr],
-    ) {
-        list.each(d, &mut |d, at, position| {
-            let mut open = scope.clone();
-            open.descend(a, (d.place(position), None), None);
-            let all = conditions.iter().map(|c| self.value(d, &open, c));
-            let all = all.reduce(|a, b| binary(Op::AndAlso, a, b)).unwrap_or_else(yes);
-            let at = d.place(at);
-            d.emit(Stmt::Store(flags, at, all));
+        };
+        let extent = extent::extent(cx, tensor.extents[tensor.format.order[l]]);
+        let buffer = d.buffer(&format!("{}{l}_at", tensor.name), ty, Role::Workspace);
+        alloc(d, buffer, extent.clone(), Some(none));
+        let flags = flagged.then(|| {
+            let flags = d.buffer(&format!("{}{l}_is", tensor.name), Type::Bool, Role::Workspace);
+            alloc(d, flags, extent, Some(Value::bool(false)));
+            flags
         });
+        tables.insert((a, l), Laid { buffer, by_value, flags });
     }
+    tables
+}
 
-    /// Removes a list from its table.
-    pub(super) fn take_up(&self, d: &mut Symbolic, (a, table, list): (AccessId, Laid, Spread<Term>)) {
-        if let Some(flags) = table.flags {
-            list.each(d, &mut |d, at, _| {
-                let at = d.place(at);
-                d.emit(Stmt::Store(flags, at, Expr::Const(Value::bool(false))));
-            });
-        }
+/// The tables of the lists that a nest spreads.
+fn spread_in(cx: &Context, nest: &Nest) -> Vec<plan::Table> {
+    let of = |a: AccessId| {
+        let tensor = cx.program.tensor(a);
+        let plain = move |l: &usize| {
+            let spread = cx.program.protocol(a, *l) == Some(Iterated::Spread);
+            spread && fiber::levels(cx, a)[*l].kind().is_plain()
+        };
+        // Columns beside it need its positions.
+        let alone = !nest.rhs.has_columns_of(a);
+        let table = move |l: usize| {
+            let last = alone && l + 1 == tensor.format.rank();
+            let by_value = last && !tensor.fill.is_nan() && only_in_sums(&nest.rhs, a);
+            plan::Table { list: (a, l), by_value, flagged: last && !by_value && is_condition(&nest.rhs, a) }
+        };
+        (0..tensor.format.rank()).filter(plain).map(table).collect::<Vec<_>>()
+    };
+    nest.rhs.accesses().into_iter().flat_map(of).collect()
+}
+
+/// Scatters the lists of a body that the loop over `v`, unlike those around it, does not move.
+pub(super) fn lay(
+    cx: &Context,
+    d: &mut Symbolic,
+    scope: &mut Scope,
+    v: Index,
+    body: &concrete::Expr,
+    sink: &Sink,
+) -> Vec<(AccessId, Laid, Spread<Term>)> {
+    let mut all = Vec::new();
+    // The loops of a bound do not intersect lists.
+    let stays = |a: AccessId| {
+        let (level, _) = fiber::next_var(cx, scope, a).filter(|(_, w)| *w != v)?;
+        let some = cx.tables.contains_key(&(a, level)) && scope.laid(a).is_none();
+        (some && !matches!(sink, Sink::Bound { .. })).then_some(plan::Spread((a, level)))
+    };
+    for plan::Spread((a, level)) in cx.book.decide_all(|| body.accesses().into_iter().filter_map(stays).collect()) {
+        let table = cx.tables[&(a, level)];
+        let fiber = fiber::unopened(cx, d, scope, a);
+        let list = Spread::open(d, fiber, table.buffer);
         if table.by_value {
-            return self.write(d, &list, &|_| Expr::Const(self.fill(a)));
+            let values = output::values(cx, a);
+            write(d, &list, &|position| Expr::Load(values, Box::new(position)));
+        } else {
+            list.lay(d);
         }
-        list.take_up(d);
+        if let Some(flags) = table.flags {
+            let conditions = needed_of(cx, scope, a, body, sink);
+            flag(cx, d, scope, (a, &list, flags), &conditions);
+            scope.lay_holding(a, conditions);
+        }
+        scope.lay(a, table);
+        all.push((a, table, list));
     }
+    all
+}
 
-    /// Stores a value for each entry at its coordinate.
-    fn write(&self, d: &mut Symbolic, list: &Spread<Term>, value: &dyn Fn(Expr) -> Expr) {
-        list.each(d, &mut |d, at, position| {
-            let (at, position) = (d.place(at), d.place(position));
-            d.emit(Stmt::Store(list.table(), at, value(position)));
+/// Conditions on an entry of an access's last level, decided by loops around, without which a body has no effect at
+/// its coordinate, provided that it has none without the entry: an entry that violates one may be left out of the
+/// table.
+fn needed_of(cx: &Context, scope: &Scope, a: AccessId, body: &concrete::Expr, sink: &Sink) -> Vec<concrete::Expr> {
+    let without = cx.simplify.replace(body, &|x| (x == a).then(|| lower::fill(cx, x)));
+    let last = scope.fiber(a).depth + 1 == cx.program.tensor(a).format.rank();
+    if !last || !nest::is_nothing(cx, sink, &without) {
+        return vec![];
+    }
+    let mut open = scope.clone();
+    open.descend(a, (int(0), None), None);
+    let (conditions, _) = sieve::all_needed(cx, &open, body, &|e| nest::is_nothing(cx, sink, e));
+    conditions.into_iter().filter(|c| c.accesses().contains(&a)).collect()
+}
+
+/// Flags the entries of a scattered list for which the conditions hold.
+fn flag(
+    cx: &Context,
+    d: &mut Symbolic,
+    scope: &Scope,
+    (a, list, flags): (AccessId, &Spread<Term>, BufferId),
+    conditions: &[concrete::Expr],
+) {
+    list.each(d, &mut |d, at, position| {
+        let mut open = scope.clone();
+        open.descend(a, (d.place(position), None), None);
+        let all = conditions.iter().map(|c| fiber::value(cx, d, &open, c));
+        let all = all.reduce(|a, b| binary(Op::AndAlso, a, b)).unwrap_or_else(yes);
+        let at = d.place(at);
+        d.emit(Stmt::Store(flags, at, all));
+    });
+}
+
+/// Removes a list from its table.
+pub(super) fn take_up(cx: &Context, d: &mut Symbolic, (a, table, list): (AccessId, Laid, Spread<Term>)) {
+    if let Some(flags) = table.flags {
+        list.each(d, &mut |d, at, _| {
+            let at = d.place(at);
+            d.emit(Stmt::Store(flags, at, Expr::Const(Value::bool(false))));
         });
     }
+    if table.by_value {
+        return write(d, &list, &|_| Expr::Const(lower::fill(cx, a)));
+    }
+    list.take_up(d);
+}
 
-    /// Opens a scattered list at a coordinate, which may be out of the table where the condition does not hold.
-    pub(super) fn ask(
-        &self,
-        d: &mut Symbolic,
-        scope: &mut Scope,
-        (a, table): (AccessId, Laid),
-        (at, inside): (Expr, Option<Expr>),
-    ) {
-        let position = |d: &mut Symbolic, at: Expr| match inside.clone().map(Term::fixed) {
-            Some(inside) => Spread::ask_within(d, table.buffer, &Term::fixed(at), &inside),
-            None => Spread::ask(d, table.buffer, &Term::fixed(at)),
-        };
-        if let Some(flags) = table.flags {
-            let flag = Expr::Load(flags, Box::new(at.clone()));
-            let flag = inside.iter().fold(flag, |flag, inside| binary(Op::AndAlso, inside.clone(), flag));
-            let found = d.define("asked", Type::Bool, flag);
-            let position = position(d, at).1;
-            return scope.descend(a, (d.place(&position), None), Some(found));
+/// Stores a value for each entry at its coordinate.
+fn write(d: &mut Symbolic, list: &Spread<Term>, value: &dyn Fn(Expr) -> Expr) {
+    list.each(d, &mut |d, at, position| {
+        let (at, position) = (d.place(at), d.place(position));
+        d.emit(Stmt::Store(list.table(), at, value(position)));
+    });
+}
+
+/// Opens a scattered list at a coordinate, which may be out of the table where the condition does not hold.
+pub(super) fn ask(
+    cx: &Context,
+    d: &mut Symbolic,
+    scope: &mut Scope,
+    (a, table): (AccessId, Laid),
+    (at, inside): (Expr, Option<Expr>),
+) {
+    let position = |d: &mut Symbolic, at: Expr| match inside.clone().map(Term::fixed) {
+        Some(inside) => Spread::ask_within(d, table.buffer, &Term::fixed(at), &inside),
+        None => Spread::ask(d, table.buffer, &Term::fixed(at)),
+    };
+    if let Some(flags) = table.flags {
+        let flag = Expr::Load(flags, Box::new(at.clone()));
+        let flag = inside.iter().fold(flag, |flag, inside| binary(Op::AndAlso, inside.clone(), flag));
+        let found = d.define("asked", Type::Bool, flag);
+        let position = position(d, at).1;
+        return scope.descend(a, (d.place(&position), None), Some(found));
+    }
+    if !table.by_value {
+        let (found, position) = position(d, at);
+        let (found, position) = (d.place(&found), d.place(&position));
+        return scope.descend(a, (position, None), Some(found));
+    }
+    let tensor = cx.program.tensor(a);
+    let value = Expr::Load(table.buffer, Box::new(at));
+    let value = inside
+        .iter()
+        .fold(value, |value, inside| Expr::Op(Op::Select, vec![inside.clone(), value, Expr::Const(tensor.fill)]));
+    let value = d.define(&tensor.name.to_lowercase(), tensor.ty, value);
+    let some = match tensor.fill == Value::bool(false) {
+        true => value.clone(),
+        false => binary(Op::Ne, value.clone(), Expr::Const(tensor.fill)),
+    };
+    // The value is kept, so the position is never read.
+    scope.descend(a, (int(0), None), Some(some));
+    scope.keep(a, value);
+}
+
+/// The value to fold in without testing whether the searched entries exist, if every one of them is looked up by
+/// value: where an entry is absent the table holds its fill, with which the body has the right value. A test would
+/// be an unpredictable branch.
+pub(super) fn folded_anyway(
+    cx: &Context,
+    d: &mut Symbolic,
+    (scope, searched): (&Scope, &[AccessId]),
+    body: &concrete::Expr,
+) -> Option<Expr> {
+    let known = |a: &AccessId| scope.fiber(*a).value.is_some();
+    let anyway = !body.has_loops() && cheap(body) && searched.iter().all(known);
+    anyway.then(|| fiber::value(cx, d, scope, body))
+}
+
+/// For two lists that an innermost loop intersects: the condition that one is so much longer that the loop gallops
+/// through it, and the scope for that. If one is scattered, only the other is considered; if both are walked, each,
+/// but only in an outermost loop, where the lengths are compared once.
+pub(super) fn leaped(
+    cx: &Context,
+    d: &mut Symbolic,
+    scope: &Scope,
+    (v, rest): (Index, &[Index]),
+    body: &concrete::Expr,
+    sink: &Sink,
+) -> Vec<(Expr, Scope)> {
+    let mut length = |a: AccessId| {
+        let fiber = fiber::unopened(cx, d, scope, a);
+        let (begin, end) = (d.place(&fiber.begin), d.place(&fiber.end));
+        binary(Op::Sub, end, begin)
+    };
+    let far = |plan::Leap { far, near }: plan::Leap| {
+        (binary(Op::Gt, length(far), times(length(near), int(LONGER))), scope.leaping(far, near))
+    };
+    cx.book.decide_all(|| may_leap(cx, scope, (v, rest), body, sink)).into_iter().map(far).collect()
+}
+
+/// The lists of which one may be much longer than another.
+fn may_leap(
+    cx: &Context,
+    scope: &Scope,
+    (v, rest): (Index, &[Index]),
+    body: &concrete::Expr,
+    sink: &Sink,
+) -> Vec<plan::Leap> {
+    if !rest.is_empty() || body.has_loops() || !matches!(sink, Sink::Scalar { .. }) {
+        return vec![];
+    }
+    let along = fiber::lists(cx, scope, body, v);
+    let alike = |a: &AccessId| fiber::levels(cx, *a)[scope.fiber(*a).depth].kind().is_plain();
+    let free = |a: &AccessId| cx.program.protocol(*a, scope.fiber(*a).depth).is_none() && alike(a);
+    let (laid, walked): (Vec<_>, Vec<_>) = along.into_iter().partition(|a| scope.laid(*a).is_some());
+    let pairs = match (&laid[..], &walked[..]) {
+        ([stays], [moves]) => vec![plan::Leap { far: *moves, near: *stays }],
+        ([], [a, b]) if scope.order.is_empty() && meet(cx, body, &walked, sink) => {
+            vec![plan::Leap { far: *a, near: *b }, plan::Leap { far: *b, near: *a }]
         }
-        if !table.by_value {
-            let (found, position) = position(d, at);
-            let (found, position) = (d.place(&found), d.place(&position));
-            return scope.descend(a, (position, None), Some(found));
-        }
-        let tensor = self.program.tensor(a);
-        let value = Expr::Load(table.buffer, Box::new(at));
-        let value = inside
-            .iter()
-            .fold(value, |value, inside| Expr::Op(Op::Select, vec![inside.clone(), value, Expr::Const(tensor.fill)]));
-        let value = d.define(&tensor.name.to_lowercase(), tensor.ty, value);
-        let some = match tensor.fill == Value::bool(false) {
-            true => value.clone(),
-            false => binary(Op::Ne, value.clone(), Expr::Const(tensor.fill)),
-        };
-        // The value is kept, so the position is never read.
-        scope.descend(a, (int(0), None), Some(some));
-        scope.keep(a, value);
+        _ => vec![],
+    };
+    if !walked.iter().all(free) || !fiber::opened_by(cx, scope, body, v, |kind| kind.is_stepped()).is_empty() {
+        return vec![];
     }
+    pairs
+}
 
-    /// The value to fold in without testing whether the searched entries exist, if every one of them is looked up by
-    /// value: where an entry is absent the table holds its fill, with which the body has the right value. A test would
-    /// be an unpredictable branch.
-    pub(super) fn folded_anyway(
-        &self,
-        d: &mut Symbolic,
-        (scope, searched): (&Scope, &[AccessId]),
-        body: &concrete::Expr,
-    ) -> Option<Expr> {
-        let known = |a: &AccessId| scope.fiber(*a).value.is_some();
-        let anyway = !body.has_loops() && cheap(body) && searched.iter().all(known);
-        anyway.then(|| self.value(d, scope, body))
-    }
+/// Emits the loops in the first of `leaped` whose condition holds, and in `scope` where none does.
+pub(super) fn leap_or_loop(
+    cx: &Context,
+    d: &mut Symbolic,
+    mut leaped: std::vec::IntoIter<(Expr, Scope)>,
+    (vars, body): (&[Index], &concrete::Expr),
+    scope: Scope,
+    sink: &Sink,
+) {
+    let Some((far, leaping)) = leaped.next() else { return nest::loops(cx, d, vars, body, scope, sink) };
+    let leap = |d: &mut Symbolic| {
+        cx.book.under(Pass::Leaping, || nest::loops(cx, d, vars, body, leaping, sink));
+    };
+    d.when(far, leap, |d| leap_or_loop(cx, d, leaped, (vars, body), scope, sink));
+}
 
-    /// For two lists that an innermost loop intersects: the condition that one is so much longer that the loop gallops
-    /// through it, and the scope for that. If one is scattered, only the other is considered; if both are walked, each,
-    /// but only in an outermost loop, where the lengths are compared once.
-    pub(super) fn leaped(
-        &self,
-        d: &mut Symbolic,
-        scope: &Scope,
-        (v, rest): (Index, &[Index]),
-        body: &concrete::Expr,
-        sink: &Sink,
-    ) -> Vec<(Expr, Scope)> {
-        let mut length = |a: AccessId| {
-            let fiber = self.unopened(d, scope, a);
-            let (begin, end) = (d.place(&fiber.begin), d.place(&fiber.end));
-            binary(Op::Sub, end, begin)
-        };
-        let far = |plan::Leap { far, near }: plan::Leap| {
-            (binary(Op::Gt, length(far), times(length(near), int(LONGER))), scope.leaping(far, near))
-        };
-        self.book.decide_all(|| self.may_leap(scope, (v, rest), body, sink)).into_iter().map(far).collect()
-    }
-
-    /// The lists of which one may be much longer than another.
-    fn may_leap(
-        &self,
-        scope: &Scope,
-        (v, rest): (Index, &[Index]),
-        body: &concrete::Expr,
-        sink: &Sink,
-    ) -> Vec<plan::Leap> {
-        if !rest.is_empty() || body.has_loops() || !matches!(sink, Sink::Scalar { .. }) {
-            return vec![];
-        }
-        let along = self.lists(scope, body, v);
-        let alike = |a: &AccessId| self.levels(*a)[scope.fiber(*a).depth].kind().is_plain();
-        let free = |a: &AccessId| self.program.protocol(*a, scope.fiber(*a).depth).is_none() && alike(a);
-        let (laid, walked): (Vec<_>, Vec<_>) = along.into_iter().partition(|a| scope.laid(*a).is_some());
-        let pairs = match (&laid[..], &walked[..]) {
-            ([stays], [moves]) => vec![plan::Leap { far: *moves, near: *stays }],
-            ([], [a, b]) if scope.order.is_empty() && self.meet(body, &walked, sink) => {
-                vec![plan::Leap { far: *a, near: *b }, plan::Leap { far: *b, near: *a }]
-            }
-            _ => vec![],
-        };
-        if !walked.iter().all(free) || !self.opened_by(scope, body, v, |kind| kind.is_stepped()).is_empty() {
-            return vec![];
-        }
-        pairs
-    }
-
-    /// Emits the loops in the first of `leaped` whose condition holds, and in `scope` where none does.
-    pub(super) fn leap_or_loop(
-        &self,
-        d: &mut Symbolic,
-        mut leaped: std::vec::IntoIter<(Expr, Scope)>,
-        (vars, body): (&[Index], &concrete::Expr),
-        scope: Scope,
-        sink: &Sink,
-    ) {
-        let Some((far, leaping)) = leaped.next() else { return self.loops(d, vars, body, scope, sink) };
-        let leap = |d: &mut Symbolic| {
-            self.book.under(Pass::Leaping, || self.loops(d, vars, body, leaping, sink));
-        };
-        d.when(far, leap, |d| self.leap_or_loop(d, leaped, (vars, body), scope, sink));
-    }
-
-    /// Whether a body has an effect only where each of these lists has an entry.
-    fn meet(&self, body: &concrete::Expr, lists: &[AccessId], sink: &Sink) -> bool {
-        let (set, rest) = background(body, lists, &|a| self.fill(a), self.simplify);
-        let needed = set.needed().map_or(vec![], |(needed, _)| needed);
-        lists.iter().all(|a| needed.contains(a)) && self.nothing(sink, &rest)
-    }
+/// Whether a body has an effect only where each of these lists has an entry.
+fn meet(cx: &Context, body: &concrete::Expr, lists: &[AccessId], sink: &Sink) -> bool {
+    let (set, rest) = background(body, lists, &|a| lower::fill(cx, a), cx.simplify);
+    let needed = set.needed().map_or(vec![], |(needed, _)| needed);
+    lists.iter().all(|a| needed.contains(a)) && nest::is_nothing(cx, sink, &rest)
 }
 
 /// Whether a body reads an access only in conditions of nothing else.

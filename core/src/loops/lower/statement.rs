@@ -14,109 +14,122 @@ use super::nest::Sink;
 use super::output::{Output, Shown};
 use super::workspace::Scratch;
 use crate::loops::Symbolic;
+use crate::loops::lower;
+use crate::loops::lower::budget;
+use crate::loops::lower::counting;
+use crate::loops::lower::directory;
+use crate::loops::lower::made;
+use crate::loops::lower::nest;
+use crate::loops::lower::quotient;
+use crate::loops::lower::shared;
+use crate::loops::lower::spread;
+use crate::loops::lower::window;
 use crate::loops::plan::{Arrays, Assembly, Statement};
 use crate::notation::concrete::{self, Nest, WorkspaceKind};
 
-impl<'a> Context<'a> {
-    /// A whole statement: storage for its result, its loops, the result's end. A result that is an operand as it stands has the operand's
-    /// arrays, and needs no loops.
-    pub(super) fn statement(&mut self, d: &mut Symbolic, nest: &'a Nest) {
-        let target = nest.target.tensor;
-        if let Some(operand) = self.is_operand(nest) {
-            let assembly = Assembly { arrays: Arrays::Operand(operand), ..Assembly::default() };
-            self.arrays[target.0] = self.arrays[operand.0].clone();
-            return self.book.under(Statement { target, assembly }, || {});
-        }
-        self.most = self.most_lines(nest);
-        let fits = |given: &Statement| given.target == target;
-        let given = self.book.enter_if(fits, || Statement { target, assembly: Assembly::default() });
-        self.tables = self.tables(d, nest);
-        self.marks = self.marks(d, nest);
-        self.directories = self.directories(d, nest);
-        let needs = match self.book.follows_plan() {
-            true => self.assemble(d, nest, &given.assembly).0,
-            false => self.assembly(d, nest),
-        };
-        self.assembled(&given, needs);
+/// A whole statement: storage for its result, its loops, the result's end. A result that is an operand as it stands has the operand's
+/// arrays, and needs no loops.
+pub(super) fn statement<'a>(cx: &mut Context<'a>, d: &mut Symbolic, nest: &'a Nest) {
+    let target = nest.target.tensor;
+    if let Some(operand) = shared::is_operand(cx, nest) {
+        let assembly = Assembly { arrays: Arrays::Operand(operand), ..Assembly::default() };
+        cx.arrays[target.0] = cx.arrays[operand.0].clone();
+        return cx.book.under(Statement { target, assembly }, || {});
     }
+    cx.most = budget::most_lines(cx, nest);
+    let fits = |given: &Statement| given.target == target;
+    let given = cx.book.enter_if(fits, || Statement { target, assembly: Assembly::default() });
+    cx.tables = spread::tables(cx, d, nest);
+    cx.marks = window::marks(cx, d, nest);
+    cx.directories = directory::directories(cx, d, nest);
+    let needs = match cx.book.follows_plan() {
+        true => assemble(cx, d, nest, &given.assembly).0,
+        false => assembly(cx, d, nest),
+    };
+    assembled(cx, &given, needs);
+}
 
-    /// Ends a statement's step: it is made as its loops need, which a plan that is followed has said.
-    pub(super) fn assembled(&self, given: &Statement, needs: Assembly) {
-        if self.book.follows_plan() && needs != given.assembly {
-            self.book.differs(&format!("the plan has {:?} where loops need {needs:?}", given.assembly));
-        }
-        self.book.leave_as(Statement { target: given.target, assembly: needs });
+/// Ends a statement's step: it is made as its loops need, which a plan that is followed has said.
+pub(super) fn assembled(cx: &Context, given: &Statement, needs: Assembly) {
+    if cx.book.follows_plan() && needs != given.assembly {
+        cx.book.differs(&format!("the plan has {:?} where loops need {needs:?}", given.assembly));
     }
+    cx.book.leave_as(Statement { target: given.target, assembly: needs });
+}
 
-    /// How a statement's result is made, which its loops show. It has an operand's entries, if it can and every value is appended; if the
-    /// loops visit exactly the entries of one operand whose levels it can have, it has those.
-    fn assembly(&mut self, d: &mut Symbolic, nest: &'a Nest) -> Assembly {
-        let of = |arrays: Arrays| Assembly { arrays, ..Assembly::default() };
-        if nest.workspace.is_some_and(|w| w.kind == WorkspaceKind::Counts) {
-            return self.assemble(d, nest, &of(Arrays::Counted)).0;
-        }
-        if let Some((a, _)) = self.entries(nest) {
-            let steps = self.book.steps_here();
-            if let (needs, Some(shown)) = self.assemble(d, nest, &of(Arrays::Entries(a)))
-                && shown.appends_all
-            {
-                return needs;
-            }
-            self.book.forget_from(steps);
-        }
-        let (needs, shown) = self.assemble(d, nest, &of(Arrays::Own));
-        let along = shown.and_then(|shown| shown.along).filter(|_| nest.workspace.is_none());
-        along.filter(|a| self.may_share(nest, *a)).map_or(needs, |a| of(Arrays::Levels(a)))
+/// How a statement's result is made, which its loops show. It has an operand's entries, if it can and every value is appended; if the
+/// loops visit exactly the entries of one operand whose levels it can have, it has those.
+fn assembly<'a>(cx: &mut Context<'a>, d: &mut Symbolic, nest: &'a Nest) -> Assembly {
+    let of = |arrays: Arrays| Assembly { arrays, ..Assembly::default() };
+    if nest.workspace.is_some_and(|w| w.kind == WorkspaceKind::Counts) {
+        return assemble(cx, d, nest, &of(Arrays::Counted)).0;
     }
+    if let Some((a, _)) = shared::entries(cx, nest) {
+        let steps = cx.book.steps_here();
+        if let (needs, Some(shown)) = assemble(cx, d, nest, &of(Arrays::Entries(a)))
+            && shown.appends_all
+        {
+            return needs;
+        }
+        cx.book.forget_from(steps);
+    }
+    let (needs, shown) = assemble(cx, d, nest, &of(Arrays::Own));
+    let along = shown.and_then(|shown| shown.along).filter(|_| nest.workspace.is_none());
+    along.filter(|a| shared::may_share(cx, nest, *a)).map_or(needs, |a| of(Arrays::Levels(a)))
+}
 
-    /// Emits a statement. Returns how its result must be made, and what its loops show.
-    fn assemble(&mut self, d: &mut Symbolic, nest: &'a Nest, assembly: &Assembly) -> (Assembly, Option<Shown>) {
-        let place = nest.target.tensor;
-        let kept = self.entries(nest).filter(|(a, _)| assembly.arrays == Arrays::Entries(*a)).map(|(_, kept)| kept);
-        let along = if let Arrays::Levels(a) = assembly.arrays { Some(a) } else { None };
-        if along.is_none() {
-            self.fits(d, place);
-        }
-        nest.rhs.inside(&mut |nest| self.prepare_inside(d, nest));
-        self.make(d, place, along, kept.as_ref());
-        self.both = nest.both.as_ref().map(|both| (both, self.arrays(place).values));
-        if assembly.arrays == Arrays::Counted {
-            self.counted(d, nest);
-            return (assembly.clone(), None);
-        }
-        let output = Output::begin(self, d, nest, assembly, kept.clone(), false);
-        let walk = |d: &mut Symbolic| self.fill_output(d, nest, &output, &Scope::default());
-        match self.splits(nest).filter(|_| kept.is_some()) {
-            Some(split) => split.or(d, &output, walk),
-            None => walk(d),
-        }
-        let (needs, shown) = (output.needs(nest), output.shown());
-        let count = kept.as_ref().map(|_| output.appended());
-        output.finish(d);
-        kept.iter().zip(count).for_each(|(kept, count)| kept.compare(d, count));
-        (needs, Some(shown))
+/// Emits a statement. Returns how its result must be made, and what its loops show.
+fn assemble<'a>(
+    cx: &mut Context<'a>,
+    d: &mut Symbolic,
+    nest: &'a Nest,
+    assembly: &Assembly,
+) -> (Assembly, Option<Shown>) {
+    let place = nest.target.tensor;
+    let kept = shared::entries(cx, nest).filter(|(a, _)| assembly.arrays == Arrays::Entries(*a)).map(|(_, kept)| kept);
+    let along = if let Arrays::Levels(a) = assembly.arrays { Some(a) } else { None };
+    if along.is_none() {
+        lower::fits(cx, d, place);
     }
+    nest.rhs.inside(&mut |nest| made::prepare_inside(cx, d, nest));
+    lower::make(cx, d, place, along, kept.as_ref());
+    cx.both = nest.both.as_ref().map(|both| (both, lower::arrays_of(cx, place).values));
+    if assembly.arrays == Arrays::Counted {
+        counting::counted(cx, d, nest);
+        return (assembly.clone(), None);
+    }
+    let output = Output::begin(cx, d, nest, assembly, kept.clone(), false);
+    let walk = |d: &mut Symbolic| fill_output(cx, d, nest, &output, &Scope::default());
+    match quotient::splits(cx, nest).filter(|_| kept.is_some()) {
+        Some(split) => split.or(d, &output, walk),
+        None => walk(d),
+    }
+    let (needs, shown) = (output.needs(nest), output.shown());
+    let count = kept.as_ref().map(|_| output.appended());
+    output.finish(d);
+    kept.iter().zip(count).for_each(|(kept, count)| kept.compare(d, count));
+    (needs, Some(shown))
+}
 
-    /// The loops of a statement inside of a scope, through its workspace if it has one.
-    pub(super) fn fill_output(&self, d: &mut Symbolic, nest: &Nest, output: &Output, scope: &Scope) {
-        let slot = output.root();
-        let Some(w) = nest.workspace else {
-            for nest in self.before(nest).iter().chain([nest]) {
-                let sink = Sink::Store { nest, output, slot: slot.clone() };
-                self.nest(d, &nest.order, &nest.rhs, scope.clone(), &sink);
-            }
-            return;
-        };
-        let scratch = Scratch::begin(self, d, nest, w, output);
-        let sink = Sink::Around { nest, output, slot, scratch: &scratch };
-        self.nest(d, &nest.order[..w.prefix], &nest.rhs, scope.clone(), &sink);
-    }
+/// The loops of a statement inside of a scope, through its workspace if it has one.
+pub(super) fn fill_output(cx: &Context, d: &mut Symbolic, nest: &Nest, output: &Output, scope: &Scope) {
+    let slot = output.root();
+    let Some(w) = nest.workspace else {
+        for nest in before(cx, nest).iter().chain([nest]) {
+            let sink = Sink::Store { nest, output, slot: slot.clone() };
+            nest::emit(cx, d, &nest.order, &nest.rhs, scope.clone(), &sink);
+        }
+        return;
+    };
+    let scratch = Scratch::begin(cx, d, nest, w, output);
+    let sink = Sink::Around { nest, output, slot, scratch: &scratch };
+    nest::emit(cx, d, &nest.order[..w.prefix], &nest.rhs, scope.clone(), &sink);
+}
 
-    /// The nest that copies the old version of a scatter's target to where the scatter folds.
-    pub(super) fn before(&self, nest: &Nest) -> Option<Nest> {
-        let (a, target) = (nest.before?, nest.target.clone());
-        let order = (0..target.vars.len()).map(|l| self.program.level_var(&self.program.accesses[a.0], l)).collect();
-        let rhs = concrete::Expr::Access(a, self.program.tensor(a).ty);
-        Some(Nest { target, order, rhs, fold: None, places: None, before: None, both: None, workspace: nest.workspace })
-    }
+/// The nest that copies the old version of a scatter's target to where the scatter folds.
+pub(super) fn before(cx: &Context, nest: &Nest) -> Option<Nest> {
+    let (a, target) = (nest.before?, nest.target.clone());
+    let order = (0..target.vars.len()).map(|l| cx.program.level_var(&cx.program.accesses[a.0], l)).collect();
+    let rhs = concrete::Expr::Access(a, cx.program.tensor(a).ty);
+    Some(Nest { target, order, rhs, fold: None, places: None, before: None, both: None, workspace: nest.workspace })
 }

@@ -21,6 +21,11 @@ use super::{Context, Expr, Holds, ahead, binary, int, plus, times};
 use crate::algebra::{Op, Type};
 use crate::format::LevelKind;
 use crate::format::triangle::Triangle;
+use crate::loops::lower;
+use crate::loops::lower::budget;
+use crate::loops::lower::extent;
+use crate::loops::lower::range;
+use crate::loops::lower::{fiber, nest};
 use crate::loops::plan::Cut;
 use crate::loops::{Symbolic, Term};
 use crate::notation::concrete::{self, AccessId, Index};
@@ -48,203 +53,201 @@ fn triangle(i: Expr) -> Expr {
     binary(Op::Shr, times(i.clone(), plus(i, int(1))), int(1))
 }
 
-impl Context<'_> {
-    /// The interval of an access's next level.
-    fn interval(&self, d: &mut Symbolic, scope: &Scope, a: AccessId) -> Interval<Expr> {
-        let fiber = scope.fiber(a);
-        let (parent, present) = (Term::fixed(fiber.position), fiber.present.map(Term::fixed));
-        let mut open = |arrays| {
-            let Interval { start, stop, base } =
-                Interval::open(d, &self.program.tensor(a).name, arrays, &parent, present.as_ref());
-            Interval { start: d.place(&start), stop: d.place(&stop), base: d.place(&base) }
-        };
-        let level = &self.levels(a)[fiber.depth];
-        match level.array(Holds::Positions) {
-            Some(pos) => open((pos, level.array(Holds::Coordinates))),
-            None => self.of_triangle(d, scope, a),
+/// The interval of an access's next level.
+fn interval(cx: &Context, d: &mut Symbolic, scope: &Scope, a: AccessId) -> Interval<Expr> {
+    let fiber = scope.fiber(a);
+    let (parent, present) = (Term::fixed(fiber.position), fiber.present.map(Term::fixed));
+    let mut open = |arrays| {
+        let Interval { start, stop, base } =
+            Interval::open(d, &cx.program.tensor(a).name, arrays, &parent, present.as_ref());
+        Interval { start: d.place(&start), stop: d.place(&stop), base: d.place(&base) }
+    };
+    let level = &fiber::levels(cx, a)[fiber.depth];
+    match level.array(Holds::Positions) {
+        Some(pos) => open((pos, level.array(Holds::Coordinates))),
+        None => of_triangle(cx, d, scope, a),
+    }
+}
+
+/// The interval of a row of a triangle; of a symmetric level, the part up to the diagonal.
+fn of_triangle(cx: &Context, d: &mut Symbolic, scope: &Scope, a: AccessId) -> Interval<Expr> {
+    let (fiber, tensor) = (scope.fiber(a), cx.program.tensor(a));
+    let row = row(cx, scope, a);
+    let n = extent::extent(cx, tensor.extents[tensor.format.order[fiber.depth]]);
+    let above = times(fiber.above.clone(), triangle(n.clone()));
+    let kind = tensor.format.levels[fiber.depth];
+    let upper = kind.triangle() == Some(Triangle::Upper);
+    let before = if upper {
+        binary(Op::Sub, times(row.clone(), n.clone()), triangle(row.clone()))
+    } else {
+        triangle(row.clone())
+    };
+    let base = d.define(&format!("base_{}", tensor.name), Type::I64, plus(above, before));
+    let (start, stop) = if upper { (row, n) } else { (int(0), plus(row, int(1))) };
+    if kind.is_mirrored() {
+        return Interval { start, stop, base };
+    }
+    Interval { start: fiber.if_present(start), stop: fiber.if_present(stop), base }
+}
+
+/// The coordinate in the level above an access's next one.
+fn row(cx: &Context, scope: &Scope, a: AccessId) -> Expr {
+    let above = cx.program.level_var(&cx.program.accesses[a.0], scope.fiber(a).depth - 1);
+    range::coordinate(cx, scope, above).expect("levels above are open")
+}
+
+/// Opens an access's next level, neither a list nor located, at a coordinate. Returns whether it may be absent
+/// there.
+pub(super) fn open_computed(cx: &Context, d: &mut Symbolic, scope: &mut Scope, a: AccessId, at: Expr) -> bool {
+    let fiber = scope.fiber(a);
+    let kind = cx.program.tensor(a).format.levels[fiber.depth];
+    match scope.phase(a).cloned() {
+        None | Some(Phase::Asked) if kind.is_stepped() && scope.interval(a).is_none() => {
+            return nest::stepped::open_at(cx, d, scope, a, at);
         }
-    }
-
-    /// The interval of a row of a triangle; of a symmetric level, the part up to the diagonal.
-    fn of_triangle(&self, d: &mut Symbolic, scope: &Scope, a: AccessId) -> Interval<Expr> {
-        let (fiber, tensor) = (scope.fiber(a), self.program.tensor(a));
-        let row = self.row(scope, a);
-        let n = self.extent(tensor.extents[tensor.format.order[fiber.depth]]);
-        let above = times(fiber.above.clone(), triangle(n.clone()));
-        let kind = tensor.format.levels[fiber.depth];
-        let upper = kind.triangle() == Some(Triangle::Upper);
-        let before = if upper {
-            binary(Op::Sub, times(row.clone(), n.clone()), triangle(row.clone()))
-        } else {
-            triangle(row.clone())
-        };
-        let base = d.define(&format!("base_{}", tensor.name), Type::I64, plus(above, before));
-        let (start, stop) = if upper { (row, n) } else { (int(0), plus(row, int(1))) };
-        if kind.is_mirrored() {
-            return Interval { start, stop, base };
+        Some(Phase::Packed { base, step }) => scope.descend(a, (plus(base, times(step, at)), None), None),
+        Some(Phase::Inside(base)) => scope.descend(a, (plus(base, at), None), None),
+        Some(Phase::Mirrored) => {
+            let position = mirrored(cx, scope, a, at);
+            scope.descend(a, (position, None), None);
         }
-        Interval { start: fiber.if_present(start), stop: fiber.if_present(stop), base }
-    }
-
-    /// The coordinate in the level above an access's next one.
-    fn row(&self, scope: &Scope, a: AccessId) -> Expr {
-        let above = self.program.level_var(&self.program.accesses[a.0], scope.fiber(a).depth - 1);
-        self.coordinate(scope, above).expect("levels above are open")
-    }
-
-    /// Opens an access's next level, neither a list nor located, at a coordinate. Returns whether it may be absent
-    /// there.
-    pub(super) fn open_computed(&self, d: &mut Symbolic, scope: &mut Scope, a: AccessId, at: Expr) -> bool {
-        let fiber = scope.fiber(a);
-        let kind = self.program.tensor(a).format.levels[fiber.depth];
-        match scope.phase(a).cloned() {
-            None | Some(Phase::Asked) if kind.is_stepped() && scope.interval(a).is_none() => {
-                return self.open_at(d, scope, a, at);
+        Some(Phase::Asked) | None if kind.is_mirrored() => {
+            let Interval { stop, base, .. } = known_interval(cx, d, scope, a);
+            if ahead(&stop, &at).is_some_and(|n| n > 0) {
+                scope.descend(a, (plus(base, at), None), fiber.present);
+                return false;
             }
-            Some(Phase::Packed { base, step }) => scope.descend(a, (plus(base, times(step, at)), None), None),
-            Some(Phase::Inside(base)) => scope.descend(a, (plus(base, at), None), None),
-            Some(Phase::Mirrored) => {
-                let position = self.mirrored(scope, a, at);
-                scope.descend(a, (position, None), None);
-            }
-            Some(Phase::Asked) | None if kind.is_mirrored() => {
-                let Interval { stop, base, .. } = self.known_interval(d, scope, a);
-                if ahead(&stop, &at).is_some_and(|n| n > 0) {
-                    scope.descend(a, (plus(base, at), None), fiber.present);
-                    return false;
-                }
-                let below = binary(Op::Lt, at.clone(), stop);
-                let mirrored = self.mirrored(scope, a, at.clone());
-                let position = Expr::Op(Op::Select, vec![below, plus(base, at), mirrored]);
-                scope.descend(a, (position, None), fiber.present);
-            }
-            Some(Phase::Asked) | None => {
-                let Interval { start, stop, base } = self.known_interval(d, scope, a);
-                let below = binary(Op::Lt, at.clone(), stop);
-                let found = match start == int(0) {
-                    true => below,
-                    false => binary(Op::AndAlso, binary(Op::Le, start, at.clone()), below),
-                };
-                let found = d.define("found", Type::Bool, found);
-                scope.descend(a, (plus(base, at), None), Some(found));
-                return true;
-            }
+            let below = binary(Op::Lt, at.clone(), stop);
+            let mirrored = mirrored(cx, scope, a, at.clone());
+            let position = Expr::Op(Op::Select, vec![below, plus(base, at), mirrored]);
+            scope.descend(a, (position, None), fiber.present);
         }
-        false
-    }
-
-    /// The interval of an access's next level: the one that a loop around has loaded, else loaded here.
-    fn known_interval(&self, d: &mut Symbolic, scope: &Scope, a: AccessId) -> Interval<Expr> {
-        scope.interval(a).cloned().unwrap_or_else(|| self.interval(d, scope, a))
-    }
-
-    /// The position of a coordinate behind the diagonal of a symmetric level: that of its mirror image.
-    fn mirrored(&self, scope: &Scope, a: AccessId, at: Expr) -> Expr {
-        let (fiber, tensor) = (scope.fiber(a), self.program.tensor(a));
-        let n = self.extent(tensor.extents[tensor.format.order[fiber.depth]]);
-        let above = times(fiber.above, triangle(n));
-        plus(plus(above, triangle(at)), self.row(scope, a))
-    }
-
-    /// The accesses of a body whose next level has phases along `v` and is in none yet.
-    pub(super) fn phased(&self, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
-        let phases = |kind: LevelKind| kind.is_interval() || kind.is_mirrored() || kind.is_in_blocks();
-        let mut all = self.opened_by(scope, body, v, phases);
-        all.retain(|a| scope.phase(*a).is_none() && !scope.is_pending(*a));
-        // A block has phases once a stepped loop is at it.
-        let blocks = |a: AccessId| self.program.tensor(a).format.levels[scope.fiber(a).depth].is_in_blocks();
-        all.retain(|a| !blocks(*a) || scope.interval(*a).is_some());
-        all
-    }
-
-    /// How a range is split where accesses have phases: by those of one access, or by the hull of all if there are many.
-    pub(super) fn phases_or_hull(&self, v: Index, piece: &Piece) -> Cut {
-        let phased = self.phased(&piece.scope, &piece.body, v);
-        let affords = |parts| self.affords(&piece.scope, &piece.body, parts);
-        let symmetric = |a: &AccessId| {
-            let depth = piece.scope.fiber(*a).depth;
-            self.program.tensor(*a).format.levels[depth].is_mirrored()
-        };
-        match phased.len() {
-            0 => Cut::Whole,
-            n if n <= PHASES && affords(3_u64.saturating_pow(n as u32)) => Cut::Phases,
-            _ if phased.iter().any(symmetric) || !affords(3) => Cut::Tested,
-            _ => Cut::Hull,
+        Some(Phase::Asked) | None => {
+            let Interval { start, stop, base } = known_interval(cx, d, scope, a);
+            let below = binary(Op::Lt, at.clone(), stop);
+            let found = match start == int(0) {
+                true => below,
+                false => binary(Op::AndAlso, binary(Op::Le, start, at.clone()), below),
+            };
+            let found = d.define("found", Type::Bool, found);
+            scope.descend(a, (plus(base, at), None), Some(found));
+            return true;
         }
     }
+    false
+}
 
-    /// The ranges into which phases split one.
-    pub(super) fn phases(&self, d: &mut Symbolic, v: Index, piece: &Piece, cut: Cut) -> Vec<Piece> {
-        let phased = self.phased(&piece.scope, &piece.body, v);
-        let mut piece = piece.clone();
-        for a in &phased {
-            if piece.scope.interval(*a).is_none() {
-                let interval = self.interval(d, &piece.scope, *a);
-                piece.scope.found(*a, interval);
-            }
-        }
-        match cut {
-            Cut::Phases => self.phases_of(d, v, &piece, phased[0]),
-            Cut::Hull => self.hull(d, v, piece, &phased),
-            _ => {
-                phased.iter().for_each(|a| piece.scope.enter(*a, Phase::Asked));
-                vec![piece]
-            }
+/// The interval of an access's next level: the one that a loop around has loaded, else loaded here.
+fn known_interval(cx: &Context, d: &mut Symbolic, scope: &Scope, a: AccessId) -> Interval<Expr> {
+    scope.interval(a).cloned().unwrap_or_else(|| interval(cx, d, scope, a))
+}
+
+/// The position of a coordinate behind the diagonal of a symmetric level: that of its mirror image.
+fn mirrored(cx: &Context, scope: &Scope, a: AccessId, at: Expr) -> Expr {
+    let (fiber, tensor) = (scope.fiber(a), cx.program.tensor(a));
+    let n = extent::extent(cx, tensor.extents[tensor.format.order[fiber.depth]]);
+    let above = times(fiber.above, triangle(n));
+    plus(plus(above, triangle(at)), row(cx, scope, a))
+}
+
+/// The accesses of a body whose next level has phases along `v` and is in none yet.
+pub(super) fn phased(cx: &Context, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
+    let phases = |kind: LevelKind| kind.is_interval() || kind.is_mirrored() || kind.is_in_blocks();
+    let mut all = fiber::opened_by(cx, scope, body, v, phases);
+    all.retain(|a| scope.phase(*a).is_none() && !scope.is_pending(*a));
+    // A block has phases once a stepped loop is at it.
+    let blocks = |a: AccessId| cx.program.tensor(a).format.levels[scope.fiber(a).depth].is_in_blocks();
+    all.retain(|a| !blocks(*a) || scope.interval(*a).is_some());
+    all
+}
+
+/// How a range is split where accesses have phases: by those of one access, or by the hull of all if there are many.
+pub(super) fn phases_or_hull(cx: &Context, v: Index, piece: &Piece) -> Cut {
+    let phased = phased(cx, &piece.scope, &piece.body, v);
+    let affords = |parts| budget::affords(cx, &piece.scope, &piece.body, parts);
+    let symmetric = |a: &AccessId| {
+        let depth = piece.scope.fiber(*a).depth;
+        cx.program.tensor(*a).format.levels[depth].is_mirrored()
+    };
+    match phased.len() {
+        0 => Cut::Whole,
+        n if n <= PHASES && affords(3_u64.saturating_pow(n as u32)) => Cut::Phases,
+        _ if phased.iter().any(symmetric) || !affords(3) => Cut::Tested,
+        _ => Cut::Hull,
+    }
+}
+
+/// The ranges into which phases split one.
+pub(super) fn phases(cx: &Context, d: &mut Symbolic, v: Index, piece: &Piece, cut: Cut) -> Vec<Piece> {
+    let phased = phased(cx, &piece.scope, &piece.body, v);
+    let mut piece = piece.clone();
+    for a in &phased {
+        if piece.scope.interval(*a).is_none() {
+            let interval = interval(cx, d, &piece.scope, *a);
+            piece.scope.found(*a, interval);
         }
     }
-
-    fn phases_of(&self, d: &mut Symbolic, v: Index, piece: &Piece, a: AccessId) -> Vec<Piece> {
-        let depth = piece.scope.fiber(a).depth;
-        let Interval { start, stop, base } = piece.scope.interval(a).expect("found before").clone();
-        let kind = self.program.tensor(a).format.levels[depth];
-        let symmetric = kind.is_mirrored();
-        // A symmetric fiber may be absent, and is fill in both phases then: test it at each coordinate.
-        if symmetric && piece.scope.fiber(a).present.is_some() {
-            let mut asked = piece.clone();
-            asked.scope.enter(a, Phase::Asked);
-            return vec![asked];
+    match cut {
+        Cut::Phases => phases_of(cx, d, v, &piece, phased[0]),
+        Cut::Hull => hull(cx, d, v, piece, &phased),
+        _ => {
+            phased.iter().for_each(|a| piece.scope.enter(*a, Phase::Asked));
+            vec![piece]
         }
-        let [start, stop] = [start, stop].map(|at| self.coordinate_of(d, v, piece, (a, depth), at));
-        let mut ends = vec![piece.range.lo.clone(), start, stop, piece.range.hi.clone()];
-        if kind.is_in_blocks() {
-            // The range does not go beyond the block's end.
-            ends.remove(2);
-        }
-        let mut pieces = vec![];
-        for (n, pair) in ends.windows(2).enumerate().filter(|(_, pair)| pair[0].at != pair[1].at) {
-            let mut part = piece.within(pair[0].clone(), pair[1].clone());
-            match n {
-                1 => part.scope.enter(a, Phase::Inside(base.clone())),
-                _ if symmetric => part.scope.enter(a, Phase::Mirrored),
-                _ => part.body = self.simplify.replace(&part.body, &|x| (x == a).then(|| self.fill(a))),
-            }
-            pieces.push(part);
-        }
-        pieces
     }
+}
 
-    /// Three ranges: from the first coordinate of any interval to the last of any, where each is tested; before and
-    /// behind, where all are fill.
-    fn hull(&self, d: &mut Symbolic, v: Index, piece: Piece, all: &[AccessId]) -> Vec<Piece> {
-        let depth = |a: AccessId| piece.scope.fiber(a).depth;
-        let mut middle = piece.clone();
-        all.iter().for_each(|a| middle.scope.enter(*a, Phase::Asked));
-        let ends = all.iter().map(|a| {
-            let Interval { start, stop, .. } = piece.scope.interval(*a).expect("found before").clone();
-            [start, stop].map(|at| self.coordinate_of(d, v, &piece, (*a, depth(*a)), at).at)
-        });
-        let joined =
-            |[lo, hi]: [Expr; 2], [start, stop]: [Expr; 2]| [binary(Op::Min, lo, start), binary(Op::Max, hi, stop)];
-        let [lo, hi] = ends.collect::<Vec<_>>().into_iter().reduce(joined).expect("many intervals");
-        let [lo, hi] = [("first", lo), ("last", hi)].map(|(name, at)| Bound::at(d.define(name, Type::I64, at)));
-        let outside = |lo: Bound, hi: Bound| {
-            let mut part = piece.within(lo, hi);
-            part.body = self.simplify.replace(&part.body, &|x| all.contains(&x).then(|| self.fill(x)));
-            part
-        };
-        let before = outside(piece.range.lo.clone(), lo.clone());
-        let behind = outside(hi.clone(), piece.range.hi.clone());
-        (middle.range.lo, middle.range.hi) = (lo, hi);
-        vec![before, middle, behind]
+fn phases_of(cx: &Context, d: &mut Symbolic, v: Index, piece: &Piece, a: AccessId) -> Vec<Piece> {
+    let depth = piece.scope.fiber(a).depth;
+    let Interval { start, stop, base } = piece.scope.interval(a).expect("found before").clone();
+    let kind = cx.program.tensor(a).format.levels[depth];
+    let symmetric = kind.is_mirrored();
+    // A symmetric fiber may be absent, and is fill in both phases then: test it at each coordinate.
+    if symmetric && piece.scope.fiber(a).present.is_some() {
+        let mut asked = piece.clone();
+        asked.scope.enter(a, Phase::Asked);
+        return vec![asked];
     }
+    let [start, stop] = [start, stop].map(|at| range::coordinate_of(cx, d, v, piece, (a, depth), at));
+    let mut ends = vec![piece.range.lo.clone(), start, stop, piece.range.hi.clone()];
+    if kind.is_in_blocks() {
+        // The range does not go beyond the block's end.
+        ends.remove(2);
+    }
+    let mut pieces = vec![];
+    for (n, pair) in ends.windows(2).enumerate().filter(|(_, pair)| pair[0].at != pair[1].at) {
+        let mut part = piece.within(pair[0].clone(), pair[1].clone());
+        match n {
+            1 => part.scope.enter(a, Phase::Inside(base.clone())),
+            _ if symmetric => part.scope.enter(a, Phase::Mirrored),
+            _ => part.body = cx.simplify.replace(&part.body, &|x| (x == a).then(|| lower::fill(cx, a))),
+        }
+        pieces.push(part);
+    }
+    pieces
+}
+
+/// Three ranges: from the first coordinate of any interval to the last of any, where each is tested; before and
+/// behind, where all are fill.
+fn hull(cx: &Context, d: &mut Symbolic, v: Index, piece: Piece, all: &[AccessId]) -> Vec<Piece> {
+    let depth = |a: AccessId| piece.scope.fiber(a).depth;
+    let mut middle = piece.clone();
+    all.iter().for_each(|a| middle.scope.enter(*a, Phase::Asked));
+    let ends = all.iter().map(|a| {
+        let Interval { start, stop, .. } = piece.scope.interval(*a).expect("found before").clone();
+        [start, stop].map(|at| range::coordinate_of(cx, d, v, &piece, (*a, depth(*a)), at).at)
+    });
+    let joined =
+        |[lo, hi]: [Expr; 2], [start, stop]: [Expr; 2]| [binary(Op::Min, lo, start), binary(Op::Max, hi, stop)];
+    let [lo, hi] = ends.collect::<Vec<_>>().into_iter().reduce(joined).expect("many intervals");
+    let [lo, hi] = [("first", lo), ("last", hi)].map(|(name, at)| Bound::at(d.define(name, Type::I64, at)));
+    let outside = |lo: Bound, hi: Bound| {
+        let mut part = piece.within(lo, hi);
+        part.body = cx.simplify.replace(&part.body, &|x| all.contains(&x).then(|| lower::fill(cx, x)));
+        part
+    };
+    let before = outside(piece.range.lo.clone(), lo.clone());
+    let behind = outside(hi.clone(), piece.range.hi.clone());
+    (middle.range.lo, middle.range.hi) = (lo, hi);
+    vec![before, middle, behind]
 }

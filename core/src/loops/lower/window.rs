@@ -41,55 +41,52 @@ impl Marks {
     }
 }
 
-impl Context<'_> {
-    /// Tables for the windows of a nest, with nothing in them.
-    pub(super) fn marks(&self, d: &mut Symbolic, nest: &Nest) -> BTreeMap<(AccessId, usize), Marks> {
-        let mut marks = BTreeMap::new();
-        for plan::Marks { list: (a, l), by } in self.book.decide_all(|| self.marked_in(nest)) {
-            let table = d.buffer(&format!("{}{l}_from", self.program.tensor(a).name), Type::I64, Role::Workspace);
-            let len = by.map_or(1, |k| self.constants[&self.program.vars[k.0].extent]);
-            alloc(d, table, int(len), Some(Value::i64(0)));
-            marks.insert((a, l), Marks { table, by });
-        }
-        marks
+/// Tables for the windows of a nest, with nothing in them.
+pub(super) fn marks(cx: &Context, d: &mut Symbolic, nest: &Nest) -> BTreeMap<(AccessId, usize), Marks> {
+    let mut marks = BTreeMap::new();
+    for plan::Marks { list: (a, l), by } in cx.book.decide_all(|| marked_in(cx, nest)) {
+        let table = d.buffer(&format!("{}{l}_from", cx.program.tensor(a).name), Type::I64, Role::Workspace);
+        let len = by.map_or(1, |k| cx.constants[&cx.program.vars[k.0].extent]);
+        alloc(d, table, int(len), Some(Value::i64(0)));
+        marks.insert((a, l), Marks { table, by });
     }
+    marks
+}
 
-    /// The lists of a nest whose windows are marked.
-    fn marked_in(&self, nest: &Nest) -> Vec<plan::Marks> {
-        let mut all = Vec::new();
-        for a in nest.rhs.accesses() {
-            let Some(sums) = nest.rhs.around(a) else { continue };
-            let order = [&nest.order[..], &sums].concat();
-            let (format, access) = (&self.program.tensor(a).format, &self.program.accesses[a.0]);
-            let level = |l: usize| self.program.level_var(access, l);
-            for l in (0..format.rank()).filter(|l| format.levels[*l].is_plain()) {
-                let above: Vec<Index> = (0..l).map(level).collect();
-                all.extend(self.marked_by(level(l), &above, &order).map(|by| plan::Marks { list: (a, l), by }));
-            }
+/// The lists of a nest whose windows are marked.
+fn marked_in(cx: &Context, nest: &Nest) -> Vec<plan::Marks> {
+    let mut all = Vec::new();
+    for a in nest.rhs.accesses() {
+        let Some(sums) = nest.rhs.around(a) else { continue };
+        let order = [&nest.order[..], &sums].concat();
+        let (format, access) = (&cx.program.tensor(a).format, &cx.program.accesses[a.0]);
+        let level = |l: usize| cx.program.level_var(access, l);
+        for l in (0..format.rank()).filter(|l| format.levels[*l].is_plain()) {
+            let above: Vec<Index> = (0..l).map(level).collect();
+            all.extend(marked_by(cx, level(l), &above, &order).map(|by| plan::Marks { list: (a, l), by }));
         }
-        all
     }
+    all
+}
 
-    /// If a loop moves the windows of a list under `w` by one coordinate a turn: the loop between that one and the
-    /// list's own, if there is one, each turn of which is at another of few fibers. `None` if marks would not pay.
-    fn marked_by(&self, w: Index, above: &[Index], order: &[Index]) -> Option<Option<Index>> {
-        if self.program.computed(w).is_some() {
-            return None;
-        }
-        let map = self.program.root_map(w);
-        let steps = |u: &Index| map.factors.get(u).is_some_and(|f| *f == Size::number(1));
-        let last = order.iter().rposition(|u| map.factors.contains_key(u))?;
-        let moves = order[..last].iter().rposition(|u| map.factors.contains_key(u))?;
-        if !steps(&order[last]) || !steps(&order[moves]) {
-            return None;
-        }
-        let leads =
-            |k: &Index| above.iter().any(|u| self.program.computed(*u).is_none() && self.program.follows(*u, *k));
-        let short = |k: &Index| self.constants.get(&self.program.vars[k.0].extent).is_some_and(|n| *n <= SHORT);
-        match &order[moves + 1..last] {
-            [] => Some(None),
-            [k] if leads(k) && short(k) => Some(Some(*k)),
-            _ => None,
-        }
+/// If a loop moves the windows of a list under `w` by one coordinate a turn: the loop between that one and the
+/// list's own, if there is one, each turn of which is at another of few fibers. `None` if marks would not pay.
+fn marked_by(cx: &Context, w: Index, above: &[Index], order: &[Index]) -> Option<Option<Index>> {
+    if cx.program.computed(w).is_some() {
+        return None;
+    }
+    let map = cx.program.root_map(w);
+    let steps = |u: &Index| map.factors.get(u).is_some_and(|f| *f == Size::number(1));
+    let last = order.iter().rposition(|u| map.factors.contains_key(u))?;
+    let moves = order[..last].iter().rposition(|u| map.factors.contains_key(u))?;
+    if !steps(&order[last]) || !steps(&order[moves]) {
+        return None;
+    }
+    let leads = |k: &Index| above.iter().any(|u| cx.program.computed(*u).is_none() && cx.program.follows(*u, *k));
+    let short = |k: &Index| cx.constants.get(&cx.program.vars[k.0].extent).is_some_and(|n| *n <= SHORT);
+    match &order[moves + 1..last] {
+        [] => Some(None),
+        [k] if leads(k) && short(k) => Some(Some(*k)),
+        _ => None,
     }
 }

@@ -22,6 +22,10 @@ use super::output::{Output, Slot, alloc};
 use super::set::Set;
 use super::{Context, Expr, binary, int, plus};
 use crate::algebra::{Op, Type, Value};
+use crate::loops::lower;
+use crate::loops::lower::extent;
+use crate::loops::lower::fiber;
+use crate::loops::lower::nest;
 use crate::loops::{BufferId, Role, Stmt, Symbolic, Var};
 use crate::notation::concrete::{self, AccessId, Index, Nest, Origin, Workspace, WorkspaceKind};
 use crate::notation::typed::Fun;
@@ -149,7 +153,7 @@ impl Row {
     fn begin(cx: &Context, d: &mut Symbolic, nest: &Nest) -> Row {
         let tensor = &cx.program.tensors[nest.target.tensor.0];
         let var = cx.program.level_var(&nest.target, tensor.format.rank() - 1);
-        let extent = cx.extent(cx.program.vars[var.0].extent);
+        let extent = extent::extent(cx, cx.program.vars[var.0].extent);
         let values = d.buffer(&format!("{}_row", tensor.name), tensor.ty, Role::Workspace);
         alloc(d, values, extent.clone(), None);
         let fold = nest.fold.expect("rows are folded: checked");
@@ -168,7 +172,7 @@ impl Row {
     fn put(&self, cx: &Context, d: &mut Symbolic, coordinate: Coordinate, value: Expr) {
         let at = coordinate(self.var).expect("all loops are bound");
         let before = Expr::Load(self.values, Box::new(at.clone()));
-        let folded = cx.applied(d, self.fold, vec![before, value]);
+        let folded = fiber::applied(cx, d, self.fold, vec![before, value]);
         d.emit(Stmt::Store(self.values, at, folded));
     }
 
@@ -180,27 +184,25 @@ impl Row {
     }
 }
 
-impl Context<'_> {
-    /// A list at whose entries alone a nest puts values in its workspace over `v`: it is spread while the workspace is
-    /// filled, and without an entry of it the folded value is neutral.
-    fn puts_within(&self, nest: &Nest, w: Workspace, v: Index) -> Option<AccessId> {
-        let fun = nest.fold.filter(|_| nest.places.is_none() && self.program.vars[v.0].origin == Origin::Loop)?;
-        let around = &nest.order[..w.prefix];
-        let stays = |a: &AccessId| {
-            let access = &self.program.accesses[a.0];
-            let level = |l: usize| self.program.level_var(access, l);
-            let along = (0..access.vars.len()).find(|l| level(*l) == v);
-            along.is_some_and(|l| {
-                let above = (0..l).flat_map(|k| self.program.roots(level(k)));
-                self.tables.contains_key(&(*a, l)) && above.into_iter().all(|u| around.contains(&u))
-            })
-        };
-        let needed = |a: &AccessId| {
-            let without = self.simplify.replace(&nest.rhs, &|x| (x == *a).then(|| self.fill(x)));
-            matches!(without, concrete::Expr::Literal(v) if self.simplify.neutral(fun, v))
-        };
-        nest.rhs.accesses().into_iter().find(|a| stays(a) && needed(a))
-    }
+/// A list at whose entries alone a nest puts values in its workspace over `v`: it is spread while the workspace is
+/// filled, and without an entry of it the folded value is neutral.
+fn puts_within(cx: &Context, nest: &Nest, w: Workspace, v: Index) -> Option<AccessId> {
+    let fun = nest.fold.filter(|_| nest.places.is_none() && cx.program.vars[v.0].origin == Origin::Loop)?;
+    let around = &nest.order[..w.prefix];
+    let stays = |a: &AccessId| {
+        let access = &cx.program.accesses[a.0];
+        let level = |l: usize| cx.program.level_var(access, l);
+        let along = (0..access.vars.len()).find(|l| level(*l) == v);
+        along.is_some_and(|l| {
+            let above = (0..l).flat_map(|k| cx.program.roots(level(k)));
+            cx.tables.contains_key(&(*a, l)) && above.into_iter().all(|u| around.contains(&u))
+        })
+    };
+    let needed = |a: &AccessId| {
+        let without = cx.simplify.replace(&nest.rhs, &|x| (x == *a).then(|| lower::fill(cx, x)));
+        matches!(without, concrete::Expr::Literal(v) if cx.simplify.neutral(fun, v))
+    };
+    nest.rhs.accesses().into_iter().find(|a| stays(a) && needed(a))
 }
 
 /// The variables of a workspace.
@@ -219,7 +221,7 @@ impl Front {
     pub fn of(cx: &Context, nest: &Nest) -> Front {
         let tensor = &cx.program.tensors[nest.target.tensor.0];
         let vars = cx.program.drained(nest);
-        let extents = vars.iter().map(|v| cx.extent(cx.program.vars[v.0].extent)).collect();
+        let extents = vars.iter().map(|v| extent::extent(cx, cx.program.vars[v.0].extent)).collect();
         Front { name: tensor.name.clone(), vars, extents, initial: tensor.fill }
     }
 }
@@ -280,7 +282,7 @@ impl Dense {
         let ty = front.initial.ty();
         let name = format!("{}_w", front.name);
         let values = d.buffer(&name, ty, Role::Workspace);
-        let within = cx.puts_within(nest, w, front.vars[0]);
+        let within = puts_within(cx, nest, w, front.vars[0]);
         // Fresh memory is all zero bits: if that is the initial value, allocation touches no page that is not used.
         let free = front.initial == Value::zero(ty) || within.is_some();
         let clear = (nest.fold.is_some() && free).then_some(front.initial);
@@ -312,14 +314,14 @@ impl Dense {
                     d.emit(store(first));
                 };
                 let join = |d: &mut Symbolic| {
-                    let joined = cx.applied(d, fun, vec![before, value.clone()]);
+                    let joined = fiber::applied(cx, d, fun, vec![before, value.clone()]);
                     d.emit(store(joined));
                 };
                 self.reached.insert(d, &at, alone, join);
             }
             fold => {
                 let value = match fold {
-                    Some(fun) => cx.applied(d, fun, vec![before, value]),
+                    Some(fun) => fiber::applied(cx, d, fun, vec![before, value]),
                     None => value,
                 };
                 d.emit(store(value));
@@ -392,9 +394,9 @@ impl Dense {
         slot: &Slot,
     ) {
         let v = self.front.vars[0];
-        let fiber = cx.unopened(d, scope, list);
+        let fiber = fiber::unopened(cx, d, scope, list);
         let (begin, end) = (d.place(&fiber.begin), d.place(&fiber.end));
-        output.led_by(slot, cx.comes_along(scope, list, v).map(|led| vec![led]));
+        output.led_by(slot, nest::comes_along(cx, scope, list, v).map(|led| vec![led]));
         output.open(d, slot, &|_| binary(Op::Sub, end.clone(), begin.clone()));
         d.count("q", fiber.begin, fiber.end, &mut |d, q| {
             let at = d.load(fiber.crd, &q);
@@ -435,6 +437,6 @@ impl Dense {
 pub(super) fn begun(cx: &Context, d: &mut Symbolic, (fun, first): (Fun, Value), value: Expr) -> Expr {
     match cx.simplify.leads(fun, first) {
         true => value,
-        false => cx.applied(d, fun, vec![Expr::Const(first), value]),
+        false => fiber::applied(cx, d, fun, vec![Expr::Const(first), value]),
     }
 }

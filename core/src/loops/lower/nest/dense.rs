@@ -17,7 +17,11 @@
 use super::{Driven, Forall, Here, Sink, placed};
 use crate::algebra::{Mode, Op, Type, identity, properties};
 use crate::iteration::Point;
+use crate::loops::lower;
+use crate::loops::lower::fiber;
 use crate::loops::lower::fiber::Scope;
+use crate::loops::lower::nest;
+use crate::loops::lower::nest::stepped;
 use crate::loops::lower::{Context, Expr, binary, int};
 use crate::loops::plan::{Arm, How};
 use crate::loops::{Symbolic, Term};
@@ -25,209 +29,213 @@ use crate::notation::concrete::{self, AccessId, Index};
 use crate::notation::typed::Fun;
 use crate::stream::{Arith, Domain, List, wide};
 
-impl Context<'_> {
-    /// The loop of a point over the whole extent.
-    pub(super) fn dense(&self, d: &mut Symbolic, f: &Forall, point: &Point, how: How) {
-        match (how, &point.followers[..]) {
-            (How::Constant, _) => return self.store_run(d, f, point),
-            (How::Gaps | How::CountedGaps, [a]) => {
-                return self.gaps(d, f, point, *a, (&self.without_followers(point), how == How::CountedGaps));
+/// The loop of a point over the whole extent.
+pub(super) fn dense(cx: &Context, d: &mut Symbolic, f: &Forall, point: &Point, how: How) {
+    match (how, &point.followers[..]) {
+        (How::Constant, _) => return stepped::store_run(cx, d, f, point),
+        (How::Gaps | How::CountedGaps, [a]) => {
+            return gaps(cx, d, f, point, *a, (&without_followers(cx, point), how == How::CountedGaps));
+        }
+        (How::Between, _) => return between(cx, d, f, point, &without_followers(cx, point)),
+        _ => {}
+    }
+    let name = cx.program.vars[f.v.0].name.clone();
+    let (lo, hi) = (Term::fixed(f.piece.range.lo.at.clone()), Term::fixed(f.piece.range.hi.at.clone()));
+    d.count(&name, lo, hi, &mut |d, at| match point.followers[..] {
+        [] => nest::arrive(cx, d, f, point, &at, &[], Driven::Counted),
+        [a] => cursor(cx, d, f, point, a, &at),
+        _ => {
+            let here: Vec<_> = point.followers.iter().map(|&a| follow(d, f, a, &at)).collect();
+            let bare = Point { followers: Vec::new(), ..point.clone() };
+            nest::arrive(cx, d, f, &bare, &at, &here, Driven::Counted);
+            for Here { access, present, .. } in here {
+                let present = Term::fixed(present.expect("a follower's flag"));
+                f.lists[&access].next_if(d, &present);
             }
-            (How::Between, _) => return self.between(d, f, point, &self.without_followers(point)),
-            _ => {}
         }
-        let name = self.program.vars[f.v.0].name.clone();
-        let (lo, hi) = (Term::fixed(f.piece.range.lo.at.clone()), Term::fixed(f.piece.range.hi.at.clone()));
-        d.count(&name, lo, hi, &mut |d, at| match point.followers[..] {
-            [] => self.arrive(d, f, point, &at, &[], Driven::Counted),
-            [a] => self.cursor(d, f, point, a, &at),
-            _ => {
-                let here: Vec<_> = point.followers.iter().map(|&a| self.follow(d, f, a, &at)).collect();
-                let bare = Point { followers: Vec::new(), ..point.clone() };
-                self.arrive(d, f, &bare, &at, &here, Driven::Counted);
-                for Here { access, present, .. } in here {
-                    let present = Term::fixed(present.expect("a follower's flag"));
-                    f.lists[&access].next_if(d, &present);
-                }
-            }
+    });
+}
+
+/// The way to walk a point over the whole extent that costs less than every coordinate, if there is one.
+pub(super) fn dense_ways(cx: &Context, f: &Forall, point: &Point) -> Option<How> {
+    if stepped::is_one_run(cx, f, point) {
+        return Some(How::Constant);
+    }
+    let counts = counts(cx, f, &without_followers(cx, point));
+    match point.followers[..] {
+        [_] if counts => Some(How::CountedGaps),
+        [_] if f.rest.is_empty() => Some(How::Gaps),
+        _ => counts.then_some(How::Between),
+    }
+}
+
+/// The body of a point where none of its followers has an entry.
+fn without_followers(cx: &Context, point: &Point) -> concrete::Expr {
+    cx.simplify.replace(&point.body, &|a| point.followers.contains(&a).then(|| lower::fill(cx, a)))
+}
+
+/// One list beside a whole extent; in the gaps between its entries the body is `rest`. Gaps are loops without
+/// conditions, or are counted: all together behind the entries, if the list's loop is counted too. Folds of counted
+/// gaps may run in any order: idempotent built-ins are commutative and associative, as sums are.
+fn gaps(
+    cx: &Context,
+    d: &mut Symbolic,
+    f: &Forall,
+    point: &Point,
+    a: AccessId,
+    (rest, counts): (&concrete::Expr, bool),
+) {
+    let list = &f.lists[&a];
+    let name = &cx.program.vars[f.v.0].name;
+    let present = Point { followers: Vec::new(), ..point.clone() };
+    let absent = Point { body: rest.clone(), ..present.clone() };
+    let gap = |d: &mut Symbolic, begin: Term, end: Term| match counts {
+        true => count_gap(cx, d, f, rest, (begin, end)),
+        false => d.count(name, begin, end, &mut |d, at| {
+            cx.book.under(Arm(vec![]), || nest::arrive(cx, d, f, &absent, &at, &[], Driven::Counted));
+        }),
+    };
+    let each = |d: &mut Symbolic, before: &dyn Fn(&mut Symbolic, &Term), behind: &dyn Fn(&mut Symbolic, &Term)| {
+        list.each(d, &format!("q_{}", cx.program.tensor(a).name), &mut |d, entry| {
+            let at = list.coordinate(d, &entry);
+            let at = d.snapshot(name, at);
+            before(d, &at);
+            let here = Here { access: a, entry: placed(d, &entry), present: None };
+            cx.book.under(Arm(vec![a]), || nest::arrive(cx, d, f, &present, &at, &[here], Driven::Counted));
+            behind(d, &at);
         });
+    };
+    if let Some(entries) = list.entries(d).filter(|_| counts) {
+        let entries = d.snapshot("entries", entries);
+        each(d, &|_, _| {}, &|_, _| {});
+        return count_gap(cx, d, f, rest, (entries, Term::fixed(f.piece.range.len())));
     }
-
-    /// The way to walk a point over the whole extent that costs less than every coordinate, if there is one.
-    pub(super) fn dense_ways(&self, f: &Forall, point: &Point) -> Option<How> {
-        if self.is_one_run(f, point) {
-            return Some(How::Constant);
-        }
-        let counts = self.counts(f, &self.without_followers(point));
-        match point.followers[..] {
-            [_] if counts => Some(How::CountedGaps),
-            [_] if f.rest.is_empty() => Some(How::Gaps),
-            _ => counts.then_some(How::Between),
-        }
-    }
-
-    /// The body of a point where none of its followers has an entry.
-    fn without_followers(&self, point: &Point) -> concrete::Expr {
-        self.simplify.replace(&point.body, &|a| point.followers.contains(&a).then(|| self.fill(a)))
-    }
-
-    /// One list beside a whole extent; in the gaps between its entries the body is `rest`. Gaps are loops without
-    /// conditions, or are counted: all together behind the entries, if the list's loop is counted too. Folds of counted
-    /// gaps may run in any order: idempotent built-ins are commutative and associative, as sums are.
-    fn gaps(&self, d: &mut Symbolic, f: &Forall, point: &Point, a: AccessId, (rest, counts): (&concrete::Expr, bool)) {
-        let list = &f.lists[&a];
-        let name = &self.program.vars[f.v.0].name;
-        let present = Point { followers: Vec::new(), ..point.clone() };
-        let absent = Point { body: rest.clone(), ..present.clone() };
-        let gap = |d: &mut Symbolic, begin: Term, end: Term| match counts {
-            true => self.count_gap(d, f, rest, (begin, end)),
-            false => d.count(name, begin, end, &mut |d, at| {
-                self.book.under(Arm(vec![]), || self.arrive(d, f, &absent, &at, &[], Driven::Counted));
-            }),
-        };
-        let each = |d: &mut Symbolic, before: &dyn Fn(&mut Symbolic, &Term), behind: &dyn Fn(&mut Symbolic, &Term)| {
-            list.each(d, &format!("q_{}", self.program.tensor(a).name), &mut |d, entry| {
-                let at = list.coordinate(d, &entry);
-                let at = d.snapshot(name, at);
-                before(d, &at);
-                let here = Here { access: a, entry: placed(d, &entry), present: None };
-                self.book.under(Arm(vec![a]), || self.arrive(d, f, &present, &at, &[here], Driven::Counted));
-                behind(d, &at);
-            });
-        };
-        if let Some(entries) = list.entries(d).filter(|_| counts) {
-            let entries = d.snapshot("entries", entries);
-            each(d, &|_, _| {}, &|_, _| {});
-            return self.count_gap(d, f, rest, (entries, Term::fixed(f.piece.range.len())));
-        }
-        let from = d.state("from", Term::fixed(f.piece.range.lo.at.clone()));
-        let before = |d: &mut Symbolic, at: &Term| {
-            let begin = d.get(from);
-            gap(d, begin, at.clone());
-        };
-        let behind = |d: &mut Symbolic, at: &Term| {
-            let one = d.int(1);
-            let next = d.arith(Arith::Add, at, &one);
-            d.set(from, next);
-        };
-        each(d, &before, &behind);
-        let (begin, end) = (d.get(from), Term::fixed(f.piece.range.hi.at.clone()));
-        gap(d, begin, end);
-    }
-
-    /// The coordinates that some list has, and the gaps between them, in which the value is the constant `rest`.
-    fn between(&self, d: &mut Symbolic, f: &Forall, point: &Point, rest: &concrete::Expr) {
-        let [lo, hi] = [&f.piece.range.lo, &f.piece.range.hi].map(|bound| Term::fixed(bound.at.clone()));
-        if point.followers.is_empty() && f.piece.in_runs {
-            return self.count(d, f, rest, (lo, hi));
-        }
-        if point.followers.is_empty() {
-            return self.count_gap(d, f, rest, (lo, hi));
-        }
-        let from = d.state("from", lo);
-        let lists: Vec<&List<Term>> = point.followers.iter().map(|a| &f.lists[a]).collect();
-        let any = |d: &mut Symbolic, valid: &[Term]| {
-            valid.iter().cloned().reduce(|a, b| d.or(a, b)).expect("there are lists")
-        };
-        let bare = Point { followers: Vec::new(), ..point.clone() };
-        wide(d, &lists, &any, &mut |d, at, present| {
-            let begin = d.get(from);
-            self.count_gap(d, f, rest, (begin, at.clone()));
-            let here = self.flagged(d, f, &point.followers, &present.iter().collect::<Vec<_>>());
-            self.arrive(d, f, &bare, at, &here, Driven::Counted);
-            let one = d.int(1);
-            let next = d.arith(Arith::Add, at, &one);
-            d.set(from, next);
-        });
+    let from = d.state("from", Term::fixed(f.piece.range.lo.at.clone()));
+    let before = |d: &mut Symbolic, at: &Term| {
         let begin = d.get(from);
-        self.count_gap(d, f, rest, (begin, hi));
-    }
+        gap(d, begin, at.clone());
+    };
+    let behind = |d: &mut Symbolic, at: &Term| {
+        let one = d.int(1);
+        let next = d.arith(Arith::Add, at, &one);
+        d.set(from, next);
+    };
+    each(d, &before, &behind);
+    let (begin, end) = (d.get(from), Term::fixed(f.piece.range.hi.at.clone()));
+    gap(d, begin, end);
+}
 
-    /// Whether a value can be folded in for all coordinates of a gap at once.
-    fn counts(&self, f: &Forall, body: &concrete::Expr) -> bool {
-        let Sink::Scalar { fun: Fun::Op(op), begun: None, .. } = f.sink else { return false };
-        let properties = properties(*op, body.ty(), self.simplify.mode);
-        let sums = *op == Op::Add && (body.ty().is_integer() || self.simplify.mode == Mode::Algebraic);
-        // The value of loops inside is folded from its identity first.
-        let apart = f.rest.is_empty() || identity(*op, body.ty()).is_some();
-        apart && (sums || properties.idempotent) && self.is_one(f.scope(), &f.scope().order, &f.folded(body))
+/// The coordinates that some list has, and the gaps between them, in which the value is the constant `rest`.
+fn between(cx: &Context, d: &mut Symbolic, f: &Forall, point: &Point, rest: &concrete::Expr) {
+    let [lo, hi] = [&f.piece.range.lo, &f.piece.range.hi].map(|bound| Term::fixed(bound.at.clone()));
+    if point.followers.is_empty() && f.piece.in_runs {
+        return count(cx, d, f, rest, (lo, hi));
     }
+    if point.followers.is_empty() {
+        return count_gap(cx, d, f, rest, (lo, hi));
+    }
+    let from = d.state("from", lo);
+    let lists: Vec<&List<Term>> = point.followers.iter().map(|a| &f.lists[a]).collect();
+    let any =
+        |d: &mut Symbolic, valid: &[Term]| valid.iter().cloned().reduce(|a, b| d.or(a, b)).expect("there are lists");
+    let bare = Point { followers: Vec::new(), ..point.clone() };
+    wide(d, &lists, &any, &mut |d, at, present| {
+        let begin = d.get(from);
+        count_gap(cx, d, f, rest, (begin, at.clone()));
+        let here = nest::flagged(d, f, &point.followers, &present.iter().collect::<Vec<_>>());
+        nest::arrive(cx, d, f, &bare, at, &here, Driven::Counted);
+        let one = d.int(1);
+        let next = d.arith(Arith::Add, at, &one);
+        d.set(from, next);
+    });
+    let begin = d.get(from);
+    count_gap(cx, d, f, rest, (begin, hi));
+}
 
-    /// Whether an expression is invariant in a loop inside of this scope: everything that it reads is known from the
-    /// variables in `order`, which are the scope's and, inside of its own folds, those of their loops.
-    pub(super) fn is_one(&self, scope: &Scope, order: &[Index], e: &concrete::Expr) -> bool {
-        let known = |v: &Index| self.program.time(*v, order).is_some();
-        let same = |e: &concrete::Expr| self.is_one(scope, order, e);
-        let inside = |vars: &[Index], e: &concrete::Expr| {
-            let order = [order, vars].concat();
-            let limits = vars.iter().flat_map(|v| &self.program.vars[v.0].limits);
-            let as_far = limits.into_iter().all(|limit| self.program.decides(&order, limit));
-            as_far && self.is_one(scope, &order, e)
-        };
-        match e {
-            concrete::Expr::Literal(_) => true,
-            concrete::Expr::Index(v) => known(v),
-            // Runs are opened before this loop.
-            concrete::Expr::Access(..) | concrete::Expr::Column(_) => {
-                let a = e.access().expect("it reads one");
-                self.next_var(scope, a).is_none() || self.program.accesses[a.0].vars.iter().all(known)
-            }
-            concrete::Expr::Call(_, args, _) => args.iter().all(same),
-            concrete::Expr::Reduce(_, vars, body, _) => inside(vars, body),
-            concrete::Expr::Fold(fold, _) => fold.start.iter().all(same) && inside(&fold.vars, &fold.body),
-            concrete::Expr::Concat(..) | concrete::Expr::Where(..) => false,
+/// Whether a value can be folded in for all coordinates of a gap at once.
+fn counts(cx: &Context, f: &Forall, body: &concrete::Expr) -> bool {
+    let Sink::Scalar { fun: Fun::Op(op), begun: None, .. } = f.sink else { return false };
+    let properties = properties(*op, body.ty(), cx.simplify.mode);
+    let sums = *op == Op::Add && (body.ty().is_integer() || cx.simplify.mode == Mode::Algebraic);
+    // The value of loops inside is folded from its identity first.
+    let apart = f.rest.is_empty() || identity(*op, body.ty()).is_some();
+    apart && (sums || properties.idempotent) && is_one(cx, f.scope(), &f.scope().order, &f.folded(body))
+}
+
+/// Whether an expression is invariant in a loop inside of this scope: everything that it reads is known from the
+/// variables in `order`, which are the scope's and, inside of its own folds, those of their loops.
+pub(super) fn is_one(cx: &Context, scope: &Scope, order: &[Index], e: &concrete::Expr) -> bool {
+    let known = |v: &Index| cx.program.time(*v, order).is_some();
+    let same = |e: &concrete::Expr| is_one(cx, scope, order, e);
+    let inside = |vars: &[Index], e: &concrete::Expr| {
+        let order = [order, vars].concat();
+        let limits = vars.iter().flat_map(|v| &cx.program.vars[v.0].limits);
+        let as_far = limits.into_iter().all(|limit| cx.program.decides(&order, limit));
+        as_far && is_one(cx, scope, &order, e)
+    };
+    match e {
+        concrete::Expr::Literal(_) => true,
+        concrete::Expr::Index(v) => known(v),
+        // Runs are opened before this loop.
+        concrete::Expr::Access(..) | concrete::Expr::Column(_) => {
+            let a = e.access().expect("it reads one");
+            fiber::next_var(cx, scope, a).is_none() || cx.program.accesses[a.0].vars.iter().all(known)
         }
+        concrete::Expr::Call(_, args, _) => args.iter().all(same),
+        concrete::Expr::Reduce(_, vars, body, _) => inside(vars, body),
+        concrete::Expr::Fold(fold, _) => fold.start.iter().all(same) && inside(&fold.vars, &fold.body),
+        concrete::Expr::Concat(..) | concrete::Expr::Where(..) => false,
     }
+}
 
-    /// Folds in a value that [`counts`](Self::counts) for all coordinates of a gap, if there are any.
-    fn count_gap(&self, d: &mut Symbolic, f: &Forall, body: &concrete::Expr, (begin, end): (Term, Term)) {
-        let some = binary(Op::Lt, d.place(&begin), d.place(&end));
-        d.when(some, |d| self.count(d, f, body, (begin, end)), |_| {});
-    }
+/// Folds in a value that [`counts`](Self::counts) for all coordinates of a gap, if there are any.
+fn count_gap(cx: &Context, d: &mut Symbolic, f: &Forall, body: &concrete::Expr, (begin, end): (Term, Term)) {
+    let some = binary(Op::Lt, d.place(&begin), d.place(&end));
+    d.when(some, |d| count(cx, d, f, body, (begin, end)), |_| {});
+}
 
-    /// Folds in a value that [`counts`](Self::counts) for coordinates of which there is one at least.
-    fn count(&self, d: &mut Symbolic, f: &Forall, body: &concrete::Expr, (begin, end): (Term, Term)) {
-        let Sink::Scalar { var, fun, begun: None } = f.sink else { unreachable!("what counts is a scalar's") };
-        let (begin, end) = (d.place(&begin), d.place(&end));
-        let mut value = self.value(d, f.scope(), &f.folded(body));
-        if *fun == Fun::Op(Op::Add) && body.ty() != Type::Bool {
-            value = repeated(value, body.ty(), binary(Op::Sub, end, begin));
-        }
-        self.accumulate(d, (*var, *fun), None, value);
+/// Folds in a value that [`counts`](Self::counts) for coordinates of which there is one at least.
+fn count(cx: &Context, d: &mut Symbolic, f: &Forall, body: &concrete::Expr, (begin, end): (Term, Term)) {
+    let Sink::Scalar { var, fun, begun: None } = f.sink else { unreachable!("what counts is a scalar's") };
+    let (begin, end) = (d.place(&begin), d.place(&end));
+    let mut value = fiber::value(cx, d, f.scope(), &f.folded(body));
+    if *fun == Fun::Op(Op::Add) && body.ty() != Type::Bool {
+        value = repeated(value, body.ty(), binary(Op::Sub, end, begin));
     }
+    nest::accumulate(cx, d, (*var, *fun), None, value);
+}
 
-    /// A point with its follower's entry present, and with it absent.
-    fn with_and_without(&self, point: &Point, a: AccessId) -> (Point, Point) {
-        let with = Point { followers: Vec::new(), ..point.clone() };
-        let body = self.simplify.replace(&point.body, &|x| (x == a).then(|| self.fill(x)));
-        (with.clone(), Point { body, ..with })
-    }
+/// A point with its follower's entry present, and with it absent.
+fn with_and_without(cx: &Context, point: &Point, a: AccessId) -> (Point, Point) {
+    let with = Point { followers: Vec::new(), ..point.clone() };
+    let body = cx.simplify.replace(&point.body, &|x| (x == a).then(|| lower::fill(cx, x)));
+    (with.clone(), Point { body, ..with })
+}
 
-    /// One list beside a whole extent: the body is simplified where the list has no entry.
-    fn cursor(&self, d: &mut Symbolic, f: &Forall, point: &Point, a: AccessId, at: &Term) {
-        let list = &f.lists[&a];
-        let (present, absent) = self.with_and_without(point, a);
-        let found = list.found(d, at);
-        d.branch(
-            found,
-            &mut |d| {
-                let here = self.resting(d, f, &[a]);
-                self.book.under(Arm(vec![a]), || self.arrive(d, f, &present, at, &here, Driven::Counted));
-                list.next(d);
-            },
-            &mut |d| self.book.under(Arm(vec![]), || self.arrive(d, f, &absent, at, &[], Driven::Counted)),
-        );
-    }
+/// One list beside a whole extent: the body is simplified where the list has no entry.
+fn cursor(cx: &Context, d: &mut Symbolic, f: &Forall, point: &Point, a: AccessId, at: &Term) {
+    let list = &f.lists[&a];
+    let (present, absent) = with_and_without(cx, point, a);
+    let found = list.found(d, at);
+    d.branch(
+        found,
+        &mut |d| {
+            let here = nest::resting(d, f, &[a]);
+            cx.book.under(Arm(vec![a]), || nest::arrive(cx, d, f, &present, at, &here, Driven::Counted));
+            list.next(d);
+        },
+        &mut |d| cx.book.under(Arm(vec![]), || nest::arrive(cx, d, f, &absent, at, &[], Driven::Counted)),
+    );
+}
 
-    /// The entry on which a cursor rests, and the condition that it is at a coordinate, behind which the cursor is not
-    /// yet.
-    pub(super) fn follow(&self, d: &mut Symbolic, f: &Forall, access: AccessId, at: &Term) -> Here {
-        let list = &f.lists[&access];
-        let found = list.found(d, at);
-        let found = d.snapshot_bool("here", found);
-        let entry = list.entry(d);
-        Here { access, entry: placed(d, &entry), present: Some(d.place(&found)) }
-    }
+/// The entry on which a cursor rests, and the condition that it is at a coordinate, behind which the cursor is not
+/// yet.
+pub(super) fn follow(d: &mut Symbolic, f: &Forall, access: AccessId, at: &Term) -> Here {
+    let list = &f.lists[&access];
+    let found = list.found(d, at);
+    let found = d.snapshot_bool("here", found);
+    let entry = list.entry(d);
+    Here { access, entry: placed(d, &entry), present: Some(d.place(&found)) }
 }
 
 impl Forall<'_> {

@@ -5,32 +5,31 @@ use super::super::{Context, Expr, binary, int};
 use super::Sink;
 use crate::algebra::{Op, Type};
 use crate::loops::Symbolic;
+use crate::loops::lower::fiber;
 use crate::notation::concrete::{self, Nest};
 
-impl Context<'_> {
-    /// That each coordinate to which a scatter writes is there; `None` if none can be missing.
-    pub(super) fn lands(&self, d: &mut Symbolic, nest: &Nest, scope: &mut Scope) -> Option<Expr> {
-        let places = nest.places.iter().flatten().filter_map(|place| match place {
-            concrete::Expr::Index(u) if self.program.may_miss(*u) => Some(*u),
-            _ => None,
-        });
-        let there = places.map(|u| {
-            let at = self.come_to(d, scope, u).expect("its loops are around");
-            binary(Op::Ge, at, int(0))
-        });
-        there.reduce(|a, b| binary(Op::AndAlso, a, b))
-    }
+/// That each coordinate to which a scatter writes is there; `None` if none can be missing.
+pub(super) fn lands(cx: &Context, d: &mut Symbolic, nest: &Nest, scope: &mut Scope) -> Option<Expr> {
+    let places = nest.places.iter().flatten().filter_map(|place| match place {
+        concrete::Expr::Index(u) if cx.program.may_miss(*u) => Some(*u),
+        _ => None,
+    });
+    let there = places.map(|u| {
+        let at = fiber::come_to(cx, d, scope, u).expect("its loops are around");
+        binary(Op::Ge, at, int(0))
+    });
+    there.reduce(|a, b| binary(Op::AndAlso, a, b))
+}
 
-    /// The scope in which a scatter's target variables are bound to the coordinates that it writes to.
-    pub(super) fn placed(&self, d: &mut Symbolic, nest: &Nest, scope: &Scope) -> Scope {
-        let mut inner = scope.clone();
-        for (v, place) in nest.target.vars.iter().zip(nest.places.iter().flatten()) {
-            let at = self.value(d, scope, place);
-            let at = d.define(&self.program.vars[v.0].name, Type::I64, at);
-            inner.bind(*v, at);
-        }
-        inner
+/// The scope in which a scatter's target variables are bound to the coordinates that it writes to.
+pub(super) fn placed(cx: &Context, d: &mut Symbolic, nest: &Nest, scope: &Scope) -> Scope {
+    let mut inner = scope.clone();
+    for (v, place) in nest.target.vars.iter().zip(nest.places.iter().flatten()) {
+        let at = fiber::value(cx, d, scope, place);
+        let at = d.define(&cx.program.vars[v.0].name, Type::I64, at);
+        inner.bind(*v, at);
     }
+    inner
 }
 
 impl Sink<'_> {

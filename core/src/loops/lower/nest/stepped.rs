@@ -21,7 +21,14 @@ use crate::algebra::{Op, Type};
 use crate::format::LevelKind;
 use crate::iteration::Point;
 use crate::looplet::Looplet;
+use crate::loops::lower;
+use crate::loops::lower::budget;
+use crate::loops::lower::extent;
+use crate::loops::lower::fiber;
 use crate::loops::lower::fiber::Scope;
+use crate::loops::lower::nest;
+use crate::loops::lower::nest::dense;
+use crate::loops::lower::range;
 use crate::loops::lower::range::{Bound, Piece};
 use crate::loops::lower::structure::Phase;
 use crate::loops::lower::{Context, Expr, binary, compared, held};
@@ -41,360 +48,376 @@ struct Stepped {
     pieces: Pieces<Term>,
 }
 
-impl Context<'_> {
-    /// The accesses of a body whose next level has pieces along `v` and is in none yet.
-    pub(super) fn stepped_along(&self, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
-        let mut all = self.opened_by(scope, body, v, LevelKind::is_stepped);
-        all.retain(|a| scope.phase(*a).is_none() && !scope.is_pending(*a));
-        all
-    }
+/// The accesses of a body whose next level has pieces along `v` and is in none yet.
+pub(super) fn stepped_along(cx: &Context, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
+    let mut all = fiber::opened_by(cx, scope, body, v, LevelKind::is_stepped);
+    all.retain(|a| scope.phase(*a).is_none() && !scope.is_pending(*a));
+    all
+}
 
-    /// The loop over a range in which levels have pieces: a turn for each stretch up to the next end of any.
-    pub(super) fn stepped(
-        &self,
-        d: &mut Symbolic,
-        piece: &Piece,
-        stepped: &[AccessId],
-        (v, rest): (Index, &[Index]),
-        sink: &Sink,
-    ) {
-        let choose = || self.stepped_by(piece, stepped, v, sink);
-        let fits = |given: &plan::Stepped| given.accesses == stepped && given.by.fits(&choose().by);
-        self.book.inside_if(fits, choose, |step| match step.by {
-            By::Search => {
-                let mut asked = piece.clone();
-                stepped.iter().for_each(|a| asked.scope.enter(*a, Phase::Asked));
-                self.part_within(d, asked, (v, rest), sink);
+/// The loop over a range in which levels have pieces: a turn for each stretch up to the next end of any.
+pub(super) fn stepped(
+    cx: &Context,
+    d: &mut Symbolic,
+    piece: &Piece,
+    stepped: &[AccessId],
+    (v, rest): (Index, &[Index]),
+    sink: &Sink,
+) {
+    let choose = || stepped_by(cx, piece, stepped, v, sink);
+    let fits = |given: &plan::Stepped| given.accesses == stepped && given.by.fits(&choose().by);
+    cx.book.inside_if(fits, choose, |step| match step.by {
+        By::Search => {
+            let mut asked = piece.clone();
+            stepped.iter().for_each(|a| asked.scope.enter(*a, Phase::Asked));
+            part_within(cx, d, asked, (v, rest), sink);
+        }
+        By::Presence(a) => stepped_where(cx, d, piece, a, (v, rest), sink),
+        By::Block | By::Piece(_) => step_by_step(cx, d, piece, &step, (v, rest), sink),
+    });
+}
+
+/// How a range is split by levels with pieces.
+fn stepped_by(cx: &Context, piece: &Piece, stepped: &[AccessId], v: Index, sink: &Sink) -> plan::Stepped {
+    let affords = |parts| budget::affords(cx, &piece.scope, &piece.body, parts);
+    let blocks = |a: &AccessId| leads_in_blocks(cx, *a, v, piece, sink);
+    let by = match stepped.iter().find(|a| piece.scope.fiber(**a).present.is_some()) {
+        Some(a) if affords(2) => By::Presence(*a),
+        Some(_) => By::Search,
+        None if stepped.iter().all(blocks) => By::Block,
+        None => By::Piece(if affords(1 << SWITCHES) { SWITCHES } else { 0 }),
+    };
+    plan::Stepped { accesses: stepped.to_vec(), by }
+}
+
+/// The loop over a range in which all levels have a fiber.
+fn step_by_step(
+    cx: &Context,
+    d: &mut Symbolic,
+    piece: &Piece,
+    plan::Stepped { accesses: stepped, by }: &plan::Stepped,
+    (v, rest): (Index, &[Index]),
+    sink: &Sink,
+) {
+    let mut piece = piece.clone();
+    let fingers = cx.book.decide_all(|| followed(cx, &piece, v));
+    range::point_fingers(cx, d, &mut piece.scope, fingers);
+    let all: Vec<Stepped> = stepped.iter().map(|a| open_stepped(cx, d, v, &piece, *a)).collect();
+    let By::Piece(switches) = *by else {
+        sink.skip(v);
+        return block_by_block(cx, d, &piece, &all, (v, rest), sink);
+    };
+    // Packed pieces may not be runs.
+    let gapless = all.iter().all(|stepped| stepped.pieces.kind() == Kind::Runs);
+    if let Some((output, slot)) = sink.appends(v).filter(|_| gapless) {
+        // Each turn ends a run of an operand and begins one of the result where the last ends: operands' runs bound
+        // the result's.
+        let left: Vec<Term> = all.iter().map(|stepped| stepped.pieces.left(d)).collect();
+        let most = left.into_iter().reduce(|sum, more| d.arith(Arith::Add, &sum, &more)).expect("one level or more");
+        let most = d.place(&most);
+        output.expect_runs(d, slot, piece.range.lo.at.clone(), most);
+    }
+    let passed = passed(cx, v, &piece, &all, sink);
+    if !passed.is_empty() {
+        sink.skip(v);
+    }
+    let from = d.state("from", Term::fixed(piece.range.lo.at.clone()));
+    let left = |d: &mut Symbolic| {
+        let from = d.get(from);
+        d.compare(Compare::Lt, &from, &Term::fixed(piece.range.hi.at.clone()))
+    };
+    d.repeat(&left, &mut |d| {
+        let begin = d.get(from);
+        let begin = d.snapshot("begin", begin);
+        let begin = d.place(&begin);
+        let ends: Vec<Expr> = all.iter().map(|stepped| end_of(cx, d, v, &piece, stepped)).collect();
+        // No end is behind the range.
+        let stop = ends.iter().cloned().reduce(|stop, end| binary(Op::Min, stop, end)).expect("one level or more");
+        let stop = d.define("stop", Type::I64, stop);
+        let runs = |stepped: &Stepped| !matches!(stepped.pieces.kind(), Kind::Blocks(_));
+        let in_runs = all.iter().all(runs) && stepped.iter().all(|a| !range::strides(cx, &piece.scope, *a, v));
+        let gapless = gapless && in_runs;
+        let within = Piece { in_runs, gapless, ..piece.within(Bound::at(begin), Bound::at(stop.clone())) };
+        entered(cx, d, within, (&all, switches), &|d, piece| {
+            let differs = differs(cx, d, &piece, &passed, (rest, sink));
+            let go = |d: &mut Symbolic| {
+                let parts = range::pieces(cx, d, v, piece).into_iter();
+                parts.for_each(|piece| part_within(cx, d, piece, (v, rest), sink));
+            };
+            match differs {
+                Some(differs) => d.when(differs, go, |_| {}),
+                None => go(d),
             }
-            By::Presence(a) => self.stepped_where(d, piece, a, (v, rest), sink),
-            By::Block | By::Piece(_) => self.step_by_step(d, piece, &step, (v, rest), sink),
         });
-    }
-
-    /// How a range is split by levels with pieces.
-    fn stepped_by(&self, piece: &Piece, stepped: &[AccessId], v: Index, sink: &Sink) -> plan::Stepped {
-        let affords = |parts| self.affords(&piece.scope, &piece.body, parts);
-        let blocks = |a: &AccessId| self.leads_in_blocks(*a, v, piece, sink);
-        let by = match stepped.iter().find(|a| piece.scope.fiber(**a).present.is_some()) {
-            Some(a) if affords(2) => By::Presence(*a),
-            Some(_) => By::Search,
-            None if stepped.iter().all(blocks) => By::Block,
-            None => By::Piece(if affords(1 << SWITCHES) { SWITCHES } else { 0 }),
-        };
-        plan::Stepped { accesses: stepped.to_vec(), by }
-    }
-
-    /// The loop over a range in which all levels have a fiber.
-    fn step_by_step(
-        &self,
-        d: &mut Symbolic,
-        piece: &Piece,
-        plan::Stepped { accesses: stepped, by }: &plan::Stepped,
-        (v, rest): (Index, &[Index]),
-        sink: &Sink,
-    ) {
-        let mut piece = piece.clone();
-        let fingers = self.book.decide_all(|| self.followed(&piece, v));
-        self.point_fingers(d, &mut piece.scope, fingers);
-        let all: Vec<Stepped> = stepped.iter().map(|a| self.open_stepped(d, v, &piece, *a)).collect();
-        let By::Piece(switches) = *by else {
-            sink.skip(v);
-            return self.block_by_block(d, &piece, &all, (v, rest), sink);
-        };
-        // Packed pieces may not be runs.
-        let gapless = all.iter().all(|stepped| stepped.pieces.kind() == Kind::Runs);
-        if let Some((output, slot)) = sink.appends(v).filter(|_| gapless) {
-            // Each turn ends a run of an operand and begins one of the result where the last ends: operands' runs bound
-            // the result's.
-            let left: Vec<Term> = all.iter().map(|stepped| stepped.pieces.left(d)).collect();
-            let most =
-                left.into_iter().reduce(|sum, more| d.arith(Arith::Add, &sum, &more)).expect("one level or more");
-            let most = d.place(&most);
-            output.expect_runs(d, slot, piece.range.lo.at.clone(), most);
+        for (stepped, end) in all.iter().zip(&ends) {
+            let over = d.compare(Compare::Le, &Term::fixed(end.clone()), &Term::fixed(stop.clone()));
+            stepped.pieces.leave_if(d, &over);
         }
-        let passed = self.passed(v, &piece, &all, sink);
-        if !passed.is_empty() {
-            sink.skip(v);
+        d.set(from, Term::fixed(stop));
+    });
+}
+
+/// The same where the fiber of an access may be absent: with it where it is present, and without it.
+fn stepped_where(
+    cx: &Context,
+    d: &mut Symbolic,
+    piece: &Piece,
+    a: AccessId,
+    (v, rest): (Index, &[Index]),
+    sink: &Sink,
+) {
+    let go = |d: &mut Symbolic, piece, arm: &[AccessId]| {
+        cx.book.under(Arm(arm.to_vec()), || part_within(cx, d, piece, (v, rest), sink));
+    };
+    let Some(present) = piece.scope.fiber(a).present else { return go(d, piece.clone(), &[a]) };
+    let mut with = piece.clone();
+    with.scope.among = with.scope.among.one_of(2);
+    let mut without = with.clone();
+    with.scope.certain(a);
+    without.body = cx.simplify.replace(&piece.body, &|x| (x == a).then(|| lower::fill(cx, a)));
+    d.when(present, |d| go(d, with, &[a]), |d| go(d, without, &[]));
+}
+
+/// The accesses whose runs of the fill value may be skipped: the body has no effect there, no list needs to advance past them, and
+/// the result, if the loop stores into one directly, appends coordinates.
+fn passed(cx: &Context, v: Index, piece: &Piece, all: &[Stepped], sink: &Sink) -> Vec<AccessId> {
+    let lists = sink.slot().is_none() || sink.appends(v).is_some_and(|(output, _)| output.ends.is_none());
+    if !lists || !fiber::walked(cx, &piece.scope, &piece.body, v).is_empty() {
+        return Vec::new();
+    }
+    let runs = all.iter().filter(|stepped| stepped.pieces.kind() == Kind::Runs);
+    let last = runs.filter(|s| s.depth + 1 == cx.program.tensor(s.access).format.rank());
+    last.map(|s| s.access).filter(|a| leads(cx, *a, &piece.body, sink)).collect()
+}
+
+/// The condition that no access of `passed` holds its fill value in a piece; `None` where the piece is folded without a loop.
+fn differs(
+    cx: &Context,
+    d: &mut Symbolic,
+    piece: &Piece,
+    passed: &[AccessId],
+    (rest, sink): (&[Index], &Sink),
+) -> Option<Expr> {
+    let scalar = matches!(sink, Sink::Scalar { .. });
+    if scalar && rest.is_empty() && dense::is_one(cx, &piece.scope, &piece.scope.order, &piece.body) {
+        return None;
+    }
+    let differs = passed.iter().map(|a| {
+        let (fill, value) = (lower::fill(cx, *a), fiber::load(cx, &piece.scope.fiber(*a), *a));
+        compared(cx.simplify.mode, Op::Ne, value, (Expr::Const(fill), fill.ty()))
+    });
+    let all = differs.reduce(|a, b| binary(Op::AndAlso, a, b))?;
+    Some(d.define("differs", Type::Bool, all))
+}
+
+/// Whether a level has blocks, all of them in the range, and nothing has an effect outside of them.
+fn leads_in_blocks(cx: &Context, access: AccessId, v: Index, piece: &Piece, sink: &Sink) -> bool {
+    let depth = piece.scope.fiber(access).depth;
+    let looplet = cx.program.tensor(access).format.levels[depth].looplet();
+    let blocks = matches!(looplet, Looplet::Blocks | Looplet::Aligned(_));
+    blocks && range::is_whole(cx, v, piece, (access, depth)) && leads(cx, access, &piece.body, sink)
+}
+
+/// Whether a body has no effect where an access has no entry.
+fn leads(cx: &Context, access: AccessId, body: &concrete::Expr, sink: &Sink) -> bool {
+    nest::is_nothing(cx, sink, &cx.simplify.replace(body, &|x| (x == access).then(|| lower::fill(cx, access))))
+}
+
+/// The loop over the blocks of levels that all lead; of several, over the coordinates that their blocks share. It
+/// ends where one has no more blocks, or a list that leads too is exhausted. A list with a directory is looked up
+/// for each block, and its end not tested: the lookup tells the same, and at which block the list ends is
+/// unpredictable.
+fn block_by_block(
+    cx: &Context,
+    d: &mut Symbolic,
+    piece: &Piece,
+    all: &[Stepped],
+    (v, rest): (Index, &[Index]),
+    sink: &Sink,
+) {
+    let mut lists = vec![];
+    for a in fiber::walked(cx, &piece.scope, &piece.body, v).into_iter().filter(|a| leads(cx, *a, &piece.body, sink)) {
+        let ListFiber { end, directory, .. } = fiber::unopened(cx, d, &piece.scope, a);
+        if directory.is_none() {
+            lists.push((piece.scope.fingers[&(a, piece.scope.fiber(a).depth)].at, d.snapshot("end", end)));
         }
-        let from = d.state("from", Term::fixed(piece.range.lo.at.clone()));
-        let left = |d: &mut Symbolic| {
-            let from = d.get(from);
-            d.compare(Compare::Lt, &from, &Term::fixed(piece.range.hi.at.clone()))
-        };
-        d.repeat(&left, &mut |d| {
-            let begin = d.get(from);
-            let begin = d.snapshot("begin", begin);
-            let begin = d.place(&begin);
-            let ends: Vec<Expr> = all.iter().map(|stepped| self.end_of(d, v, &piece, stepped)).collect();
-            // No end is behind the range.
-            let stop = ends.iter().cloned().reduce(|stop, end| binary(Op::Min, stop, end)).expect("one level or more");
-            let stop = d.define("stop", Type::I64, stop);
-            let runs = |stepped: &Stepped| !matches!(stepped.pieces.kind(), Kind::Blocks(_));
-            let in_runs = all.iter().all(runs) && stepped.iter().all(|a| !self.strides(&piece.scope, *a, v));
-            let gapless = gapless && in_runs;
-            let within = Piece { in_runs, gapless, ..piece.within(Bound::at(begin), Bound::at(stop.clone())) };
-            self.entered(d, within, (&all, switches), &|d, piece| {
-                let differs = self.differs(d, &piece, &passed, (rest, sink));
-                let go = |d: &mut Symbolic| {
-                    let parts = self.pieces(d, v, piece).into_iter();
-                    parts.for_each(|piece| self.part_within(d, piece, (v, rest), sink));
+    }
+    let more = |d: &mut Symbolic| {
+        let mut valid: Vec<Term> = all.iter().map(|stepped| stepped.pieces.valid(d)).collect();
+        for (at, end) in &lists {
+            let at = d.get(*at);
+            valid.push(d.compare(Compare::Lt, &at, end));
+        }
+        valid.into_iter().reduce(|all, one| d.and(all, &|_| one.clone())).expect("one level or more")
+    };
+    d.repeat(&more, &mut |d| {
+        let (mut scope, mut blocks) = (piece.scope.clone(), vec![]);
+        for Stepped { access, pieces, .. } in all {
+            let Interval { start, stop, base } = pieces.certain_block(d, &cx.program.tensor(*access).name);
+            scope.enter(*access, Phase::Inside(d.place(&base)));
+            blocks.push([start, stop].map(|at| d.place(&at)));
+        }
+        let common =
+            |[lo, hi]: [Expr; 2], [start, stop]: [Expr; 2]| [binary(Op::Max, lo, start), binary(Op::Min, hi, stop)];
+        let [lo, hi] = blocks.iter().cloned().reduce(common).expect("one level or more");
+        let lo = held(d, "from", lo);
+        // Blocks that share no coordinate are a range that ends before it begins: it has no turn.
+        let hi = if all.len() == 1 { hi } else { held(d, "to", hi) };
+        let within = Piece { scope, ..piece.within(Bound::at(lo), Bound::at(hi.clone())) };
+        range::pieces(cx, d, v, within).into_iter().for_each(|piece| part_within(cx, d, piece, (v, rest), sink));
+        if let [Stepped { pieces, .. }] = all {
+            return pieces.leave(d);
+        }
+        for (Stepped { pieces, .. }, [_, stop]) in all.iter().zip(blocks) {
+            let over = d.compare(Compare::Le, &Term::fixed(stop), &Term::fixed(hi.clone()));
+            pieces.leave_if(d, &over);
+        }
+    });
+}
+
+/// A part of a range that is split piece by piece: it makes its own room.
+fn part_within(cx: &Context, d: &mut Symbolic, piece: Piece, (v, rest): (Index, &[Index]), sink: &Sink) {
+    let part = nest::part(cx, d, v, piece, sink);
+    make_room(d, &part, v, sink);
+    nest::run(cx, d, part, (v, rest), sink);
+}
+
+/// Makes room for the entries that a part appends, unless its pieces do.
+pub(super) fn make_room(d: &mut Symbolic, part: &Part, v: Index, sink: &Sink) {
+    let appends = sink.appends(v).filter(|(output, _)| part.stepped.is_empty() && output.ends.is_none());
+    if let Some((output, slot)) = appends {
+        output.open(d, slot, &|d| nest::at_most(d, part));
+    }
+}
+
+/// Opens an access's level at the piece that contains the first coordinate of a range.
+fn open_stepped(cx: &Context, d: &mut Symbolic, v: Index, piece: &Piece, access: AccessId) -> Stepped {
+    let depth = piece.scope.fiber(access).depth;
+    let start = range::view(cx, d, &piece.scope, (access, depth), v, &piece.range).start;
+    Stepped { access, depth, pieces: pieces_from(cx, d, &piece.scope, access, start) }
+}
+
+/// The pieces of an access's next level from the first on that does not end before the coordinate `start`.
+fn pieces_from(cx: &Context, d: &mut Symbolic, scope: &Scope, a: AccessId, start: Option<Term>) -> Pieces<Term> {
+    let (fiber, tensor) = (fiber::unopened(cx, d, scope, a), cx.program.tensor(a));
+    let depth = scope.fiber(a).depth;
+    let level = &fiber::levels(cx, a)[depth];
+    let kind = match level.kind().looplet() {
+        Looplet::Blocks => Kind::Blocks(Places::Listed(*level.named("ofs"))),
+        Looplet::Aligned(size) => Kind::Blocks(Places::Aligned(size)),
+        Looplet::Packed => Kind::Packed(*level.named("ofs")),
+        _ => Kind::Runs,
+    };
+    let extent = Term::fixed(extent::extent(cx, tensor.extents[tensor.format.order[depth]]));
+    let fiber = ListFiber { view: View { start, ..View::default() }, ..fiber };
+    Pieces::open(d, &tensor.name, kind, fiber, extent)
+}
+
+/// The end of a level's current piece, as a coordinate of `v`.
+fn end_of(
+    cx: &Context,
+    d: &mut Symbolic,
+    v: Index,
+    piece: &Piece,
+    Stepped { access, depth, pieces }: &Stepped,
+) -> Expr {
+    let end = pieces.end(d);
+    let end = d.place(&end);
+    let end = range::coordinate_of(cx, d, v, piece, (*access, *depth), end).at;
+    d.define("end", Type::I64, end)
+}
+
+/// Emits a range in which no piece ends, with each level opened, or its block's interval loaded. Up to `switches`
+/// packed levels get code for either kind of piece.
+fn entered(
+    cx: &Context,
+    d: &mut Symbolic,
+    mut piece: Piece,
+    (all, switches): (&[Stepped], usize),
+    go: &dyn Fn(&mut Symbolic, Piece),
+) {
+    let Some((Stepped { access, pieces, .. }, rest)) = all.split_first() else { return go(d, piece) };
+    let name = &cx.program.tensor(*access).name;
+    match pieces.kind() {
+        Kind::Runs => {
+            let position = pieces.number(d, name);
+            piece.scope.descend(*access, (d.place(&position), None), None);
+        }
+        Kind::Blocks(_) => {
+            let Interval { start, stop, base } = pieces.block(d, name);
+            let block = Interval { start: d.place(&start), stop: d.place(&stop), base: d.place(&base) };
+            piece.scope.found(*access, block);
+        }
+        Kind::Packed(_) => {
+            let (lookup, base, begin) = pieces.packed(d, name);
+            let [lookup, base, begin] = [lookup, base, begin].map(|term| d.place(&term));
+            if let Some(fewer) = switches.checked_sub(1) {
+                piece.scope.among = piece.scope.among.one_of(2);
+                let mut run = piece.clone();
+                run.scope.descend(*access, (begin, None), None);
+                piece.scope.enter(*access, Phase::Inside(base));
+                let go_on = |d: &mut Symbolic, piece, arm: &[AccessId]| {
+                    cx.book.under(Arm(arm.to_vec()), || entered(cx, d, piece, (rest, fewer), go));
                 };
-                match differs {
-                    Some(differs) => d.when(differs, go, |_| {}),
-                    None => go(d),
-                }
-            });
-            for (stepped, end) in all.iter().zip(&ends) {
-                let over = d.compare(Compare::Le, &Term::fixed(end.clone()), &Term::fixed(stop.clone()));
-                stepped.pieces.leave_if(d, &over);
+                return d.when(lookup, |d| go_on(d, piece, &[*access]), |d| go_on(d, run, &[]));
             }
-            d.set(from, Term::fixed(stop));
-        });
-    }
-
-    /// The same where the fiber of an access may be absent: with it where it is present, and without it.
-    fn stepped_where(&self, d: &mut Symbolic, piece: &Piece, a: AccessId, (v, rest): (Index, &[Index]), sink: &Sink) {
-        let go = |d: &mut Symbolic, piece, arm: &[AccessId]| {
-            self.book.under(Arm(arm.to_vec()), || self.part_within(d, piece, (v, rest), sink));
-        };
-        let Some(present) = piece.scope.fiber(a).present else { return go(d, piece.clone(), &[a]) };
-        let mut with = piece.clone();
-        with.scope.among = with.scope.among.one_of(2);
-        let mut without = with.clone();
-        with.scope.certain(a);
-        without.body = self.simplify.replace(&piece.body, &|x| (x == a).then(|| self.fill(a)));
-        d.when(present, |d| go(d, with, &[a]), |d| go(d, without, &[]));
-    }
-
-    /// The accesses whose runs of the fill value may be skipped: the body has no effect there, no list needs to advance past them, and
-    /// the result, if the loop stores into one directly, appends coordinates.
-    fn passed(&self, v: Index, piece: &Piece, all: &[Stepped], sink: &Sink) -> Vec<AccessId> {
-        let lists = sink.slot().is_none() || sink.appends(v).is_some_and(|(output, _)| output.ends.is_none());
-        if !lists || !self.walked(&piece.scope, &piece.body, v).is_empty() {
-            return Vec::new();
-        }
-        let runs = all.iter().filter(|stepped| stepped.pieces.kind() == Kind::Runs);
-        let last = runs.filter(|s| s.depth + 1 == self.program.tensor(s.access).format.rank());
-        last.map(|s| s.access).filter(|a| self.leads(*a, &piece.body, sink)).collect()
-    }
-
-    /// The condition that no access of `passed` holds its fill value in a piece; `None` where the piece is folded without a loop.
-    fn differs(
-        &self,
-        d: &mut Symbolic,
-        piece: &Piece,
-        passed: &[AccessId],
-        (rest, sink): (&[Index], &Sink),
-    ) -> Option<Expr> {
-        let scalar = matches!(sink, Sink::Scalar { .. });
-        if scalar && rest.is_empty() && self.is_one(&piece.scope, &piece.scope.order, &piece.body) {
-            return None;
-        }
-        let differs = passed.iter().map(|a| {
-            let (fill, value) = (self.fill(*a), self.load(&piece.scope.fiber(*a), *a));
-            compared(self.simplify.mode, Op::Ne, value, (Expr::Const(fill), fill.ty()))
-        });
-        let all = differs.reduce(|a, b| binary(Op::AndAlso, a, b))?;
-        Some(d.define("differs", Type::Bool, all))
-    }
-
-    /// Whether a level has blocks, all of them in the range, and nothing has an effect outside of them.
-    fn leads_in_blocks(&self, access: AccessId, v: Index, piece: &Piece, sink: &Sink) -> bool {
-        let depth = piece.scope.fiber(access).depth;
-        let looplet = self.program.tensor(access).format.levels[depth].looplet();
-        let blocks = matches!(looplet, Looplet::Blocks | Looplet::Aligned(_));
-        blocks && self.is_whole(v, piece, (access, depth)) && self.leads(access, &piece.body, sink)
-    }
-
-    /// Whether a body has no effect where an access has no entry.
-    fn leads(&self, access: AccessId, body: &concrete::Expr, sink: &Sink) -> bool {
-        self.nothing(sink, &self.simplify.replace(body, &|x| (x == access).then(|| self.fill(access))))
-    }
-
-    /// The loop over the blocks of levels that all lead; of several, over the coordinates that their blocks share. It
-    /// ends where one has no more blocks, or a list that leads too is exhausted. A list with a directory is looked up
-    /// for each block, and its end not tested: the lookup tells the same, and at which block the list ends is
-    /// unpredictable.
-    fn block_by_block(
-        &self,
-        d: &mut Symbolic,
-        piece: &Piece,
-        all: &[Stepped],
-        (v, rest): (Index, &[Index]),
-        sink: &Sink,
-    ) {
-        let mut lists = vec![];
-        for a in self.walked(&piece.scope, &piece.body, v).into_iter().filter(|a| self.leads(*a, &piece.body, sink)) {
-            let ListFiber { end, directory, .. } = self.unopened(d, &piece.scope, a);
-            if directory.is_none() {
-                lists.push((piece.scope.fingers[&(a, piece.scope.fiber(a).depth)].at, d.snapshot("end", end)));
-            }
-        }
-        let more = |d: &mut Symbolic| {
-            let mut valid: Vec<Term> = all.iter().map(|stepped| stepped.pieces.valid(d)).collect();
-            for (at, end) in &lists {
-                let at = d.get(*at);
-                valid.push(d.compare(Compare::Lt, &at, end));
-            }
-            valid.into_iter().reduce(|all, one| d.and(all, &|_| one.clone())).expect("one level or more")
-        };
-        d.repeat(&more, &mut |d| {
-            let (mut scope, mut blocks) = (piece.scope.clone(), vec![]);
-            for Stepped { access, pieces, .. } in all {
-                let Interval { start, stop, base } = pieces.certain_block(d, &self.program.tensor(*access).name);
-                scope.enter(*access, Phase::Inside(d.place(&base)));
-                blocks.push([start, stop].map(|at| d.place(&at)));
-            }
-            let common =
-                |[lo, hi]: [Expr; 2], [start, stop]: [Expr; 2]| [binary(Op::Max, lo, start), binary(Op::Min, hi, stop)];
-            let [lo, hi] = blocks.iter().cloned().reduce(common).expect("one level or more");
-            let lo = held(d, "from", lo);
-            // Blocks that share no coordinate are a range that ends before it begins: it has no turn.
-            let hi = if all.len() == 1 { hi } else { held(d, "to", hi) };
-            let within = Piece { scope, ..piece.within(Bound::at(lo), Bound::at(hi.clone())) };
-            self.pieces(d, v, within).into_iter().for_each(|piece| self.part_within(d, piece, (v, rest), sink));
-            if let [Stepped { pieces, .. }] = all {
-                return pieces.leave(d);
-            }
-            for (Stepped { pieces, .. }, [_, stop]) in all.iter().zip(blocks) {
-                let over = d.compare(Compare::Le, &Term::fixed(stop), &Term::fixed(hi.clone()));
-                pieces.leave_if(d, &over);
-            }
-        });
-    }
-
-    /// A part of a range that is split piece by piece: it makes its own room.
-    fn part_within(&self, d: &mut Symbolic, piece: Piece, (v, rest): (Index, &[Index]), sink: &Sink) {
-        let part = self.part(d, v, piece, sink);
-        self.make_room(d, &part, v, sink);
-        self.run(d, part, (v, rest), sink);
-    }
-
-    /// Makes room for the entries that a part appends, unless its pieces do.
-    pub(super) fn make_room(&self, d: &mut Symbolic, part: &Part, v: Index, sink: &Sink) {
-        let appends = sink.appends(v).filter(|(output, _)| part.stepped.is_empty() && output.ends.is_none());
-        if let Some((output, slot)) = appends {
-            output.open(d, slot, &|d| self.at_most(d, part));
+            let lookup = d.define("lookup", Type::Bool, lookup);
+            let base = Expr::Op(Op::Select, vec![lookup.clone(), base, begin]);
+            let base = d.define("base", Type::I64, base);
+            let step = d.define("step", Type::I64, Expr::Op(Op::Convert(Type::I64), vec![lookup]));
+            piece.scope.enter(*access, Phase::Packed { base, step });
         }
     }
+    entered(cx, d, piece, (rest, switches), go)
+}
 
-    /// Opens an access's level at the piece that contains the first coordinate of a range.
-    fn open_stepped(&self, d: &mut Symbolic, v: Index, piece: &Piece, access: AccessId) -> Stepped {
-        let depth = piece.scope.fiber(access).depth;
-        let start = self.view(d, &piece.scope, (access, depth), v, &piece.range).start;
-        Stepped { access, depth, pieces: self.pieces_from(d, &piece.scope, access, start) }
-    }
+/// Opens an access's next level, which has pieces, at a coordinate, by a search. Returns whether it may be absent
+/// there.
+pub(in crate::loops::lower) fn open_at(
+    cx: &Context,
+    d: &mut Symbolic,
+    scope: &mut Scope,
+    a: AccessId,
+    at: Expr,
+) -> bool {
+    let at = Term::fixed(at);
+    let pieces = pieces_from(cx, d, scope, a, Some(at.clone()));
+    let (found, position) = pieces.find(d, &cx.program.tensor(a).name, &at);
+    let found = found.map(|found| d.place(&found));
+    let (position, searched) = (d.place(&position), found.is_some());
+    scope.descend(a, (position, None), found.or(scope.fiber(a).present));
+    searched
+}
 
-    /// The pieces of an access's next level from the first on that does not end before the coordinate `start`.
-    fn pieces_from(&self, d: &mut Symbolic, scope: &Scope, a: AccessId, start: Option<Term>) -> Pieces<Term> {
-        let (fiber, tensor) = (self.unopened(d, scope, a), self.program.tensor(a));
-        let depth = scope.fiber(a).depth;
-        let level = &self.levels(a)[depth];
-        let kind = match level.kind().looplet() {
-            Looplet::Blocks => Kind::Blocks(Places::Listed(*level.named("ofs"))),
-            Looplet::Aligned(size) => Kind::Blocks(Places::Aligned(size)),
-            Looplet::Packed => Kind::Packed(*level.named("ofs")),
-            _ => Kind::Runs,
-        };
-        let extent = Term::fixed(self.extent(tensor.extents[tensor.format.order[depth]]));
-        let fiber = ListFiber { view: View { start, ..View::default() }, ..fiber };
-        Pieces::open(d, &tensor.name, kind, fiber, extent)
-    }
+/// Fingers for the lists of a range: each turn sees the part behind the last one's.
+fn followed(cx: &Context, piece: &Piece, v: Index) -> Vec<plan::Finger> {
+    let lists = fiber::walked(cx, &piece.scope, &piece.body, v).into_iter().map(|a| (a, piece.scope.fiber(a).depth));
+    let free = lists.filter(|list| !piece.scope.fingers.contains_key(list));
+    free.map(|list| plan::Finger { list, through: vec![v] }).collect()
+}
 
-    /// The end of a level's current piece, as a coordinate of `v`.
-    fn end_of(&self, d: &mut Symbolic, v: Index, piece: &Piece, Stepped { access, depth, pieces }: &Stepped) -> Expr {
-        let end = pieces.end(d);
-        let end = d.place(&end);
-        let end = self.coordinate_of(d, v, piece, (*access, *depth), end).at;
-        d.define("end", Type::I64, end)
-    }
-
-    /// Emits a range in which no piece ends, with each level opened, or its block's interval loaded. Up to `switches`
-    /// packed levels get code for either kind of piece.
-    fn entered(
-        &self,
-        d: &mut Symbolic,
-        mut piece: Piece,
-        (all, switches): (&[Stepped], usize),
-        go: &dyn Fn(&mut Symbolic, Piece),
-    ) {
-        let Some((Stepped { access, pieces, .. }, rest)) = all.split_first() else { return go(d, piece) };
-        let name = &self.program.tensor(*access).name;
-        match pieces.kind() {
-            Kind::Runs => {
-                let position = pieces.number(d, name);
-                piece.scope.descend(*access, (d.place(&position), None), None);
-            }
-            Kind::Blocks(_) => {
-                let Interval { start, stop, base } = pieces.block(d, name);
-                let block = Interval { start: d.place(&start), stop: d.place(&stop), base: d.place(&base) };
-                piece.scope.found(*access, block);
-            }
-            Kind::Packed(_) => {
-                let (lookup, base, begin) = pieces.packed(d, name);
-                let [lookup, base, begin] = [lookup, base, begin].map(|term| d.place(&term));
-                if let Some(fewer) = switches.checked_sub(1) {
-                    piece.scope.among = piece.scope.among.one_of(2);
-                    let mut run = piece.clone();
-                    run.scope.descend(*access, (begin, None), None);
-                    piece.scope.enter(*access, Phase::Inside(base));
-                    let go_on = |d: &mut Symbolic, piece, arm: &[AccessId]| {
-                        self.book.under(Arm(arm.to_vec()), || self.entered(d, piece, (rest, fewer), go));
-                    };
-                    return d.when(lookup, |d| go_on(d, piece, &[*access]), |d| go_on(d, run, &[]));
-                }
-                let lookup = d.define("lookup", Type::Bool, lookup);
-                let base = Expr::Op(Op::Select, vec![lookup.clone(), base, begin]);
-                let base = d.define("base", Type::I64, base);
-                let step = d.define("step", Type::I64, Expr::Op(Op::Convert(Type::I64), vec![lookup]));
-                piece.scope.enter(*access, Phase::Packed { base, step });
-            }
+/// Whether a range is one run of the result: its value is constant there.
+pub(super) fn is_one_run(cx: &Context, f: &Forall, point: &Point) -> bool {
+    let stores = match f.sink {
+        Sink::Store { nest: Nest { places: None, fold: None, .. }, output, slot } => {
+            output.ends.is_some() && f.sink.appends(f.v).is_some() && output.next_var(slot) == Some(f.v)
         }
-        self.entered(d, piece, (rest, switches), go)
-    }
+        _ => false,
+    };
+    let innermost = f.rest.is_empty() && point.followers.is_empty();
+    stores && innermost && dense::is_one(cx, f.scope(), &f.scope().order, &point.body)
+}
 
-    /// Opens an access's next level, which has pieces, at a coordinate, by a search. Returns whether it may be absent
-    /// there.
-    pub(in crate::loops::lower) fn open_at(&self, d: &mut Symbolic, scope: &mut Scope, a: AccessId, at: Expr) -> bool {
-        let at = Term::fixed(at);
-        let pieces = self.pieces_from(d, scope, a, Some(at.clone()));
-        let (found, position) = pieces.find(d, &self.program.tensor(a).name, &at);
-        let found = found.map(|found| d.place(&found));
-        let (position, searched) = (d.place(&position), found.is_some());
-        scope.descend(a, (position, None), found.or(scope.fiber(a).present));
-        searched
-    }
-
-    /// Fingers for the lists of a range: each turn sees the part behind the last one's.
-    fn followed(&self, piece: &Piece, v: Index) -> Vec<plan::Finger> {
-        let lists = self.walked(&piece.scope, &piece.body, v).into_iter().map(|a| (a, piece.scope.fiber(a).depth));
-        let free = lists.filter(|list| !piece.scope.fingers.contains_key(list));
-        free.map(|list| plan::Finger { list, through: vec![v] }).collect()
-    }
-
-    /// Whether a range is one run of the result: its value is constant there.
-    pub(super) fn is_one_run(&self, f: &Forall, point: &Point) -> bool {
-        let stores = match f.sink {
-            Sink::Store { nest: Nest { places: None, fold: None, .. }, output, slot } => {
-                output.ends.is_some() && f.sink.appends(f.v).is_some() && output.next_var(slot) == Some(f.v)
-            }
-            _ => false,
-        };
-        let innermost = f.rest.is_empty() && point.followers.is_empty();
-        stores && innermost && self.is_one(f.scope(), &f.scope().order, &point.body)
-    }
-
-    /// Stores one run of the result for a range.
-    pub(super) fn store_run(&self, d: &mut Symbolic, f: &Forall, point: &Point) {
-        let Some((output, slot)) = f.sink.slot() else { return };
-        let [lo, hi] = [&f.piece.range.lo, &f.piece.range.hi].map(|bound| bound.at.clone());
-        let put = |d: &mut Symbolic, lo| {
-            let value = self.value(d, f.scope(), &point.body);
-            output.put_run(d, slot, (lo, hi.clone()), value)
-        };
-        match f.piece.in_runs {
-            true => put(d, (!f.piece.gapless).then_some(lo)),
-            false => d.when(binary(Op::Lt, lo.clone(), hi.clone()), |d| put(d, Some(lo)), |_| {}),
-        }
+/// Stores one run of the result for a range.
+pub(super) fn store_run(cx: &Context, d: &mut Symbolic, f: &Forall, point: &Point) {
+    let Some((output, slot)) = f.sink.slot() else { return };
+    let [lo, hi] = [&f.piece.range.lo, &f.piece.range.hi].map(|bound| bound.at.clone());
+    let put = |d: &mut Symbolic, lo| {
+        let value = fiber::value(cx, d, f.scope(), &point.body);
+        output.put_run(d, slot, (lo, hi.clone()), value)
+    };
+    match f.piece.in_runs {
+        true => put(d, (!f.piece.gapless).then_some(lo)),
+        false => d.when(binary(Op::Lt, lo.clone(), hi.clone()), |d| put(d, Some(lo)), |_| {}),
     }
 }

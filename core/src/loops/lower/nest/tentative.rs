@@ -9,133 +9,136 @@
 
 use super::{Context, Driven, Expr, Forall, Here, Sink};
 use crate::iteration::Point;
+use crate::loops::lower;
+use crate::loops::lower::choice;
+use crate::loops::lower::fiber;
 use crate::loops::lower::fiber::{Scope, placed};
+use crate::loops::lower::nest;
+use crate::loops::lower::nest::dense;
+use crate::loops::lower::range;
 use crate::loops::{Symbolic, Term};
 use crate::notation::concrete::{AccessId, Index, Nest};
 use crate::stream::{Domain, Entry, List, meet, meet_lanes};
 
-impl Context<'_> {
-    /// Whether an intersection writes its values at every step and keeps them where the lists meet: they must be cheap
-    /// and appended to the last list.
-    pub(super) fn tentative(&self, scope: &Scope, sink: &Sink, point: &Point, (v, rest): (Index, &[Index])) -> bool {
-        let Sink::Store { nest: Nest { places: None, fold: None, .. }, .. } = sink else { return false };
-        let last = sink.appends(v).is_some_and(|(output, slot)| output.appends_last(slot));
-        let steps = !point.leaders.iter().any(|a| self.gallops(scope, *a));
-        last && steps && self.is_flat(scope, point, rest)
-    }
+/// Whether an intersection writes its values at every step and keeps them where the lists meet: they must be cheap
+/// and appended to the last list.
+pub(super) fn tentative(cx: &Context, scope: &Scope, sink: &Sink, point: &Point, (v, rest): (Index, &[Index])) -> bool {
+    let Sink::Store { nest: Nest { places: None, fold: None, .. }, .. } = sink else { return false };
+    let last = sink.appends(v).is_some_and(|(output, slot)| output.appends_last(slot));
+    let steps = !point.leaders.iter().any(|a| nest::gallops(cx, scope, *a));
+    last && steps && nest::is_flat(cx, scope, point, rest)
+}
 
-    /// The same for a leader with followers that decide whether its entry has a value.
-    pub(super) fn decides_tentatively(&self, f: &Forall, point: &Point) -> bool {
-        let plain = |a: &AccessId| self.protocol(f.scope(), *a).is_none() && !f.lists[a].repeats();
-        let decide = !point.beside.lists().is_empty() && point.followers.iter().all(plain);
-        decide && self.tentative(f.scope(), f.sink, point, (f.v, f.rest))
-    }
+/// The same for a leader with followers that decide whether its entry has a value.
+pub(super) fn decides_tentatively(cx: &Context, f: &Forall, point: &Point) -> bool {
+    let plain = |a: &AccessId| fiber::protocol(cx, f.scope(), *a).is_none() && !f.lists[a].repeats();
+    let decide = !point.beside.lists().is_empty() && point.followers.iter().all(plain);
+    decide && tentative(cx, f.scope(), f.sink, point, (f.v, f.rest))
+}
 
-    /// An intersection whose values are written at every step, and kept where the lists meet.
-    pub(super) fn store_always(&self, d: &mut Symbolic, f: &Forall, point: &Point) {
-        self.meets(d, f, point, &mut |d, at, here, kept| {
-            let (at, kept) = (d.place(at), d.place(kept));
-            self.store_tentatively(d, (f.scope(), f.sink), point, (f.v, at, here), kept);
-        });
-    }
+/// An intersection whose values are written at every step, and kept where the lists meet.
+pub(super) fn store_always(cx: &Context, d: &mut Symbolic, f: &Forall, point: &Point) {
+    meets(d, f, point, &mut |d, at, here, kept| {
+        let (at, kept) = (d.place(at), d.place(kept));
+        store_tentatively(cx, d, (f.scope(), f.sink), point, (f.v, at, here), kept);
+    });
+}
 
-    /// Steps through the lists of an intersection; `body` gets a coordinate of the first, the entries on which lists
-    /// rest, and the condition that they meet there. Two lists meet by blocks, stepping through the left one; either
-    /// would do.
-    pub(super) fn meets(
-        &self,
-        d: &mut Symbolic,
-        f: &Forall,
-        point: &Point,
-        body: &mut impl FnMut(&mut Symbolic, &Term, Vec<Here>, &Term),
-    ) {
-        let lists: Vec<&List<Term>> = point.leaders.iter().map(|a| &f.lists[a]).collect();
-        match lists[..] {
-            [first, second] if first.has_lanes() && second.has_lanes() => {
-                meet_lanes(d, first, second, &mut |d, at, entries, met| {
-                    let here = |(access, entry): (&AccessId, &Entry<Term>)| Here {
-                        access: *access,
-                        entry: placed(d, entry),
-                        present: None,
-                    };
-                    let here = point.leaders.iter().zip(&entries).map(here).collect();
-                    body(d, at, here, met);
-                });
-            }
-            _ => meet(d, &lists, &mut |d, at, met| {
-                let here = self.resting(d, f, &point.leaders);
+/// Steps through the lists of an intersection; `body` gets a coordinate of the first, the entries on which lists
+/// rest, and the condition that they meet there. Two lists meet by blocks, stepping through the left one; either
+/// would do.
+pub(super) fn meets(
+    d: &mut Symbolic,
+    f: &Forall,
+    point: &Point,
+    body: &mut impl FnMut(&mut Symbolic, &Term, Vec<Here>, &Term),
+) {
+    let lists: Vec<&List<Term>> = point.leaders.iter().map(|a| &f.lists[a]).collect();
+    match lists[..] {
+        [first, second] if first.has_lanes() && second.has_lanes() => {
+            meet_lanes(d, first, second, &mut |d, at, entries, met| {
+                let here = |(access, entry): (&AccessId, &Entry<Term>)| Here {
+                    access: *access,
+                    entry: placed(d, entry),
+                    present: None,
+                };
+                let here = point.leaders.iter().zip(&entries).map(here).collect();
                 body(d, at, here, met);
-            }),
-        }
-    }
-
-    /// Whether a list has one follower, several of whose entries can be compared at once with each of the leader's. The
-    /// body must be small: it is emitted twice, for the part before the follower's end and for the part behind.
-    pub(super) fn has_follower_in_lanes(&self, f: &Forall, point: &Point) -> bool {
-        let [leader] = point.leaders[..] else { return false };
-        let [follower] = point.followers[..] else { return false };
-        let lanes = [leader, follower].iter().all(|a| f.lists[a].has_lanes());
-        let plain = self.protocol(f.scope(), follower).is_none() && !self.gallops(f.scope(), follower);
-        let one = point.beside.lists().is_empty() && point.body.accesses().contains(&follower);
-        lanes && plain && one && f.rest.is_empty() && self.is_open(f.scope(), point)
-    }
-
-    /// The loop over a list beside blocks of its follower, then the loop behind the follower's end.
-    pub(super) fn follow_in_lanes(&self, d: &mut Symbolic, f: &Forall, point: &Point) {
-        let (a, b) = (point.leaders[0], point.followers[0]);
-        let (leader, follower) = (&f.lists[&a], &f.lists[&b]);
-        meet_lanes(d, leader, follower, &mut |d, at, entries, met| {
-            let (at, met) = (d.place(at), d.place(met));
-            let here = [(a, &entries[0], None), (b, &entries[1], Some(met))].map(|(access, entry, present)| Here {
-                access,
-                entry: placed(d, entry),
-                present,
             });
-            let scope = self.come_to_entries(d, f.scope(), (f.v, at), here);
-            self.go_on(d, f.v, f.rest, &point.body, scope, f.sink, Driven::Stored);
-        });
-        let body = self.simplify.replace(&point.body, &|x| (x == b).then(|| self.fill(x)));
-        self.alone(d, f, &Point { body, ..point.clone() });
-    }
-
-    /// The loop over a list that writes a value at each entry, and keeps it if the followers decide so.
-    pub(super) fn store_decided(&self, d: &mut Symbolic, f: &Forall, point: &Point) {
-        let leader = &f.lists[&point.leaders[0]];
-        d.repeat(&|d| leader.valid(d), &mut |d| {
-            let at = leader.index(d);
-            let at = d.snapshot("at", at);
-            let mut here = self.resting(d, f, &point.leaders);
-            for &a in &point.followers {
-                f.lists[&a].come_near(d, &at);
-                here.push(self.follow(d, f, a, &at));
-            }
-            let (at, kept) = (d.place(&at), self.enough(point, &here));
-            self.store_tentatively(d, (f.scope(), f.sink), point, (f.v, at, here), kept);
-            leader.next(d);
-        });
-    }
-
-    /// Writes the value at a coordinate tentatively: it is kept where `kept` holds.
-    pub(super) fn store_tentatively(
-        &self,
-        d: &mut Symbolic,
-        (scope, sink): (&Scope, &Sink),
-        point: &Point,
-        (v, at, here): (Index, Expr, Vec<Here>),
-        kept: Expr,
-    ) {
-        let (output, slot) = sink.appends(v).expect("tentative stores append");
-        let mut scope = scope.clone();
-        self.bind(d, &mut scope, v, at);
-        for Here { access, entry, present } in here {
-            scope.walk(access, entry, present);
         }
-        let searched = self.locate(d, &mut scope, &point.body, false);
-        debug_assert!(searched.is_empty(), "tentative values need no search");
-        let at = output.next_var(slot).and_then(|w| self.coordinate(&scope, w)).expect("its loops are bound");
-        let value = self.value(d, &scope, &point.body);
-        output.visit(d, slot, at, Driven::Stored, &mut |d, slot| {
-            output.store_if(d, &slot, value.clone(), kept.clone());
-        });
+        _ => meet(d, &lists, &mut |d, at, met| {
+            let here = nest::resting(d, f, &point.leaders);
+            body(d, at, here, met);
+        }),
     }
+}
+
+/// Whether a list has one follower, several of whose entries can be compared at once with each of the leader's. The
+/// body must be small: it is emitted twice, for the part before the follower's end and for the part behind.
+pub(super) fn has_follower_in_lanes(cx: &Context, f: &Forall, point: &Point) -> bool {
+    let [leader] = point.leaders[..] else { return false };
+    let [follower] = point.followers[..] else { return false };
+    let lanes = [leader, follower].iter().all(|a| f.lists[a].has_lanes());
+    let plain = fiber::protocol(cx, f.scope(), follower).is_none() && !nest::gallops(cx, f.scope(), follower);
+    let one = point.beside.lists().is_empty() && point.body.accesses().contains(&follower);
+    lanes && plain && one && f.rest.is_empty() && nest::is_open(cx, f.scope(), point)
+}
+
+/// The loop over a list beside blocks of its follower, then the loop behind the follower's end.
+pub(super) fn follow_in_lanes(cx: &Context, d: &mut Symbolic, f: &Forall, point: &Point) {
+    let (a, b) = (point.leaders[0], point.followers[0]);
+    let (leader, follower) = (&f.lists[&a], &f.lists[&b]);
+    meet_lanes(d, leader, follower, &mut |d, at, entries, met| {
+        let (at, met) = (d.place(at), d.place(met));
+        let here = [(a, &entries[0], None), (b, &entries[1], Some(met))].map(|(access, entry, present)| Here {
+            access,
+            entry: placed(d, entry),
+            present,
+        });
+        let scope = nest::come_to_entries(cx, d, f.scope(), (f.v, at), here);
+        nest::go_on(cx, d, f.v, f.rest, &point.body, scope, f.sink, Driven::Stored);
+    });
+    let body = cx.simplify.replace(&point.body, &|x| (x == b).then(|| lower::fill(cx, x)));
+    nest::alone_in_loop(cx, d, f, &Point { body, ..point.clone() });
+}
+
+/// The loop over a list that writes a value at each entry, and keeps it if the followers decide so.
+pub(super) fn store_decided(cx: &Context, d: &mut Symbolic, f: &Forall, point: &Point) {
+    let leader = &f.lists[&point.leaders[0]];
+    d.repeat(&|d| leader.valid(d), &mut |d| {
+        let at = leader.index(d);
+        let at = d.snapshot("at", at);
+        let mut here = nest::resting(d, f, &point.leaders);
+        for &a in &point.followers {
+            f.lists[&a].come_near(d, &at);
+            here.push(dense::follow(d, f, a, &at));
+        }
+        let (at, kept) = (d.place(&at), nest::enough(point, &here));
+        store_tentatively(cx, d, (f.scope(), f.sink), point, (f.v, at, here), kept);
+        leader.next(d);
+    });
+}
+
+/// Writes the value at a coordinate tentatively: it is kept where `kept` holds.
+pub(super) fn store_tentatively(
+    cx: &Context,
+    d: &mut Symbolic,
+    (scope, sink): (&Scope, &Sink),
+    point: &Point,
+    (v, at, here): (Index, Expr, Vec<Here>),
+    kept: Expr,
+) {
+    let (output, slot) = sink.appends(v).expect("tentative stores append");
+    let mut scope = scope.clone();
+    choice::bind(d, &mut scope, v, at);
+    for Here { access, entry, present } in here {
+        scope.walk(access, entry, present);
+    }
+    let searched = fiber::locate(cx, d, &mut scope, &point.body, false);
+    debug_assert!(searched.is_empty(), "tentative values need no search");
+    let at = output.next_var(slot).and_then(|w| range::coordinate(cx, &scope, w)).expect("its loops are bound");
+    let value = fiber::value(cx, d, &scope, &point.body);
+    output.visit(d, slot, at, Driven::Stored, &mut |d, slot| {
+        output.store_if(d, &slot, value.clone(), kept.clone());
+    });
 }
