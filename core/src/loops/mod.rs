@@ -19,6 +19,7 @@ mod bind;
 mod blocks;
 mod carry;
 mod check;
+mod choose;
 mod copies;
 mod exit;
 mod flatten;

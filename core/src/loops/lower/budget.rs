@@ -10,8 +10,8 @@
 //! may be absent) is made only if the lines of everything inside, once for each range, stay within [`LINES`] for each access and each
 //! range that the text has, or [`FEW`] in all. What may not be split is tested at each coordinate instead.
 
-use super::Context;
 use super::fiber::Scope;
+use crate::loops::choose::Facts;
 use crate::notation::concrete::{self, AccessId, Nest};
 use crate::notation::typed::Fun;
 
@@ -30,37 +30,40 @@ const OF_LIST: u64 = 25;
 /// Lines of a level with intervals or pieces: these are sought, and each has loops.
 const OF_LEVEL: u64 = 60;
 
-/// Of how many ranges of the loops around a place is one.
+/// The lines that a statement's loops may have, and of how many ranges of the loops around a place is one.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Among(u64);
+pub(super) struct Budget {
+    most: u64,
+    ranges: u64,
+}
 
-impl Default for Among {
-    fn default() -> Among {
-        Among(1)
+impl Budget {
+    /// That of a nest, around its loops.
+    pub fn of(cx: &Facts, nest: &Nest) -> Budget {
+        let others = nest.both.iter().map(|both| &both.rhs);
+        let text: u64 = others.chain([&nest.rhs]).map(|e| of_text(cx, e)).sum();
+        Budget { most: FEW.max(LINES.saturating_mul(text)), ranges: 1 }
+    }
+
+    /// That of one of so many parts of a range.
+    pub fn shared(self, parts: usize) -> Budget {
+        Budget { ranges: self.ranges.saturating_mul(parts.max(1) as u64), ..self }
+    }
+
+    /// Nothing: what is not worth a split.
+    pub fn spent(self) -> Budget {
+        Budget { ranges: u64::MAX, ..self }
     }
 }
 
-impl Among {
-    /// One of so many parts of such a range.
-    pub fn one_of(self, parts: usize) -> Among {
-        Among(self.0.saturating_mul(parts.max(1) as u64))
+impl Default for Budget {
+    fn default() -> Budget {
+        Budget { most: FEW, ranges: 1 }
     }
-
-    /// One that is not worth a split.
-    pub fn whole() -> Among {
-        Among(u64::MAX)
-    }
-}
-
-/// Most lines that a nest's loops may have.
-pub(super) fn most_lines(cx: &Context, nest: &Nest) -> u64 {
-    let others = nest.both.iter().map(|both| &both.rhs);
-    let text: u64 = others.chain([&nest.rhs]).map(|e| of_text(cx, e)).sum();
-    FEW.max(LINES.saturating_mul(text))
 }
 
 /// The number of accesses of an expression and of the ranges of its choices, comparisons and levels.
-fn of_text(cx: &Context, e: &concrete::Expr) -> u64 {
+fn of_text(cx: &Facts, e: &concrete::Expr) -> u64 {
     let mut text = 0;
     e.each(&mut |e| {
         text += match e {
@@ -74,13 +77,13 @@ fn of_text(cx: &Context, e: &concrete::Expr) -> u64 {
 }
 
 /// The number of an access's levels from one on that are neither dense nor lists.
-fn structured(cx: &Context, a: AccessId, from: usize) -> u64 {
+fn structured(cx: &Facts, a: AccessId, from: usize) -> u64 {
     let levels = &cx.program.tensor(a).format.levels[from..];
     levels.iter().filter(|kind| !kind.is_located() && !kind.is_list()).count() as u64
 }
 
 /// An estimate of the lines of the loops of a body at a place.
-fn lines(cx: &Context, scope: &Scope, body: &concrete::Expr) -> u64 {
+fn lines(cx: &Facts, scope: &Scope, body: &concrete::Expr) -> u64 {
     let of = |a: AccessId| {
         let depth = scope.fiber(a).depth;
         let lists = cx.program.tensor(a).format.levels[depth..].iter().filter(|kind| kind.is_list()).count();
@@ -90,7 +93,7 @@ fn lines(cx: &Context, scope: &Scope, body: &concrete::Expr) -> u64 {
 }
 
 /// Whether the loops inside of a range may stand once for each of so many parts of it.
-pub(super) fn affords(cx: &Context, scope: &Scope, body: &concrete::Expr, parts: u64) -> bool {
-    let ranges = scope.among.0.saturating_mul(parts);
-    ranges.saturating_mul(lines(cx, scope, body)) <= cx.most
+pub(super) fn affords(cx: &Facts, scope: &Scope, body: &concrete::Expr, parts: u64) -> bool {
+    let Budget { most, ranges } = scope.budget;
+    ranges.saturating_mul(parts).saturating_mul(lines(cx, scope, body)) <= most
 }

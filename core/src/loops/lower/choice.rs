@@ -20,7 +20,6 @@
 //! and wherever a level opens at a coordinate (`Context::locate`), so that nothing is read out of its array. Lists are walked
 //! under a view that ends with the choice.
 
-use super::budget::Among;
 use super::fiber::{Asked, Scope};
 use super::range::{Bound, Piece, Range};
 use super::{Context, Expr, binary, int};
@@ -113,7 +112,7 @@ fn loosened(
     let ([(w, inside)], Some(outside)) = (&made_of.parts[..], &made_of.outside) else { return made };
     let under = under(cx, inside, *w);
     // A directory knows no coordinate out of the extent: its list is sought within.
-    let lists = || under.iter().all(|a| is_listed_under(cx, *a, *w) && !cx.directories.contains_key(a));
+    let lists = || under.iter().all(|a| is_listed_under(cx, *a, *w) && !cx.prepared.directories.contains_key(a));
     // The same variable elsewhere would be asked for what is outside of the window.
     let once = || concats_of(whole, *w).into_iter().all(|other| other == **c);
     if along(c) && is_quiet(cx, (*w, inside), &under, outside) && lists() && once() {
@@ -240,7 +239,7 @@ fn asked(cx: &Context, d: &mut Symbolic, v: Index, rest: &[Index], piece: Piece)
     mark_strays(&mut middle, parts.map(|asked| asked.part));
     // What is before it and behind it is short.
     let mut short = asked;
-    short.scope.among = Among::whole();
+    short.scope.budget = short.scope.budget.spent();
     let before = first.map(|_| short.within(piece.range.lo.clone(), lo));
     let behind = last.map(|_| short.within(hi, piece.range.hi.clone()));
     before.into_iter().chain([middle]).chain(behind).collect()
@@ -312,7 +311,7 @@ fn bounds_between(cx: &Context, d: &mut Symbolic, of: &mut Asking, range: &Range
 /// walked in that range, and everything else is present there alone.
 fn ask_for(cx: &Context, of: &mut Asking, (w, part): (Index, &concrete::Expr), range: Range) {
     let (v, scope) = (of.v, &mut of.scope);
-    let extent = |c| range::known(cx, &Size::unknown(c));
+    let extent = |c| cx.extents.known(&Size::unknown(c));
     let here = |of: &&Asked| of.by == v;
     let within = |of: &Asked, a: &AccessId| of.under.contains(a) || of.walked.contains(a);
     let known = |a: &AccessId| scope.all_asked().iter().filter(here).any(|of| within(of, a));

@@ -20,7 +20,6 @@ use crate::algebra::{Op, Type, Value};
 use crate::loops::Symbolic;
 use crate::loops::lower::budget;
 use crate::loops::lower::choice;
-use crate::loops::lower::extent;
 use crate::loops::lower::fiber;
 use crate::loops::lower::range;
 use crate::notation::concrete::{self, Index, Origin};
@@ -127,7 +126,7 @@ fn side(cx: &Context, v: Index, piece: &Piece, e: &concrete::Expr) -> Option<Sid
     let moves =
         |w| cx.program.root_map(w).factors.contains_key(&v) && range::binds(cx, &piece.scope, v, w) && certain(w);
     let number = |w: concrete::Index, c: Option<i64>| {
-        let small = || cx.constants.get(&cx.program.vars[w.0].extent).is_some_and(|n| *n < 1 << 62);
+        let small = || cx.extents.constants.get(&cx.program.vars[w.0].extent).is_some_and(|n| *n < 1 << 62);
         c.filter(|c| (0..SMALL).contains(c) || (-SMALL..0).contains(c) && small())
     };
     let side = |w, less| moves(w).then_some(Side { w, less });
@@ -218,7 +217,7 @@ fn is_within(cx: &Context, v: Index, piece: &Piece, key: &Key) -> bool {
         && !matches!(other.origin, Origin::Computed(_))
         && !cx.program.roots(u).is_empty()
         && piece.range.lo.at == int(0)
-        && piece.range.hi.at == extent::extent(cx, own.extent)
+        && piece.range.hi.at == cx.extents.at(own.extent)
 }
 
 /// `min(max(e, lo), hi)`

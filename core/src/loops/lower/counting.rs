@@ -16,7 +16,6 @@ use super::output::alloc;
 use super::{Context, Expr, binary, int, plus, store_index};
 use crate::algebra::{Op, Type, Value};
 use crate::loops::lower;
-use crate::loops::lower::extent;
 use crate::loops::lower::fiber;
 use crate::loops::lower::nest;
 use crate::loops::lower::output;
@@ -38,7 +37,7 @@ pub(super) fn counted(cx: &Context, d: &mut Symbolic, nest: &Nest) {
     let place = nest.target.tensor;
     let (tensor, arrays) = (&cx.program.tensors[place.0], lower::arrays_of(cx, place));
     let [pos, crd] = ["pos", "crd"].map(|name| *arrays.levels[1].named(name));
-    let rows = extent::extent(cx, tensor.extents[tensor.format.order[0]]);
+    let rows = cx.extents.at(tensor.extents[tensor.format.order[0]]);
     if d.element(pos) == Type::I32 {
         let concrete::Expr::Access(a, _) = nest.rhs else { unreachable!("copies are counted") };
         let over = binary(Op::Gt, Expr::Capacity(output::values(cx, a)), int(i32::MAX as i64));
@@ -46,7 +45,8 @@ pub(super) fn counted(cx: &Context, d: &mut Symbolic, nest: &Nest) {
     }
     alloc(d, pos, plus(rows.clone(), int(1)), Some(Value::zero(d.element(pos))));
     let count = Tally { nest, pos, arrays: None };
-    cx.book.under(Pass::Counting, || nest::emit(cx, d, &nest.order, &nest.rhs, Scope::default(), &Sink::Tally(&count)));
+    cx.book
+        .under(Pass::Counting, || nest::emit(cx, d, &nest.order, &nest.rhs, Scope::of(cx, nest), &Sink::Tally(&count)));
 
     let sum = d.fresh("sum", Type::I64);
     shift(d, (pos, &rows), sum, plus);
@@ -54,7 +54,7 @@ pub(super) fn counted(cx: &Context, d: &mut Symbolic, nest: &Nest) {
     alloc(d, crd, entries.clone(), None);
     alloc(d, arrays.values, entries.clone(), None);
     let tally = Tally { nest, pos, arrays: Some((crd, arrays.values)) };
-    nest::emit(cx, d, &nest.order, &nest.rhs, Scope::default(), &Sink::Tally(&tally));
+    nest::emit(cx, d, &nest.order, &nest.rhs, Scope::of(cx, nest), &Sink::Tally(&tally));
     shift(d, (pos, &rows), sum, |_, here| here);
     if repeat::is_finished(cx, place) {
         let finish = |d: &mut Symbolic, buffer, len| d.call(Entry::Finish { buffer, len });

@@ -19,7 +19,6 @@ use super::fiber::Scope;
 use super::range::{Bound, Range};
 use super::{Context, Expr, Holds, binary, held, int, plus, times};
 use crate::algebra::{Op, Type};
-use crate::loops::lower::extent;
 use crate::loops::lower::fiber;
 use crate::loops::lower::range;
 use crate::loops::{BufferId, Symbolic, Term};
@@ -79,7 +78,7 @@ fn opened(cx: &Context, d: &mut Symbolic, scope: &Scope, cut: usize, body: &conc
     let read: Vec<AccessId> = body.accesses().into_iter().filter(here).collect();
     match counted {
         Counted::Coordinates => {
-            let extents: Vec<Expr> = extents.iter().map(|e| extent::extent(cx, *e)).collect();
+            let extents: Vec<Expr> = extents.iter().map(|e| cx.extents.at(*e)).collect();
             let count = extents.iter().cloned().reduce(times).unwrap_or(int(1));
             Opened { count: held(d, "count", count), of: Of::Coordinates(extents), hints: vec![] }
         }
@@ -132,7 +131,7 @@ fn tile(cx: &Context, scope: &Scope, a: AccessId, level: usize) -> Option<(Expr,
     around.factors.remove(v);
     let tiled = free.next().is_none() && factor.value() == Some(1) && around != Map::constant(Size::default());
     let shift = if tiled { range::mapped(cx, scope, &around) } else { None };
-    Some((shift?, extent::extent(cx, cx.program.vars[v.0].extent)))
+    Some((shift?, cx.extents.at(cx.program.vars[v.0].extent)))
 }
 
 /// Of a located level's positions those in the tile that a loop sees: none where the tile begins behind the extent.
@@ -147,7 +146,7 @@ fn below(cx: &Context, a: AccessId, level: usize, (begin, end): (Expr, Expr)) ->
     let tensor = cx.program.tensor(a);
     let kind = tensor.format.levels[level];
     if kind.is_located() {
-        let extent = extent::extent(cx, tensor.extents[tensor.format.order[level]]);
+        let extent = cx.extents.at(tensor.extents[tensor.format.order[level]]);
         return Some((times(begin, extent.clone()), times(end, extent)));
     }
     let buffers = &fiber::levels(cx, a)[level];
@@ -166,7 +165,7 @@ fn weight_of(cx: &Context, d: &mut Symbolic, scope: &Scope, a: AccessId) -> Opti
     let located = tensor.format.levels.get(fiber.depth)?.is_located();
     let list = fiber::levels(cx, a).get(fiber.depth + 1)?.array(Holds::Positions);
     let pos = list.filter(|_| located && fiber.present.is_none())?;
-    let extent = extent::extent(cx, tensor.extents[tensor.format.order[fiber.depth]]);
+    let extent = cx.extents.at(tensor.extents[tensor.format.order[fiber.depth]]);
     let (begin, end) = (times(fiber.position.clone(), extent.clone()), times(plus(fiber.position, int(1)), extent));
     let (begin, end) = in_tile(cx, scope, a, fiber.depth, (begin, end));
     Some((pos, held(d, "first", begin), held(d, "past", end)))
@@ -242,7 +241,7 @@ fn piece(cx: &Context, d: &mut Symbolic, scope: &Scope, within: &Within) -> Piec
     let ends = within.ends.iter().map(|(terms, n)| plus(at(terms), length(n, &count)));
     let end = ends.fold(end, |end, other| binary(Op::Min, end, other));
     let end = held(d, "end", binary(Op::Min, end, count.clone()));
-    let extents: Vec<Expr> = cx.program.cuts[within.cut].extents.iter().map(|e| extent::extent(cx, *e)).collect();
+    let extents: Vec<Expr> = cx.program.cuts[within.cut].extents.iter().map(|e| cx.extents.at(*e)).collect();
     let mut lo = tuple(cx, d, (&of, &hints), begin.clone(), (&count, &extents), true);
     let mut hi = tuple(cx, d, (&of, &hints), end.clone(), (&count, &extents), false);
     if let Of::Entries { access, first, .. } = of {
@@ -351,7 +350,7 @@ fn coordinates_at(
     for level in (first..first + levels).rev() {
         let kind = tensor.format.levels[level];
         let buffers = &fiber::levels(cx, a)[level];
-        let extent = extent::extent(cx, tensor.extents[tensor.format.order[level]]);
+        let extent = cx.extents.at(tensor.extents[tensor.format.order[level]]);
         if kind.is_located() {
             all.push(binary(Op::FloorRem, at.clone(), extent.clone()));
             at = binary(Op::FloorDiv, at, extent);

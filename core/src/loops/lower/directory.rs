@@ -22,7 +22,6 @@ use super::{Context, binary, int, times};
 use crate::algebra::Op;
 use crate::iteration::background;
 use crate::loops::lower;
-use crate::loops::lower::extent;
 use crate::loops::lower::fiber;
 use crate::loops::plan;
 use crate::loops::{Expr, Holds, Role, Symbolic, Term};
@@ -48,7 +47,7 @@ pub(super) fn directories(cx: &Context, d: &mut Symbolic, nest: &Nest) -> BTreeM
         let tensor = cx.program.tensor(a);
         let [pos, crd] = ["pos", "crd"].map(|name| *fiber::levels(cx, a)[0].named(name));
         let Some(sought) = sought_in(cx, nest, a) else { continue };
-        let extent = Term::fixed(extent::extent(cx, tensor.extents[tensor.format.order[0]]));
+        let extent = Term::fixed(cx.extents.at(tensor.extents[tensor.format.order[0]]));
         let most = binary(
             Op::Min,
             binary(Op::FloorDiv, sought, int(cx.sought.into())),

@@ -7,80 +7,88 @@
 //!    solved n_j                  another equation may: the caller, who has solved them all, passes it
 //! ```
 
-use super::{Context, Expr, binary, int, plus, times};
+use super::{Expr, binary, int, plus, times};
 use crate::algebra::{Op, Type};
+use crate::loops::choose::Extents;
 use crate::loops::{Symbolic, Var};
 use crate::map::ClassId;
 use crate::notation::concrete::{Limit, Origin, Program, Role};
 use crate::shape::{Classes, Formula};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A parameter for every extent of the caller's tensors.
-pub(super) fn parameters(d: &mut Symbolic, program: &Program, classes: &Classes) -> BTreeMap<ClassId, Var> {
+/// The extents of a program's kernel: a parameter for every extent of the caller's tensors, and what follows from these.
+pub(super) fn extents(d: &mut Symbolic, program: &Program, classes: &Classes) -> Extents {
     let tensors = program.tensors.iter().filter(|t| t.role != Role::Temporary);
     let all: BTreeSet<ClassId> = tensors.flat_map(|t| t.extents.iter().copied()).collect();
-    all.into_iter().map(|c| (c, d.fresh(&format!("n_{}", classes.name(c)), Type::I64))).collect()
+    let params: BTreeMap<ClassId, Var> = all.into_iter().map(|c| (c, parameter(d, classes, c))).collect();
+    let constants = params.keys().filter_map(|c| number(classes, *c)).collect();
+    let mut extents = Extents { params, constants, sizes: classes.sizes(), ..Extents::default() };
+    let needed = needed(&extents, program);
+    let formulas = classes.formulas(extents.params.keys().copied().collect());
+    let wanted = wanted(needed, &formulas);
+    extents.constants.extend(wanted.iter().filter_map(|c| number(classes, *c)));
+    for (class, formula) in formulas.into_iter().filter(|(class, _)| wanted.contains(class)) {
+        if let Formula::Solved(of) = formula {
+            extents.solve(class, parameter(d, classes, class), of);
+            continue;
+        }
+        let value = of_formula(&extents, &formula);
+        let value = d.define(&format!("n_{}", classes.name(class)), Type::I64, value);
+        extents.derived.insert(class, value);
+    }
+    // A number of turns may be an extent that no formula says.
+    for class in program.turns() {
+        if !extents.has(class) {
+            let of = classes.var_of(class).expect("a block has a variable for it");
+            extents.solve(class, parameter(d, classes, class), of);
+        }
+    }
+    extents
 }
 
-/// Computes the extents that no tensor of the caller has from those that one has.
-pub(super) fn derive(cx: &mut Context, d: &mut Symbolic, classes: &Classes) {
-    let tensors = cx.program.tensors.iter().flat_map(|t| t.extents.iter());
-    let mut needed: BTreeSet<ClassId> = cx.program.vars.iter().map(|v| v.extent).chain(tensors.copied()).collect();
-    needed.extend(cx.program.turns());
-    let limits = cx.program.vars.iter().flat_map(|v| &v.limits);
+fn parameter(d: &mut Symbolic, classes: &Classes, class: ClassId) -> Var {
+    d.fresh(&format!("n_{}", classes.name(class)), Type::I64)
+}
+
+fn number(classes: &Classes, class: ClassId) -> Option<(ClassId, i64)> {
+    Some((class, i64::try_from(classes.value(class)?).ok()?))
+}
+
+/// The extents that a program's loops use, and that no tensor of the caller has.
+fn needed(extents: &Extents, program: &Program) -> BTreeSet<ClassId> {
+    let tensors = program.tensors.iter().flat_map(|t| t.extents.iter());
+    let mut needed: BTreeSet<ClassId> = program.vars.iter().map(|v| v.extent).chain(tensors.copied()).collect();
+    needed.extend(program.turns());
+    let limits = program.vars.iter().flat_map(|v| &v.limits);
     needed
         .extend(limits.filter_map(|limit| if let Limit::Below { extent, .. } = limit { Some(*extent) } else { None }));
-    let maps = cx.program.vars.iter().filter_map(|v| match &v.origin {
+    let maps = program.vars.iter().filter_map(|v| match &v.origin {
         Origin::Mapped(map) | Origin::Part(map) => Some(map),
         Origin::Loop | Origin::Computed(_) => None,
     });
     let sizes = maps.flat_map(|map| map.factors.values().chain([&map.constant]));
     needed.extend(sizes.flat_map(|s| s.terms().flat_map(|(_, extents)| extents.to_vec())));
     // Sizes are compared by their parts, so the parts must be computed as well.
-    let known = needed.iter().chain(cx.params.keys()).filter_map(|c| cx.sizes.get(c));
+    let known = needed.iter().chain(extents.params.keys()).filter_map(|c| extents.sizes.get(c));
     let parts: Vec<ClassId> = known.flat_map(|s| s.terms().flat_map(|(_, extents)| extents.to_vec())).collect();
     needed.extend(parts);
-    needed.retain(|c| !cx.params.contains_key(c));
-    let formulas = classes.formulas(cx.params.keys().copied().collect());
-    let wanted = wanted(needed, &formulas);
-    let value = |c: &ClassId| Some((*c, i64::try_from(classes.value(*c)?).ok()?));
-    cx.constants.extend(wanted.iter().filter_map(value));
-    for (class, formula) in formulas.into_iter().filter(|(class, _)| wanted.contains(class)) {
-        let name = format!("n_{}", classes.name(class));
-        if let Formula::Solved(of) = formula {
-            let param = d.fresh(&name, Type::I64);
-            cx.params.insert(class, param);
-            cx.solved.push((param, of));
-            continue;
-        }
-        let value = of_formula(cx, &formula);
-        let value = d.define(&name, Type::I64, value);
-        cx.derived.insert(class, value);
-    }
-    // A number of turns may be an extent that no formula says.
-    for class in cx.program.turns() {
-        let known = cx.params.contains_key(&class) || cx.derived.contains_key(&class);
-        if !known && !cx.constants.contains_key(&class) {
-            let param = d.fresh(&format!("n_{}", classes.name(class)), Type::I64);
-            cx.params.insert(class, param);
-            cx.solved.push((param, classes.var_of(class).expect("a block has a variable for it")));
-        }
-    }
+    needed.retain(|c| !extents.params.contains_key(c));
+    needed
 }
 
-fn of_formula(cx: &Context, formula: &Formula) -> Expr {
+fn of_formula(extents: &Extents, formula: &Formula) -> Expr {
     let fold = |of: &[ClassId], op: fn(Expr, Expr) -> Expr, unit: i64| {
-        of.iter().map(|c| extent(cx, *c)).reduce(op).unwrap_or(int(unit))
+        of.iter().map(|c| extents.at(*c)).reduce(op).unwrap_or(int(unit))
     };
     match formula {
         Formula::Product(of) => fold(of, times, 1),
         Formula::Sum(of) => fold(of, plus, 0),
-        Formula::Quotient(whole, by) => binary(Op::FloorDiv, extent(cx, *whole), int(*by)),
+        Formula::Quotient(whole, by) => binary(Op::FloorDiv, extents.at(*whole), int(*by)),
         Formula::Solved(_) => unreachable!("a parameter"),
-        Formula::Difference(whole, of) => binary(Op::Sub, extent(cx, *whole), fold(of, plus, 0)),
+        Formula::Difference(whole, of) => binary(Op::Sub, extents.at(*whole), fold(of, plus, 0)),
         Formula::Steps { constant, terms, step } => {
             let step = i64::try_from(*step).unwrap_or(i64::MAX);
-            let length = steps_of(cx, *constant, terms);
+            let length = steps_of(extents, *constant, terms);
             if step == 1 {
                 return length;
             }
@@ -91,17 +99,10 @@ fn of_formula(cx: &Context, formula: &Formula) -> Expr {
 }
 
 /// `constant + Σ factor · extent`
-fn steps_of(cx: &Context, constant: i64, terms: &[(i64, ClassId)]) -> Expr {
-    let term = |(factor, class): &(i64, ClassId)| times(extent(cx, *class), int(*factor));
+fn steps_of(extents: &Extents, constant: i64, terms: &[(i64, ClassId)]) -> Expr {
+    let term = |(factor, class): &(i64, ClassId)| times(extents.at(*class), int(*factor));
     let sum = terms.iter().map(term).reduce(plus).unwrap_or(int(0));
     if constant < 0 { binary(Op::Sub, sum, int(constant.wrapping_neg())) } else { plus(sum, int(constant)) }
-}
-
-/// An extent.
-pub(super) fn extent(cx: &Context, class: ClassId) -> Expr {
-    let constant = cx.constants.get(&class).map(|n| int(*n));
-    let parameter = || cx.params.get(&class).map(|v| Expr::Var(*v));
-    constant.or_else(parameter).unwrap_or_else(|| cx.derived[&class].clone())
 }
 
 /// The needed extents, and those from which they are computed.

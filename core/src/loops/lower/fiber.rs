@@ -1,6 +1,6 @@
 //! Where accesses stand: the fibers that the loops around have opened, levels that are located or searched, and loads.
 
-use super::budget::Among;
+use super::budget::Budget;
 use super::builtin::builtin;
 use super::cut::Opened;
 use super::nest::Sink;
@@ -11,10 +11,10 @@ use super::{Context, Expr, Holds, LevelBuffers, binary, held, int, plus, times};
 use crate::algebra::{Op, Type, Value};
 use crate::format::LevelKind;
 use crate::iteration::{Sequence, background};
+use crate::loops::choose::Facts;
 use crate::loops::lower;
 use crate::loops::lower::call;
 use crate::loops::lower::choice;
-use crate::loops::lower::extent;
 use crate::loops::lower::nest;
 use crate::loops::lower::range;
 use crate::loops::lower::spread;
@@ -85,8 +85,8 @@ pub(super) struct Scope {
     pub pieces: FxHashMap<usize, super::cut::Piece>,
     /// The ranges of the loops that have begun, before they were split.
     pub ranges: FxHashMap<Index, (Expr, Expr)>,
-    /// Of how many ranges of the loops that have begun this place is one.
-    pub among: Among,
+    /// How many lines of loops the statement may have for what is inside of this place.
+    pub budget: Budget,
     /// Variables that may leave their extents, and under which there are lists alone: those have no entry there.
     loose: FxHashSet<Index>,
     /// Parts of concatenations behind which the range may begin in which they hold.
@@ -139,6 +139,11 @@ pub(super) struct Finger {
 }
 
 impl Scope {
+    /// That around the loops of a nest.
+    pub fn of(cx: &Facts, nest: &concrete::Nest) -> Scope {
+        Scope { budget: Budget::of(cx, nest), ..Scope::default() }
+    }
+
     /// An index variable's value, if it is bound.
     pub fn coordinate(&self, v: Index) -> Option<&Expr> {
         self.coordinates.get(&v)
@@ -483,7 +488,7 @@ fn directory_here(cx: &Context, scope: &Scope, a: AccessId, directory: &Director
         return None;
     }
     let tensor = cx.program.tensor(a);
-    let extent = || Term::fixed(extent::extent(cx, tensor.extents[tensor.format.order[level]]));
+    let extent = || Term::fixed(cx.extents.at(tensor.extents[tensor.format.order[level]]));
     Some(Directory { extent: choice::is_of_stray(cx, scope, w).then(extent), ..directory.clone() })
 }
 
@@ -522,7 +527,7 @@ pub(super) fn locate(
             let tensor = cx.program.tensor(a);
             let seek = seek(cx, scope, a, flagged);
             if tensor.format.levels[level].is_located() {
-                let extent = extent::extent(cx, tensor.extents[tensor.format.order[level]]);
+                let extent = cx.extents.at(tensor.extents[tensor.format.order[level]]);
                 let position = plus(times(fiber.position, extent), at);
                 let flag = flag(&levels(cx, a)[level], &position).filter(|_| seek == Sought::Flag);
                 let present = match (fiber.present, flag) {
@@ -573,7 +578,7 @@ fn seek(cx: &Context, scope: &Scope, a: AccessId, flagged: bool) -> Sought {
 /// The directory of the list that an access opens next, if it has one here.
 fn directory(cx: &Context, scope: &Scope, a: AccessId) -> Option<Directory<Term>> {
     let first = scope.fiber(a).depth == 0 && scope.block(a).is_none();
-    cx.directories.get(&a).filter(|_| first).and_then(|directory| directory_here(cx, scope, a, directory))
+    cx.prepared.directories.get(&a).filter(|_| first).and_then(|directory| directory_here(cx, scope, a, directory))
 }
 
 /// The conditions that the coordinate of an access's level is one of its array; none of a list that has no entry elsewhere.
@@ -611,7 +616,7 @@ fn compute(cx: &Context, d: &mut Symbolic, scope: &mut Scope, v: Index, computed
         return at;
     }
     let leaves = binary(Op::Lt, at.clone(), int(0));
-    let leaves = binary(Op::OrElse, leaves, binary(Op::Ge, at.clone(), extent::extent(cx, *extent)));
+    let leaves = binary(Op::OrElse, leaves, binary(Op::Ge, at.clone(), cx.extents.at(*extent)));
     let unless = |d: &mut Symbolic, missing: Expr| {
         let found = Expr::Op(Op::Select, vec![missing, int(-1), at.clone()]);
         d.define(name, Type::I64, found)
@@ -787,7 +792,7 @@ fn first(cx: &Context, fold: &Fold, ty: Type) -> Option<Expr> {
         return Some(Expr::Const(v));
     }
     let leads = cx.simplify.leader(fold.fun, ty)?;
-    let some = fold.vars.iter().map(|v| binary(Op::Gt, extent::extent(cx, cx.program.vars[v.0].extent), int(0)));
+    let some = fold.vars.iter().map(|v| binary(Op::Gt, cx.extents.at(cx.program.vars[v.0].extent), int(0)));
     let some = some.reduce(|a, b| binary(Op::AndAlso, a, b))?;
     Some(Expr::Op(Op::Select, vec![some, Expr::Const(leads), Expr::Const(none?)]))
 }

@@ -49,6 +49,7 @@ mod structure;
 mod window;
 mod workspace;
 
+use super::choose::{Extents, Facts};
 use super::{
     Argument, Buffer, BufferId, Entry, Expr, Failure, Holds, Kernel, LevelBuffers, Role as BufferRole, Stmt, Var,
 };
@@ -56,17 +57,17 @@ use crate::algebra::{Mode, Op, Type, Value};
 use crate::iteration::Simplify;
 use crate::loops::plan::Plan;
 use crate::loops::{Symbolic, Term};
-use crate::map::{ClassId, Size};
+use crate::map::ClassId;
 use crate::notation::concrete::{AccessId, Both, Place, Program, Role, Tensor};
-use crate::notation::typed::Extents;
+use crate::notation::typed;
 use crate::notation::typed::{SizeId, TensorId, VarId};
 use crate::schedule::storage::Magnitude;
 use crate::shape::Classes;
 use crate::stream::Directory;
 use book::Book;
-use rustc_hash::FxHashSet;
 use shared::Kept;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Deref;
 
 /// Element types of positions and coordinates, each `I32` or `I64`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -113,7 +114,7 @@ pub struct Options {
     /// [`Program::may_be_thin`]: crate::notation::typed::Program::may_be_thin
     pub thin: BTreeSet<TensorId>,
     /// All extents, if the fill value of an undeclared result depends on them: the kernel is right for these alone.
-    pub extents: Option<Extents>,
+    pub extents: Option<typed::Extents>,
     /// Index variables whose extents are 0, of those that [`Asked::summed`](crate::schedule::storage::Asked::summed) names: no sum over
     /// one of them is taken out of a product.
     pub empty: BTreeSet<VarId>,
@@ -150,42 +151,38 @@ struct Arrays {
 
 /// The state that all of lowering shares.
 struct Context<'a> {
-    program: &'a Program,
-    simplify: Simplify<'a>,
-    made: Widths,
-    /// As [`Options::few`].
-    few: i64,
-    /// As [`Options::sought`].
-    sought: u32,
-    params: BTreeMap<ClassId, Var>,
-    /// Parameters that are extents of no tensor of the caller.
-    solved: Vec<(Var, VarId)>,
-    /// Extents that follow from the parameters.
-    derived: BTreeMap<ClassId, Expr>,
-    /// Extents that are made of other extents, in terms of these.
-    sizes: BTreeMap<ClassId, Size>,
-    /// Extents that the program states as numbers.
-    constants: BTreeMap<ClassId, i64>,
+    facts: Facts<'a>,
     /// The arrays of each tensor; `None` of one that no statement has made yet.
     arrays: Vec<Option<Arrays>>,
     /// The number of turns that blocks have taken, if there are blocks.
     turns: Option<Var>,
-    /// Tensors whose arrays move.
-    moving: FxHashSet<Place>,
     /// Extents whose coordinates are known to fit their type.
     guarded: BTreeSet<ClassId>,
     /// The second place, if any, into which the current statement's sum is folded (`also`).
     both: Option<(&'a Both, BufferId)>,
-    /// Marks of the current statement's windows, by access and level.
-    marks: BTreeMap<(AccessId, usize), window::Marks>,
-    /// Directories of the current statement's loop-invariant lists, by access.
-    directories: BTreeMap<AccessId, Directory<Term>>,
-    /// Tables of the lists that the current statement spreads, by access and level.
-    tables: BTreeMap<(AccessId, usize), spread::Laid>,
-    /// Most lines that the current statement's loops may have.
-    most: u64,
+    /// What is prepared for the current statement.
+    prepared: Prepared,
     /// What is decided.
     book: Book<'a>,
+}
+
+impl<'a> Deref for Context<'a> {
+    type Target = Facts<'a>;
+
+    fn deref(&self) -> &Facts<'a> {
+        &self.facts
+    }
+}
+
+/// What is prepared before a statement's loops.
+#[derive(Default)]
+struct Prepared {
+    /// Marks of windows, by access and level.
+    marks: BTreeMap<(AccessId, usize), window::Marks>,
+    /// Directories of loop-invariant lists, by access.
+    directories: BTreeMap<AccessId, Directory<Term>>,
+    /// Tables of the lists that are spread, by access and level.
+    tables: BTreeMap<(AccessId, usize), spread::Laid>,
 }
 
 /// What is decided of a concrete program's loops.
@@ -218,7 +215,15 @@ fn walk<'a>(
     given: Option<&'a Plan>,
 ) -> (Kernel, Result<Plan, String>) {
     let mut d = Symbolic::default();
-    let params = extent::parameters(&mut d, program, classes);
+    let facts = Facts {
+        program,
+        simplify: Simplify { mode: options.mode, functions: &program.functions },
+        extents: extent::extents(&mut d, program, classes),
+        made: options.made,
+        few: options.few.min(Entry::FEW),
+        sought: options.sought.max(1),
+        moving: program.moving(),
+    };
     let operand = |t: &Tensor| match t.role {
         Role::Operand(id) => {
             let given = options.operands.get(&id);
@@ -227,38 +232,12 @@ fn walk<'a>(
         Role::Result(_) | Role::Temporary => None,
     };
     let arrays = program.tensors.iter().map(operand).collect();
-    let simplify = Simplify { mode: options.mode, functions: &program.functions };
-    let constants = params.keys().filter_map(|c| Some((*c, i64::try_from(classes.value(*c)?).ok()?))).collect();
-    let (made, few, sought) = (options.made, options.few.min(Entry::FEW), options.sought.max(1));
-    let (derived, guarded, sizes) = (BTreeMap::new(), BTreeSet::new(), classes.sizes());
-    let book = Book::new(given);
-    let (solved, both, marks, directories, tables) = (vec![], None, BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-    let mut cx = Context {
-        program,
-        simplify,
-        made,
-        few,
-        sought,
-        params,
-        solved,
-        derived,
-        sizes,
-        constants,
-        arrays,
-        turns: None,
-        moving: program.moving(),
-        guarded,
-        both,
-        marks,
-        directories,
-        tables,
-        most: 0,
-        book,
-    };
-    extent::derive(&mut cx, &mut d, classes);
+    let (guarded, both, prepared, book) = (BTreeSet::new(), None, Prepared::default(), Book::new(given));
+    let mut cx = Context { facts, arrays, turns: None, guarded, both, prepared, book };
     repeat::in_order(&mut cx, &mut d, &program.steps);
     let arguments = (0..program.tensors.len()).filter_map(|p| argument(&cx, Place(p))).collect();
-    let (params, solved) = (cx.params.values().copied().collect(), cx.solved);
+    let Extents { params, solved, .. } = cx.facts.extents;
+    let params = params.into_values().collect();
     let asked = std::mem::take(&mut d.asked);
     let (vars, buffers, body) = d.finish();
     let reassociate = options.mode == Mode::Algebraic;
@@ -324,10 +303,10 @@ fn fits(cx: &mut Context, d: &mut Symbolic, place: Place) {
     let t = &cx.program.tensors[place.0];
     let lists = (0..t.format.rank()).filter(|l| t.format.levels[*l].is_appended());
     for class in lists.map(|l| t.extents[t.format.order[l]]) {
-        if cx.guarded.insert(class) && cx.constants.get(&class).is_none_or(|n| *n > 1 << 31) {
+        if cx.guarded.insert(class) && cx.extents.constants.get(&class).is_none_or(|n| *n > 1 << 31) {
             let most = Expr::Const(Value::i64(1 << 31));
             let fail = Stmt::Call(Entry::Fail(Failure::Positions));
-            d.when(binary(Op::Gt, extent::extent(cx, class), most), |d| d.emit(fail), |_| {});
+            d.when(binary(Op::Gt, cx.extents.at(class), most), |d| d.emit(fail), |_| {});
         }
     }
 }
@@ -348,7 +327,7 @@ fn argument(cx: &Context, place: Place) -> Option<Argument> {
         ty: t.ty,
         format: t.format.clone(),
         fill: t.fill,
-        extents: t.extents.iter().map(|c| cx.params[c]).collect(),
+        extents: t.extents.iter().map(|c| cx.extents.params[c]).collect(),
         levels: arrays.levels.clone(),
         values: arrays.values,
         operand,

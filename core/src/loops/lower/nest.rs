@@ -354,7 +354,7 @@ fn comes_once(cx: &Context, w: Index, loops: &[Index]) -> bool {
     let factors: Vec<_> = loops.iter().filter_map(|u| Some((*u, map.factors.get(u)?.clone()))).collect();
     let beyond = |(_, outer): &(Index, Size), (u, inner): &(Index, Size)| {
         let extent = Size::unknown(cx.program.vars[u.0].extent);
-        range::known(cx, outer) == range::known(cx, &inner.times(&extent))
+        cx.extents.known(outer) == cx.extents.known(&inner.times(&extent))
     };
     let ascends = factors.windows(2).all(|pair| beyond(&pair[1], &pair[0]));
     ascends || factors.windows(2).all(|pair| beyond(&pair[0], &pair[1]))

@@ -21,7 +21,6 @@ use super::{
 };
 use crate::algebra::{Mode, Op, Type, Value};
 use crate::loops::lower;
-use crate::loops::lower::extent;
 use crate::loops::lower::fiber;
 use crate::loops::lower::repeat;
 use crate::loops::plan::{Arrays, Assembly, Level, Room};
@@ -155,7 +154,7 @@ impl Output {
         let output = Output {
             vars: (0..rank).map(|l| cx.program.level_var(&nest.target, l)).collect(),
             roots: (0..rank).map(|l| cx.program.roots(cx.program.level_var(&nest.target, l))).collect(),
-            extents: (0..rank).map(|l| extent::extent(cx, tensor.extents[tensor.format.order[l]])).collect(),
+            extents: (0..rank).map(|l| cx.extents.at(tensor.extents[tensor.format.order[l]])).collect(),
             levels: arrays.levels.clone(),
             values: arrays.values,
             counts: counts(d, tensor),

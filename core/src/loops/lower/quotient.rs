@@ -28,7 +28,6 @@ use super::output::Output;
 use super::{Context, Expr, binary, int, minus, plus, store_index, times};
 use crate::algebra::{Op, Type, Value};
 use crate::loops::lower;
-use crate::loops::lower::extent;
 use crate::loops::{BufferId, Stmt, Symbolic};
 use crate::notation::concrete::{self, AccessId, Nest};
 
@@ -64,7 +63,7 @@ pub(super) fn splits(cx: &Context, nest: &Nest) -> Option<Split> {
     }
     let [outer, inner] = result.format.levels[..] else { return None };
     let entries = outer.begins_chain() && inner.continues_chain() || outer.is_full() && inner.is_plain();
-    let extent = |v: concrete::Index| extent::extent(cx, cx.program.vars[v.0].extent);
+    let extent = |v: concrete::Index| cx.extents.at(cx.program.vars[v.0].extent);
     (entries && cx.made.crd == Type::I32).then(|| Split {
         access,
         pos,

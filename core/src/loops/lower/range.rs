@@ -21,7 +21,6 @@ use crate::algebra::{Op, Type};
 use crate::loops::lower::choice;
 use crate::loops::lower::compare;
 use crate::loops::lower::cut;
-use crate::loops::lower::extent;
 use crate::loops::lower::fiber;
 use crate::loops::lower::structure;
 use crate::loops::plan::{self, Cut};
@@ -92,19 +91,12 @@ struct Line {
     r: Size,
 }
 
-/// A size in the form in which sizes are compared: known extents are numbers, and extents made of parts are
-/// replaced by these.
-pub(super) fn known(cx: &Context, size: &Size) -> Size {
-    let number = |c: ClassId| cx.constants.get(&c).map(|n| Size::number(*n));
-    size.within(&|c| number(c).or_else(|| Some(cx.sizes.get(&c)?.within(&number))))
-}
-
 /// The terms of a size as expressions, each with whether it is subtracted; a number comes last.
 fn terms_of(cx: &Context, size: &Size) -> Vec<(bool, Expr)> {
-    let size = size.within(&|c| cx.constants.get(&c).map(|n| Size::number(*n)));
+    let size = cx.extents.numbered(size);
     let term = |(n, extents): (i64, &[ClassId])| {
         let factor = int(n.saturating_abs());
-        (n < 0, extents.iter().fold(factor, |product, e| times(product, extent::extent(cx, *e))))
+        (n < 0, extents.iter().fold(factor, |product, e| times(product, cx.extents.at(*e))))
     };
     let mut terms: Vec<(bool, Expr)> = size.terms().map(term).collect();
     // Added terms first, so that the sum does not begin with a negation.
@@ -142,7 +134,7 @@ fn line(cx: &Context, map: Map<Index>, v: Index) -> Line {
     let mut c = map;
     let r = c.factors.remove(&v).unwrap_or_default();
     // A factor is 0 only if an extent is, and then the loops have no turns: 1 is as right.
-    let r = Some(known(cx, &r)).filter(|r| *r != Size::default()).unwrap_or(Size::number(1));
+    let r = Some(cx.extents.known(&r)).filter(|r| *r != Size::default()).unwrap_or(Size::number(1));
     Line { c, r }
 }
 
@@ -155,15 +147,15 @@ pub(super) fn strides(cx: &Context, scope: &Scope, a: AccessId, v: Index) -> boo
 /// The value of a line at a bound, in terms of extents, if it is loop-invariant.
 fn reach(cx: &Context, line: &Line, at: &Bound) -> Option<Size> {
     let at = at.size.as_ref().filter(|_| line.c.factors.is_empty())?;
-    Some(known(cx, &line.c.constant.plus(&line.r.times(at))))
+    Some(cx.extents.known(&line.c.constant.plus(&line.r.times(at))))
 }
 
 /// The whole extent of a loop.
 pub(super) fn whole(cx: &Context, v: Index) -> Range {
     let extent = cx.program.vars[v.0].extent;
-    let size = known(cx, &Size::unknown(extent));
+    let size = cx.extents.known(&Size::unknown(extent));
     let lo = Bound { at: int(0), size: Some(Size::default()) };
-    Range { lo, hi: Bound { at: extent::extent(cx, extent), size: Some(size) } }
+    Range { lo, hi: Bound { at: cx.extents.at(extent), size: Some(size) } }
 }
 
 /// The extent of a loop, as far as its limits let it go.
@@ -190,12 +182,12 @@ fn as_far(
     range: Range,
 ) -> Range {
     let line = line(cx, at.clone(), v);
-    let known = known(cx, &Size::unknown(extent));
+    let known = cx.extents.known(&Size::unknown(extent));
     if reach(cx, &line, &range.hi).is_some_and(|past| past == known) {
         return range;
     }
     let c = mapped(cx, scope, &line.c).expect("bound outside");
-    let left = binary(Op::Sub, extent::extent(cx, extent), c);
+    let left = binary(Op::Sub, cx.extents.at(extent), c);
     let r = of_size(cx, &line.r);
     let steps = if r == int(1) { left } else { ceiling(left, r) };
     let within = binary(Op::Max, binary(Op::Min, steps, range.hi.at.clone()), int(0));
@@ -223,12 +215,12 @@ fn split(cx: &Context, d: &mut Symbolic, v: Index, piece: Piece, pieces: &mut Ve
         Cut::Phases | Cut::Hull | Cut::Tested => structure::phases(cx, d, v, &piece, cut),
         Cut::Whole => vec![],
     };
-    let among = piece.scope.among.one_of(parts.len());
+    let budget = piece.scope.budget.shared(parts.len());
     if cut == Cut::Whole {
         pieces.push(piece);
     }
     for mut part in parts {
-        part.scope.among = among;
+        part.scope.budget = budget;
         split(cx, d, v, part, pieces);
     }
     cx.book.leave();
@@ -302,7 +294,7 @@ pub(super) fn coordinate_of(
 /// loop has bound a variable of `c` yet.
 fn behind(cx: &Context, scope: &Scope, at: Expr, c: &Map<Index>) -> Option<Expr> {
     let less = mapped(cx, scope, c)?;
-    let constant = known(cx, &c.constant);
+    let constant = cx.extents.known(&c.constant);
     let rises = c.factors.values().all(|f| f.terms().all(|(n, _)| n > 0))
         && constant.terms().all(|(n, extents)| n > 0 || extents.is_empty());
     let number = constant.terms().find(|(_, extents)| extents.is_empty()).map_or(0, |(n, _)| n);
@@ -332,7 +324,7 @@ pub(super) fn is_whole(
     let tensor = cx.program.tensor(a);
     let w = cx.program.level_var(&cx.program.accesses[a.0], level);
     let line = line(cx, cx.program.root_map(w), v);
-    let extent = known(cx, &Size::unknown(tensor.extents[tensor.format.order[level]]));
+    let extent = cx.extents.known(&Size::unknown(tensor.extents[tensor.format.order[level]]));
     let same = mapped(cx, scope, &line.c) == Some(int(0)) && of_size(cx, &line.r) == int(1);
     same && range.lo.at == int(0) && reach(cx, &line, &range.hi) == Some(extent)
 }
@@ -361,18 +353,18 @@ pub(super) fn cuts(cx: &Context, d: &mut Symbolic, scope: &Scope, v: Index, rang
         before = before.plus(extent);
         ends.push(before.clone());
     }
-    let all =
-        reach(cx, &line, &range.lo) == Some(Size::default()) && reach(cx, &line, &range.hi) == Some(known(cx, &total));
+    let all = reach(cx, &line, &range.lo) == Some(Size::default())
+        && reach(cx, &line, &range.hi) == Some(cx.extents.known(&total));
     let mut cuts = vec![range.lo.clone()];
     for before in ends {
         // The first coordinate at which c + r·v reaches the offset.
         let steps = line.r.value() != Some(1);
         let beyond = before.plus(&line.c.constant.negative());
-        let size = (line.c.factors.is_empty() && !steps).then(|| known(cx, &beyond));
+        let size = (line.c.factors.is_empty() && !steps).then(|| cx.extents.known(&beyond));
         let moved = behind(cx, scope, of_size(cx, &before), &line.c).expect("bound outside");
         let at = steps_to(moved, of_size(cx, &line.r));
         // A cut that is at an end of the range, or outside, needs no clamping.
-        let ahead = |end: &Bound| known(cx, &size.as_ref()?.plus(&end.size.as_ref()?.negative())).value();
+        let ahead = |end: &Bound| cx.extents.known(&size.as_ref()?.plus(&end.size.as_ref()?.negative())).value();
         let end = match (ahead(&range.hi), ahead(&range.lo)) {
             (Some(0..), _) => Some(&range.hi),
             (_, Some(..=0)) => Some(&range.lo),
@@ -415,7 +407,7 @@ pub(super) fn chosen(cx: &Context, body: &concrete::Expr, of: &Concat, n: usize)
 /// Whether two concatenations are split at the same coordinates.
 pub(super) fn ends_with(cx: &Context, a: &Concat, b: &Concat) -> bool {
     let extents = |c: &Concat| -> Vec<Size> {
-        let extent = |(u, _): &(Index, _)| known(cx, &Size::unknown(cx.program.vars[u.0].extent));
+        let extent = |(u, _): &(Index, _)| cx.extents.known(&Size::unknown(cx.program.vars[u.0].extent));
         c.parts.iter().map(extent).collect()
     };
     a.of == b.of && extents(a) == extents(b) && a.outside.is_some() == b.outside.is_some()
@@ -424,7 +416,7 @@ pub(super) fn ends_with(cx: &Context, a: &Concat, b: &Concat) -> bool {
 /// Whether no coordinate of a range lies before a window, for the first choice, or behind it, for the last.
 pub(super) fn never(cx: &Context, range: &Range, v: Index, c: &Concat, choice: usize) -> bool {
     let line = line(cx, c.of.within(|u| cx.program.root_map(u)), v);
-    let not_negative = |size: Size| known(cx, &size).value().is_some_and(|n| n >= 0);
+    let not_negative = |size: Size| cx.extents.known(&size).value().is_some_and(|n| n >= 0);
     let extents = c.parts.iter().map(|(u, _)| Size::unknown(cx.program.vars[u.0].extent));
     let total = || extents.fold(Size::default(), |sum, e| sum.plus(&e));
     match choice {
@@ -474,7 +466,7 @@ fn in_pieces<'o>(cx: &Context, scope: &Scope, w: Index, order: &'o [Index]) -> O
         map.factors
             .get(&pair[0])
             .zip(map.factors.get(&pair[1]))
-            .is_some_and(|(outer, inner)| known(cx, outer) == known(cx, &inner.times(&extent)))
+            .is_some_and(|(outer, inner)| cx.extents.known(outer) == cx.extents.known(&inner.times(&extent)))
     };
     (roots.iter().all(bound) && through.windows(2).all(behind)).then_some(through)
 }
@@ -494,14 +486,14 @@ pub(super) fn in_blocks(cx: &Context, scope: &Scope, body: &concrete::Expr, v: I
 /// Whether the variables of a map that are bound inside of the loop over `v` cover exactly the coordinates between
 /// two of its turns.
 fn goes_between(cx: &Context, scope: &Scope, map: &Map<Index>, v: Index) -> bool {
-    let factor = |u: &Index| map.factors.get(u).map(|f| known(cx, f)).filter(|f| *f != Size::default());
+    let factor = |u: &Index| map.factors.get(u).map(|f| cx.extents.known(f)).filter(|f| *f != Size::default());
     let free = |u: &&Index| **u != v && scope.coordinate(**u).is_none();
     let mut inner: Vec<Index> = map.factors.keys().filter(free).copied().collect();
     let Some(mut length) = factor(&v).filter(|_| !inner.is_empty()) else { return false };
     while !inner.is_empty() {
         let fills = |u: &Index| {
-            let extent = known(cx, &Size::unknown(cx.program.vars[u.0].extent));
-            factor(u).is_some_and(|f| known(cx, &f.times(&extent)) == length)
+            let extent = cx.extents.known(&Size::unknown(cx.program.vars[u.0].extent));
+            factor(u).is_some_and(|f| cx.extents.known(&f.times(&extent)) == length)
         };
         let Some(next) = inner.iter().position(fills) else { return false };
         length = factor(&inner.remove(next)).expect("it fills");
@@ -513,7 +505,7 @@ fn goes_between(cx: &Context, scope: &Scope, map: &Map<Index>, v: Index) -> bool
 pub(super) fn block(cx: &Context, scope: &Scope, a: AccessId, v: Index, (begin, end): (Expr, Expr)) -> Block {
     let (_, w) = fiber::next_var(cx, scope, a).expect("a list comes next");
     let map = cx.program.root_map(w);
-    let length = known(cx, &map.factors[&v]);
+    let length = cx.extents.known(&map.factors[&v]);
     Block { begin, end, from: reached(scope, map), length }
 }
 
@@ -553,11 +545,11 @@ pub(super) fn view(
     let mut line = line(cx, cx.program.root_map(w), v);
     let blocks = line.c.factors.keys().any(|u| scope.coordinate(*u).is_none());
     line.c = reached(scope, line.c);
-    let extent = known(cx, &Size::unknown(tensor.extents[tensor.format.order[level]]));
+    let extent = cx.extents.known(&Size::unknown(tensor.extents[tensor.format.order[level]]));
     let (first, past) = (reach(cx, &line, &range.lo), reach(cx, &line, &range.hi));
     // A block whose coordinates are those of this range needs neither search nor stop.
     let block = scope.block(a).filter(|block| block.from == line.c && range.lo.at == int(0));
-    let length = range.hi.size.as_ref().map(|size| known(cx, &line.r.times(size)));
+    let length = range.hi.size.as_ref().map(|size| cx.extents.known(&line.r.times(size)));
     let begins = block.is_some() || first.as_ref().and_then(|s| s.value()).is_some_and(|s| s <= 0);
     let ends = block.is_some_and(|block| Some(&block.length) == length.as_ref())
         || past.as_ref().is_some_and(|s| s.plus(&extent.negative()).value().is_some_and(|n| n >= 0));
@@ -592,7 +584,7 @@ pub(super) fn view(
     let blocks = blocks.then(|| factor("length"));
     let finger = finger(scope, (a, level), v);
     let marks = blocks.is_none() && finger.is_none() && start.is_some();
-    let mark = cx.marks.get(&(a, level)).filter(|_| marks).and_then(|mark| mark.here(scope));
+    let mark = cx.prepared.marks.get(&(a, level)).filter(|_| marks).and_then(|mark| mark.here(scope));
     View { start, stop, stride, blocks, shift, finger, mark }
 }
 

@@ -18,7 +18,6 @@ use super::nest::{Sink, yes};
 use super::{Context, Expr, binary, int, minus, plus};
 use crate::algebra::{Op, Type};
 use crate::loops::lower;
-use crate::loops::lower::extent;
 use crate::loops::lower::nest;
 use crate::loops::lower::statement;
 use crate::loops::plan::Pass;
@@ -56,7 +55,7 @@ fn repeat<'a>(cx: &mut Context<'a>, d: &mut Symbolic, block: &'a Repeat) {
     let count = match &block.turns {
         Turns::While(condition) => return repeat_while(cx, d, condition, block, turns),
         Turns::Count(n) => int(i64::try_from(*n).unwrap_or(i64::MAX)),
-        Turns::Extent(class) => extent::extent(cx, *class),
+        Turns::Extent(class) => cx.extents.at(*class),
     };
     take(d, turns, count.clone());
     d.each("turn", int(0), count, |d, _| turn(cx, d, block));

@@ -15,9 +15,8 @@ use super::{Context, Expr, binary};
 use crate::algebra::Op;
 use crate::format::Format;
 use crate::loops::lower;
-use crate::loops::lower::range;
 use crate::loops::{BufferId, Entry, Failure, Holds, Symbolic};
-use crate::map::{ClassId, Map, Size};
+use crate::map::{Map, Size};
 use crate::notation::concrete::{self, AccessId, Index, Nest, Place, Role};
 
 /// The arrays of a result's entries that are an operand's.
@@ -119,23 +118,19 @@ fn is_in_order(cx: &Context, access: &concrete::Access, order: &[Index]) -> bool
         let v = cx.program.level_var(access, l);
         let Some((own, others)) = rest.split_at_checked(cx.program.roots(v).len()) else { return false };
         rest = others;
-        let turns = own.iter().fold(Size::number(1), |n, v| n.times(&length(cx, cx.program.vars[v.0].extent)));
-        let all = length(cx, tensor.extents[tensor.format.order[l]]);
-        counted_by(cx, own) == Some(cx.program.root_map(v)) && range::known(cx, &turns) == range::known(cx, &all)
+        let turns = own.iter().fold(Size::number(1), |n, v| n.times(&cx.extents.length(cx.program.vars[v.0].extent)));
+        let all = cx.extents.length(tensor.extents[tensor.format.order[l]]);
+        counted_by(cx, own) == Some(cx.program.root_map(v)) && cx.extents.known(&turns) == cx.extents.known(&all)
     };
     (0..access.vars.len()).all(in_order)
 }
 
 /// The number of the current turn of nested loops, counted over all of them.
 fn counted_by(cx: &Context, loops: &[Index]) -> Option<Map<Index>> {
-    let extent = |v: Index| length(cx, cx.program.vars[v.0].extent);
+    let extent = |v: Index| cx.extents.length(cx.program.vars[v.0].extent);
     let step = |outer: Map<Index>, v: Map<Index>, inner: Size| Map::split((&outer, &v), &inner);
     let (first, inner) = loops.split_first()?;
     Some(inner.iter().fold(Map::var(*first), |outer, v| step(outer, Map::var(*v), extent(*v))))
-}
-
-fn length(cx: &Context, class: ClassId) -> Size {
-    cx.constants.get(&class).filter(|n| **n != 0).map_or_else(|| Size::unknown(class), |n| Size::number(*n))
 }
 
 /// Whether a format's values are those of a list's entries, with its fibers one behind the other.

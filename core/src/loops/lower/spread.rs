@@ -24,7 +24,6 @@ use super::{BufferId, Context, Expr, binary, int, times};
 use crate::algebra::{Op, Type, Value};
 use crate::iteration::background;
 use crate::loops::lower;
-use crate::loops::lower::extent;
 use crate::loops::lower::fiber;
 use crate::loops::lower::nest;
 use crate::loops::lower::output;
@@ -62,7 +61,7 @@ pub(super) fn tables(cx: &Context, d: &mut Symbolic, nest: &Nest) -> BTreeMap<(A
                 (d.element(pos), Value::zero(d.element(pos)))
             }
         };
-        let extent = extent::extent(cx, tensor.extents[tensor.format.order[l]]);
+        let extent = cx.extents.at(tensor.extents[tensor.format.order[l]]);
         let buffer = d.buffer(&format!("{}{l}_at", tensor.name), ty, Role::Workspace);
         alloc(d, buffer, extent.clone(), Some(none));
         let flags = flagged.then(|| {
@@ -108,11 +107,11 @@ pub(super) fn lay(
     // The loops of a bound do not intersect lists.
     let stays = |a: AccessId| {
         let (level, _) = fiber::next_var(cx, scope, a).filter(|(_, w)| *w != v)?;
-        let some = cx.tables.contains_key(&(a, level)) && scope.laid(a).is_none();
+        let some = cx.prepared.tables.contains_key(&(a, level)) && scope.laid(a).is_none();
         (some && !matches!(sink, Sink::Bound { .. })).then_some(plan::Spread((a, level)))
     };
     for plan::Spread((a, level)) in cx.book.decide_all(|| body.accesses().into_iter().filter_map(stays).collect()) {
-        let table = cx.tables[&(a, level)];
+        let table = cx.prepared.tables[&(a, level)];
         let fiber = fiber::unopened(cx, d, scope, a);
         let list = Spread::open(d, fiber, table.buffer);
         if table.by_value {

@@ -15,7 +15,6 @@ use super::output::{Output, Shown};
 use super::workspace::Scratch;
 use crate::loops::Symbolic;
 use crate::loops::lower;
-use crate::loops::lower::budget;
 use crate::loops::lower::counting;
 use crate::loops::lower::directory;
 use crate::loops::lower::made;
@@ -36,12 +35,11 @@ pub(super) fn statement<'a>(cx: &mut Context<'a>, d: &mut Symbolic, nest: &'a Ne
         cx.arrays[target.0] = cx.arrays[operand.0].clone();
         return cx.book.under(Statement { target, assembly }, || {});
     }
-    cx.most = budget::most_lines(cx, nest);
     let fits = |given: &Statement| given.target == target;
     let given = cx.book.enter_if(fits, || Statement { target, assembly: Assembly::default() });
-    cx.tables = spread::tables(cx, d, nest);
-    cx.marks = window::marks(cx, d, nest);
-    cx.directories = directory::directories(cx, d, nest);
+    cx.prepared.tables = spread::tables(cx, d, nest);
+    cx.prepared.marks = window::marks(cx, d, nest);
+    cx.prepared.directories = directory::directories(cx, d, nest);
     let needs = match cx.book.follows_plan() {
         true => assemble(cx, d, nest, &given.assembly).0,
         false => assembly(cx, d, nest),
@@ -99,7 +97,7 @@ fn assemble<'a>(
         return (assembly.clone(), None);
     }
     let output = Output::begin(cx, d, nest, assembly, kept.clone(), false);
-    let walk = |d: &mut Symbolic| fill_output(cx, d, nest, &output, &Scope::default());
+    let walk = |d: &mut Symbolic| fill_output(cx, d, nest, &output, &Scope::of(cx, nest));
     match quotient::splits(cx, nest).filter(|_| kept.is_some()) {
         Some(split) => split.or(d, &output, walk),
         None => walk(d),

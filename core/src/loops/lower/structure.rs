@@ -23,7 +23,6 @@ use crate::format::LevelKind;
 use crate::format::triangle::Triangle;
 use crate::loops::lower;
 use crate::loops::lower::budget;
-use crate::loops::lower::extent;
 use crate::loops::lower::range;
 use crate::loops::lower::{fiber, nest};
 use crate::loops::plan::Cut;
@@ -73,7 +72,7 @@ fn interval(cx: &Context, d: &mut Symbolic, scope: &Scope, a: AccessId) -> Inter
 fn of_triangle(cx: &Context, d: &mut Symbolic, scope: &Scope, a: AccessId) -> Interval<Expr> {
     let (fiber, tensor) = (scope.fiber(a), cx.program.tensor(a));
     let row = row(cx, scope, a);
-    let n = extent::extent(cx, tensor.extents[tensor.format.order[fiber.depth]]);
+    let n = cx.extents.at(tensor.extents[tensor.format.order[fiber.depth]]);
     let above = times(fiber.above.clone(), triangle(n.clone()));
     let kind = tensor.format.levels[fiber.depth];
     let upper = kind.triangle() == Some(Triangle::Upper);
@@ -145,7 +144,7 @@ fn known_interval(cx: &Context, d: &mut Symbolic, scope: &Scope, a: AccessId) ->
 /// The position of a coordinate behind the diagonal of a symmetric level: that of its mirror image.
 fn mirrored(cx: &Context, scope: &Scope, a: AccessId, at: Expr) -> Expr {
     let (fiber, tensor) = (scope.fiber(a), cx.program.tensor(a));
-    let n = extent::extent(cx, tensor.extents[tensor.format.order[fiber.depth]]);
+    let n = cx.extents.at(tensor.extents[tensor.format.order[fiber.depth]]);
     let above = times(fiber.above, triangle(n));
     plus(plus(above, triangle(at)), row(cx, scope, a))
 }

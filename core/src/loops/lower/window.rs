@@ -46,7 +46,7 @@ pub(super) fn marks(cx: &Context, d: &mut Symbolic, nest: &Nest) -> BTreeMap<(Ac
     let mut marks = BTreeMap::new();
     for plan::Marks { list: (a, l), by } in cx.book.decide_all(|| marked_in(cx, nest)) {
         let table = d.buffer(&format!("{}{l}_from", cx.program.tensor(a).name), Type::I64, Role::Workspace);
-        let len = by.map_or(1, |k| cx.constants[&cx.program.vars[k.0].extent]);
+        let len = by.map_or(1, |k| cx.extents.constants[&cx.program.vars[k.0].extent]);
         alloc(d, table, int(len), Some(Value::i64(0)));
         marks.insert((a, l), Marks { table, by });
     }
@@ -83,7 +83,7 @@ fn marked_by(cx: &Context, w: Index, above: &[Index], order: &[Index]) -> Option
         return None;
     }
     let leads = |k: &Index| above.iter().any(|u| cx.program.computed(*u).is_none() && cx.program.follows(*u, *k));
-    let short = |k: &Index| cx.constants.get(&cx.program.vars[k.0].extent).is_some_and(|n| *n <= SHORT);
+    let short = |k: &Index| cx.extents.constants.get(&cx.program.vars[k.0].extent).is_some_and(|n| *n <= SHORT);
     match &order[moves + 1..last] {
         [] => Some(None),
         [k] if leads(k) && short(k) => Some(Some(*k)),

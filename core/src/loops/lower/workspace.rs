@@ -23,7 +23,6 @@ use super::set::Set;
 use super::{Context, Expr, binary, int, plus};
 use crate::algebra::{Op, Type, Value};
 use crate::loops::lower;
-use crate::loops::lower::extent;
 use crate::loops::lower::fiber;
 use crate::loops::lower::nest;
 use crate::loops::{BufferId, Role, Stmt, Symbolic, Var};
@@ -153,7 +152,7 @@ impl Row {
     fn begin(cx: &Context, d: &mut Symbolic, nest: &Nest) -> Row {
         let tensor = &cx.program.tensors[nest.target.tensor.0];
         let var = cx.program.level_var(&nest.target, tensor.format.rank() - 1);
-        let extent = extent::extent(cx, cx.program.vars[var.0].extent);
+        let extent = cx.extents.at(cx.program.vars[var.0].extent);
         let values = d.buffer(&format!("{}_row", tensor.name), tensor.ty, Role::Workspace);
         alloc(d, values, extent.clone(), None);
         let fold = nest.fold.expect("rows are folded: checked");
@@ -195,7 +194,7 @@ fn puts_within(cx: &Context, nest: &Nest, w: Workspace, v: Index) -> Option<Acce
         let along = (0..access.vars.len()).find(|l| level(*l) == v);
         along.is_some_and(|l| {
             let above = (0..l).flat_map(|k| cx.program.roots(level(k)));
-            cx.tables.contains_key(&(*a, l)) && above.into_iter().all(|u| around.contains(&u))
+            cx.prepared.tables.contains_key(&(*a, l)) && above.into_iter().all(|u| around.contains(&u))
         })
     };
     let needed = |a: &AccessId| {
@@ -221,7 +220,7 @@ impl Front {
     pub fn of(cx: &Context, nest: &Nest) -> Front {
         let tensor = &cx.program.tensors[nest.target.tensor.0];
         let vars = cx.program.drained(nest);
-        let extents = vars.iter().map(|v| extent::extent(cx, cx.program.vars[v.0].extent)).collect();
+        let extents = vars.iter().map(|v| cx.extents.at(cx.program.vars[v.0].extent)).collect();
         Front { name: tensor.name.clone(), vars, extents, initial: tensor.fill }
     }
 }

@@ -23,7 +23,6 @@ use crate::iteration::Point;
 use crate::looplet::Looplet;
 use crate::loops::lower;
 use crate::loops::lower::budget;
-use crate::loops::lower::extent;
 use crate::loops::lower::fiber;
 use crate::loops::lower::fiber::Scope;
 use crate::loops::lower::nest;
@@ -171,7 +170,7 @@ fn stepped_where(
     };
     let Some(present) = piece.scope.fiber(a).present else { return go(d, piece.clone(), &[a]) };
     let mut with = piece.clone();
-    with.scope.among = with.scope.among.one_of(2);
+    with.scope.budget = with.scope.budget.shared(2);
     let mut without = with.clone();
     with.scope.certain(a);
     without.body = cx.simplify.replace(&piece.body, &|x| (x == a).then(|| lower::fill(cx, a)));
@@ -308,7 +307,7 @@ fn pieces_from(cx: &Context, d: &mut Symbolic, scope: &Scope, a: AccessId, start
         Looplet::Packed => Kind::Packed(*level.named("ofs")),
         _ => Kind::Runs,
     };
-    let extent = Term::fixed(extent::extent(cx, tensor.extents[tensor.format.order[depth]]));
+    let extent = Term::fixed(cx.extents.at(tensor.extents[tensor.format.order[depth]]));
     let fiber = ListFiber { view: View { start, ..View::default() }, ..fiber };
     Pieces::open(d, &tensor.name, kind, fiber, extent)
 }
@@ -352,7 +351,7 @@ fn entered(
             let (lookup, base, begin) = pieces.packed(d, name);
             let [lookup, base, begin] = [lookup, base, begin].map(|term| d.place(&term));
             if let Some(fewer) = switches.checked_sub(1) {
-                piece.scope.among = piece.scope.among.one_of(2);
+                piece.scope.budget = piece.scope.budget.shared(2);
                 let mut run = piece.clone();
                 run.scope.descend(*access, (begin, None), None);
                 piece.scope.enter(*access, Phase::Inside(base));
