@@ -10,8 +10,11 @@
 mod extent;
 
 use super::lower::Widths;
+use crate::algebra::Value;
+use crate::format::LevelKind;
 use crate::iteration::Simplify;
-use crate::notation::concrete::{Place, Program};
+use crate::notation::concrete::{AccessId, Expr, Place, Program};
+use crate::notation::typed::Fun;
 pub(super) use extent::Extents;
 use rustc_hash::FxHashSet;
 
@@ -28,4 +31,38 @@ pub(super) struct Facts<'a> {
     pub sought: u32,
     /// Tensors whose arrays move.
     pub moving: FxHashSet<Place>,
+}
+
+/// What a place does with the values that come to it, as far as loops are chosen by it.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Effect {
+    /// `t = f(t, value)`; where it `begins`, the first value is assigned and not folded in.
+    Folded { fun: Fun, begins: bool },
+    /// Stored over this value.
+    Stored(Value),
+}
+
+impl Facts<'_> {
+    /// The fill value of what an access reads.
+    pub fn fill(&self, a: AccessId) -> Value {
+        self.program.tensor(a).fill
+    }
+
+    /// The kind of an access's level.
+    pub fn kind(&self, a: AccessId, level: usize) -> LevelKind {
+        self.program.tensor(a).format.levels[level]
+    }
+
+    /// Whether a body leaves the place of its values unchanged.
+    pub fn is_nothing(&self, effect: Effect, body: &Expr) -> bool {
+        let Expr::Literal(v) = body else { return false };
+        match effect {
+            // A fold that has not begun at its end takes its identity.
+            Effect::Folded { fun, begins } => {
+                let identity = || self.simplify.begins(fun, v.ty()) == Some(*v);
+                self.simplify.neutral(fun, *v) && (!begins || identity())
+            }
+            Effect::Stored(initial) => self.simplify.same(initial, *v),
+        }
+    }
 }

@@ -25,7 +25,6 @@ use super::range::{Bound, Piece, Range};
 use super::{Context, Expr, binary, int};
 use crate::algebra::{Op, Type};
 use crate::iteration::{Sequence, background};
-use crate::loops::lower;
 use crate::loops::lower::budget;
 use crate::loops::lower::fiber;
 use crate::loops::lower::range;
@@ -158,7 +157,7 @@ fn is_quiet(cx: &Context, (w, e): (Index, &concrete::Expr), under: &[AccessId], 
         concrete::Expr::Concat(c, _) => only &= !c.of.factors.keys().any(|u| depends(cx, *u, w)),
         _ => {}
     });
-    let rest = cx.simplify.replace(e, &|a| under.contains(&a).then(|| lower::fill(cx, a)));
+    let rest = cx.simplify.replace(e, &|a| under.contains(&a).then(|| cx.fill(a)));
     only && match (&rest, &cx.simplify.simplify(outside)) {
         (concrete::Expr::Literal(a), concrete::Expr::Literal(b)) => cx.simplify.same(*a, *b),
         (rest, outside) => rest == outside,
@@ -248,7 +247,7 @@ fn asked(cx: &Context, d: &mut Symbolic, v: Index, rest: &[Index], piece: Piece)
 /// Whether a body can differ from what it is without lists anywhere.
 fn is_full(cx: &Context, v: Index, piece: &Piece) -> bool {
     let lists = fiber::walked(cx, &piece.scope, &piece.body, v);
-    let (sequence, rest) = background(&piece.body, &lists, &|a| lower::fill(cx, a), cx.simplify);
+    let (sequence, rest) = background(&piece.body, &lists, &|a| cx.fill(a), cx.simplify);
     sequence == Sequence::Full || !matches!(rest, concrete::Expr::Literal(_))
 }
 

@@ -21,7 +21,6 @@ use super::output::alloc;
 use super::{Context, binary, int, times};
 use crate::algebra::Op;
 use crate::iteration::background;
-use crate::loops::lower;
 use crate::loops::lower::fiber;
 use crate::loops::plan;
 use crate::loops::{Expr, Holds, Role, Symbolic, Term};
@@ -39,7 +38,7 @@ const STORED: i64 = 64;
 pub(super) fn directories(cx: &Context, d: &mut Symbolic, nest: &Nest) -> BTreeMap<AccessId, Directory<Term>> {
     let mut all = BTreeMap::new();
     let sought = |a: &AccessId| {
-        let plain = fiber::levels(cx, *a).first().is_some_and(|level| level.kind().is_plain());
+        let plain = cx.program.tensor(*a).format.levels.first().is_some_and(|kind| kind.is_plain());
         plain && sought_in(cx, nest, *a).is_some()
     };
     let choose = || nest.rhs.accesses().into_iter().filter(sought).map(plan::Directory).collect();
@@ -79,7 +78,7 @@ fn sought_in(cx: &Context, nest: &Nest, a: AccessId) -> Option<Expr> {
         Some(Iterated::Spread) => return None,
     };
     let leads = |b: AccessId| {
-        let (set, _) = background(&nest.rhs, &[b], &|x| lower::fill(cx, x), cx.simplify);
+        let (set, _) = background(&nest.rhs, &[b], &|x| cx.fill(x), cx.simplify);
         set.needed().is_some()
     };
     let others = nest.rhs.accesses().into_iter().filter(|b| *b != a);

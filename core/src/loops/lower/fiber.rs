@@ -418,7 +418,7 @@ pub(super) fn walked(cx: &Context, scope: &Scope, body: &concrete::Expr, v: Inde
     if !lists.iter().any(|a| hashed(*a)) {
         return lists;
     }
-    let fill = |a: AccessId| lower::fill(cx, a);
+    let fill = |a: AccessId| cx.fill(a);
     let (sequence, _) = background(body, &lists, &fill, cx.simplify);
     for part in sequence.intersections() {
         if part.iter().any(|a| !hashed(*a)) {
@@ -678,7 +678,7 @@ pub(super) fn guard(
     lists: &[AccessId],
     nothing: &impl Fn(&concrete::Expr) -> bool,
 ) -> Option<Expr> {
-    let fill = |a: AccessId| lower::fill(cx, a);
+    let fill = |a: AccessId| cx.fill(a);
     let (sequence, rest) = background(body, lists, &fill, cx.simplify);
     if !nothing(&rest) {
         return None;

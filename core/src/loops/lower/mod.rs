@@ -276,10 +276,6 @@ fn owner(t: &Tensor) -> BufferRole {
     }
 }
 
-fn fill(cx: &Context, a: AccessId) -> Value {
-    cx.program.tensor(a).fill
-}
-
 /// The arrays of a tensor that is an operand or made already.
 fn arrays_of<'c>(cx: &'c Context, place: Place) -> &'c Arrays {
     cx.arrays[place.0].as_ref().expect("tensors are made before they are read")

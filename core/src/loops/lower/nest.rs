@@ -16,7 +16,7 @@ use super::workspace::Scratch;
 use super::{BufferId, Context, Expr, Holds, binary, held, int};
 use crate::algebra::{Op, Value};
 use crate::iteration::{Lattice, Point, Sequence, Shape, background};
-use crate::loops::lower;
+use crate::loops::choose::Effect;
 use crate::loops::lower::choice;
 use crate::loops::lower::counting;
 use crate::loops::lower::cut;
@@ -115,24 +115,23 @@ impl Forall<'_> {
     }
 }
 
-/// Whether running a body leaves the sink unchanged.
-pub(super) fn is_nothing(cx: &Context, sink: &Sink, body: &concrete::Expr) -> bool {
-    let concrete::Expr::Literal(v) = body else { return false };
-    let neutral = |fun: Fun| cx.simplify.neutral(fun, *v);
+/// What a sink does with the values that come to it.
+pub(super) fn effect(cx: &Context, sink: &Sink) -> Effect {
     match sink {
-        // A fold that has not begun at its end takes its identity.
-        Sink::Scalar { fun, begun, .. } => {
-            let identity = || cx.simplify.begins(*fun, v.ty()) == Some(*v);
-            cx.simplify.neutral(*fun, *v) && (begun.is_none() || identity())
-        }
+        Sink::Scalar { fun, begun, .. } => Effect::Folded { fun: *fun, begins: begun.is_some() },
         Sink::Store { nest: Nest { fold: Some(fun), .. }, .. }
         | Sink::Scatter { nest: Nest { fold: Some(fun), .. }, .. }
         | Sink::Around { nest: Nest { fold: Some(fun), .. }, .. }
-        | Sink::Bound { nest: Nest { fold: Some(fun), .. }, .. } => neutral(*fun),
-        Sink::Scatter { scratch, .. } | Sink::Bound { scratch, .. } => cx.simplify.same(scratch.initial(), *v),
-        Sink::Tally(tally) => cx.simplify.same(cx.program.tensors[tally.nest.target.tensor.0].fill, *v),
-        Sink::Store { output, .. } | Sink::Around { output, .. } => cx.simplify.same(output.initial, *v),
+        | Sink::Bound { nest: Nest { fold: Some(fun), .. }, .. } => Effect::Folded { fun: *fun, begins: false },
+        Sink::Scatter { scratch, .. } | Sink::Bound { scratch, .. } => Effect::Stored(scratch.initial()),
+        Sink::Tally(tally) => Effect::Stored(cx.program.tensors[tally.nest.target.tensor.0].fill),
+        Sink::Store { output, .. } | Sink::Around { output, .. } => Effect::Stored(output.initial),
     }
+}
+
+/// Whether running a body leaves the sink unchanged.
+pub(super) fn is_nothing(cx: &Context, sink: &Sink, body: &concrete::Expr) -> bool {
+    cx.is_nothing(effect(cx, sink), body)
 }
 
 /// Loops over `vars` around `body`.
@@ -222,7 +221,7 @@ fn seen_in_blocks(cx: &Context, scope: &Scope, body: &concrete::Expr, v: Index, 
         return blocks;
     }
     let comes_to_all = |lists: &[AccessId]| {
-        let fill = |a: AccessId| lower::fill(cx, a);
+        let fill = |a: AccessId| cx.fill(a);
         let (sequence, rest) = background(body, lists, &fill, cx.simplify);
         sequence == Sequence::Full || !is_nothing(cx, sink, &rest)
     };
@@ -274,7 +273,7 @@ fn part<'a>(cx: &Context<'a>, d: &mut Symbolic, v: Index, piece: Piece, sink: &S
 
 /// The lattice of a range over `lists`.
 fn lattice(cx: &Context, body: &concrete::Expr, lists: &[AccessId], sink: &Sink) -> Lattice {
-    let fill = |a: AccessId| lower::fill(cx, a);
+    let fill = |a: AccessId| cx.fill(a);
     let lattice = Lattice::of(body, lists, &fill, &|e| is_nothing(cx, sink, e), cx.simplify);
     cx.book.all(|| lattice.points.iter().cloned().map(plan::Point::from).collect());
     lattice
@@ -520,7 +519,7 @@ fn flagged(d: &mut Symbolic, f: &Forall, lists: &[AccessId], flags: &[&Term]) ->
 
 /// A point where an access has no entry.
 fn without(cx: &Context, point: &Point, absent: Option<AccessId>) -> Point {
-    let body = cx.simplify.replace(&point.body, &|x| (Some(x) == absent).then(|| lower::fill(cx, x)));
+    let body = cx.simplify.replace(&point.body, &|x| (Some(x) == absent).then(|| cx.fill(x)));
     Point { body, ..point.clone() }
 }
 

@@ -23,7 +23,7 @@ use super::output::alloc;
 use super::{BufferId, Context, Expr, binary, int, times};
 use crate::algebra::{Op, Type, Value};
 use crate::iteration::background;
-use crate::loops::lower;
+use crate::loops::choose::Effect;
 use crate::loops::lower::fiber;
 use crate::loops::lower::nest;
 use crate::loops::lower::output;
@@ -80,7 +80,7 @@ fn spread_in(cx: &Context, nest: &Nest) -> Vec<plan::Table> {
         let tensor = cx.program.tensor(a);
         let plain = move |l: &usize| {
             let spread = cx.program.protocol(a, *l) == Some(Iterated::Spread);
-            spread && fiber::levels(cx, a)[*l].kind().is_plain()
+            spread && tensor.format.levels[*l].is_plain()
         };
         // Columns beside it need its positions.
         let alone = !nest.rhs.has_columns_of(a);
@@ -121,7 +121,7 @@ pub(super) fn lay(
             list.lay(d);
         }
         if let Some(flags) = table.flags {
-            let conditions = needed_of(cx, scope, a, body, sink);
+            let conditions = needed_of(cx, scope, a, body, nest::effect(cx, sink));
             flag(cx, d, scope, (a, &list, flags), &conditions);
             scope.lay_holding(a, conditions);
         }
@@ -134,15 +134,15 @@ pub(super) fn lay(
 /// Conditions on an entry of an access's last level, decided by loops around, without which a body has no effect at
 /// its coordinate, provided that it has none without the entry: an entry that violates one may be left out of the
 /// table.
-fn needed_of(cx: &Context, scope: &Scope, a: AccessId, body: &concrete::Expr, sink: &Sink) -> Vec<concrete::Expr> {
-    let without = cx.simplify.replace(body, &|x| (x == a).then(|| lower::fill(cx, x)));
+fn needed_of(cx: &Context, scope: &Scope, a: AccessId, body: &concrete::Expr, effect: Effect) -> Vec<concrete::Expr> {
+    let without = cx.simplify.replace(body, &|x| (x == a).then(|| cx.fill(x)));
     let last = scope.fiber(a).depth + 1 == cx.program.tensor(a).format.rank();
-    if !last || !nest::is_nothing(cx, sink, &without) {
+    if !last || !cx.is_nothing(effect, &without) {
         return vec![];
     }
     let mut open = scope.clone();
     open.descend(a, (int(0), None), None);
-    let (conditions, _) = sieve::all_needed(cx, &open, body, &|e| nest::is_nothing(cx, sink, e));
+    let (conditions, _) = sieve::all_needed(cx, &open, body, &|e| cx.is_nothing(effect, e));
     conditions.into_iter().filter(|c| c.accesses().contains(&a)).collect()
 }
 
@@ -173,7 +173,7 @@ pub(super) fn take_up(cx: &Context, d: &mut Symbolic, (a, table, list): (AccessI
         });
     }
     if table.by_value {
-        return write(d, &list, &|_| Expr::Const(lower::fill(cx, a)));
+        return write(d, &list, &|_| Expr::Const(cx.fill(a)));
     }
     list.take_up(d);
 }
@@ -258,7 +258,9 @@ pub(super) fn leaped(
     let far = |plan::Leap { far, near }: plan::Leap| {
         (binary(Op::Gt, length(far), times(length(near), int(LONGER))), scope.leaping(far, near))
     };
-    cx.book.decide_all(|| may_leap(cx, scope, (v, rest), body, sink)).into_iter().map(far).collect()
+    let scalar = matches!(sink, Sink::Scalar { .. });
+    let can = || if scalar { may_leap(cx, scope, (v, rest), body, nest::effect(cx, sink)) } else { vec![] };
+    cx.book.decide_all(can).into_iter().map(far).collect()
 }
 
 /// The lists of which one may be much longer than another.
@@ -267,18 +269,18 @@ fn may_leap(
     scope: &Scope,
     (v, rest): (Index, &[Index]),
     body: &concrete::Expr,
-    sink: &Sink,
+    effect: Effect,
 ) -> Vec<plan::Leap> {
-    if !rest.is_empty() || body.has_loops() || !matches!(sink, Sink::Scalar { .. }) {
+    if !rest.is_empty() || body.has_loops() {
         return vec![];
     }
     let along = fiber::lists(cx, scope, body, v);
-    let alike = |a: &AccessId| fiber::levels(cx, *a)[scope.fiber(*a).depth].kind().is_plain();
+    let alike = |a: &AccessId| cx.kind(*a, scope.fiber(*a).depth).is_plain();
     let free = |a: &AccessId| cx.program.protocol(*a, scope.fiber(*a).depth).is_none() && alike(a);
     let (laid, walked): (Vec<_>, Vec<_>) = along.into_iter().partition(|a| scope.laid(*a).is_some());
     let pairs = match (&laid[..], &walked[..]) {
         ([stays], [moves]) => vec![plan::Leap { far: *moves, near: *stays }],
-        ([], [a, b]) if scope.order.is_empty() && meet(cx, body, &walked, sink) => {
+        ([], [a, b]) if scope.order.is_empty() && meet(cx, body, &walked, effect) => {
             vec![plan::Leap { far: *a, near: *b }, plan::Leap { far: *b, near: *a }]
         }
         _ => vec![],
@@ -306,10 +308,10 @@ pub(super) fn leap_or_loop(
 }
 
 /// Whether a body has an effect only where each of these lists has an entry.
-fn meet(cx: &Context, body: &concrete::Expr, lists: &[AccessId], sink: &Sink) -> bool {
-    let (set, rest) = background(body, lists, &|a| lower::fill(cx, a), cx.simplify);
+fn meet(cx: &Context, body: &concrete::Expr, lists: &[AccessId], effect: Effect) -> bool {
+    let (set, rest) = background(body, lists, &|a| cx.fill(a), cx.simplify);
     let needed = set.needed().map_or(vec![], |(needed, _)| needed);
-    lists.iter().all(|a| needed.contains(a)) && nest::is_nothing(cx, sink, &rest)
+    lists.iter().all(|a| needed.contains(a)) && cx.is_nothing(effect, &rest)
 }
 
 /// Whether a body reads an access only in conditions of nothing else.

@@ -21,7 +21,6 @@ use super::{Context, Expr, Holds, ahead, binary, int, plus, times};
 use crate::algebra::{Op, Type};
 use crate::format::LevelKind;
 use crate::format::triangle::Triangle;
-use crate::loops::lower;
 use crate::loops::lower::budget;
 use crate::loops::lower::range;
 use crate::loops::lower::{fiber, nest};
@@ -219,7 +218,7 @@ fn phases_of(cx: &Context, d: &mut Symbolic, v: Index, piece: &Piece, a: AccessI
         match n {
             1 => part.scope.enter(a, Phase::Inside(base.clone())),
             _ if symmetric => part.scope.enter(a, Phase::Mirrored),
-            _ => part.body = cx.simplify.replace(&part.body, &|x| (x == a).then(|| lower::fill(cx, a))),
+            _ => part.body = cx.simplify.replace(&part.body, &|x| (x == a).then(|| cx.fill(a))),
         }
         pieces.push(part);
     }
@@ -242,7 +241,7 @@ fn hull(cx: &Context, d: &mut Symbolic, v: Index, piece: Piece, all: &[AccessId]
     let [lo, hi] = [("first", lo), ("last", hi)].map(|(name, at)| Bound::at(d.define(name, Type::I64, at)));
     let outside = |lo: Bound, hi: Bound| {
         let mut part = piece.within(lo, hi);
-        part.body = cx.simplify.replace(&part.body, &|x| all.contains(&x).then(|| lower::fill(cx, x)));
+        part.body = cx.simplify.replace(&part.body, &|x| all.contains(&x).then(|| cx.fill(x)));
         part
     };
     let before = outside(piece.range.lo.clone(), lo.clone());

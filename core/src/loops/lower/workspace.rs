@@ -22,7 +22,6 @@ use super::output::{Output, Slot, alloc};
 use super::set::Set;
 use super::{Context, Expr, binary, int, plus};
 use crate::algebra::{Op, Type, Value};
-use crate::loops::lower;
 use crate::loops::lower::fiber;
 use crate::loops::lower::nest;
 use crate::loops::{BufferId, Role, Stmt, Symbolic, Var};
@@ -198,7 +197,7 @@ fn puts_within(cx: &Context, nest: &Nest, w: Workspace, v: Index) -> Option<Acce
         })
     };
     let needed = |a: &AccessId| {
-        let without = cx.simplify.replace(&nest.rhs, &|x| (x == *a).then(|| lower::fill(cx, x)));
+        let without = cx.simplify.replace(&nest.rhs, &|x| (x == *a).then(|| cx.fill(x)));
         matches!(without, concrete::Expr::Literal(v) if cx.simplify.neutral(fun, v))
     };
     nest.rhs.accesses().into_iter().find(|a| stays(a) && needed(a))

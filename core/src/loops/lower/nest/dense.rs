@@ -17,7 +17,6 @@
 use super::{Driven, Forall, Here, Sink, placed};
 use crate::algebra::{Mode, Op, Type, identity, properties};
 use crate::iteration::Point;
-use crate::loops::lower;
 use crate::loops::lower::fiber;
 use crate::loops::lower::fiber::Scope;
 use crate::loops::lower::nest;
@@ -71,7 +70,7 @@ pub(super) fn dense_ways(cx: &Context, f: &Forall, point: &Point) -> Option<How>
 
 /// The body of a point where none of its followers has an entry.
 fn without_followers(cx: &Context, point: &Point) -> concrete::Expr {
-    cx.simplify.replace(&point.body, &|a| point.followers.contains(&a).then(|| lower::fill(cx, a)))
+    cx.simplify.replace(&point.body, &|a| point.followers.contains(&a).then(|| cx.fill(a)))
 }
 
 /// One list beside a whole extent; in the gaps between its entries the body is `rest`. Gaps are loops without
@@ -208,7 +207,7 @@ fn count(cx: &Context, d: &mut Symbolic, f: &Forall, body: &concrete::Expr, (beg
 /// A point with its follower's entry present, and with it absent.
 fn with_and_without(cx: &Context, point: &Point, a: AccessId) -> (Point, Point) {
     let with = Point { followers: Vec::new(), ..point.clone() };
-    let body = cx.simplify.replace(&point.body, &|x| (x == a).then(|| lower::fill(cx, x)));
+    let body = cx.simplify.replace(&point.body, &|x| (x == a).then(|| cx.fill(x)));
     (with.clone(), Point { body, ..with })
 }
 

@@ -253,7 +253,7 @@ fn come_to_entry(
 /// Whether an access's next fiber has exactly one entry, at the position of the level above.
 fn is_single(cx: &Context, scope: &Scope, a: AccessId) -> bool {
     let fiber = scope.fiber(a);
-    let single = fiber::levels(cx, a)[fiber.depth].kind().continues_chain();
+    let single = cx.kind(a, fiber.depth).continues_chain();
     single && fiber.run.is_none() && fiber.present.is_none() && scope.block(a).is_none()
 }
 
@@ -268,7 +268,7 @@ fn one_by_one(
 ) -> bool {
     let a = point.leaders[0];
     let (access, below) = (&cx.program.accesses[a.0], scope.fiber(a).depth + 1);
-    if fiber::levels(cx, a).get(below).is_none_or(|level| !level.kind().continues_chain()) {
+    if cx.program.tensor(a).format.levels.get(below).is_none_or(|kind| !kind.continues_chain()) {
         return false;
     }
     let format = &cx.program.tensor(a).format;

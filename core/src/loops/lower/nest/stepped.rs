@@ -21,7 +21,7 @@ use crate::algebra::{Op, Type};
 use crate::format::LevelKind;
 use crate::iteration::Point;
 use crate::looplet::Looplet;
-use crate::loops::lower;
+use crate::loops::choose::Effect;
 use crate::loops::lower::budget;
 use crate::loops::lower::fiber;
 use crate::loops::lower::fiber::Scope;
@@ -63,7 +63,7 @@ pub(super) fn stepped(
     (v, rest): (Index, &[Index]),
     sink: &Sink,
 ) {
-    let choose = || stepped_by(cx, piece, stepped, v, sink);
+    let choose = || stepped_by(cx, piece, stepped, v, nest::effect(cx, sink));
     let fits = |given: &plan::Stepped| given.accesses == stepped && given.by.fits(&choose().by);
     cx.book.inside_if(fits, choose, |step| match step.by {
         By::Search => {
@@ -77,9 +77,9 @@ pub(super) fn stepped(
 }
 
 /// How a range is split by levels with pieces.
-fn stepped_by(cx: &Context, piece: &Piece, stepped: &[AccessId], v: Index, sink: &Sink) -> plan::Stepped {
+fn stepped_by(cx: &Context, piece: &Piece, stepped: &[AccessId], v: Index, effect: Effect) -> plan::Stepped {
     let affords = |parts| budget::affords(cx, &piece.scope, &piece.body, parts);
-    let blocks = |a: &AccessId| leads_in_blocks(cx, *a, v, piece, sink);
+    let blocks = |a: &AccessId| leads_in_blocks(cx, *a, v, piece, effect);
     let by = match stepped.iter().find(|a| piece.scope.fiber(**a).present.is_some()) {
         Some(a) if affords(2) => By::Presence(*a),
         Some(_) => By::Search,
@@ -173,7 +173,7 @@ fn stepped_where(
     with.scope.budget = with.scope.budget.shared(2);
     let mut without = with.clone();
     with.scope.certain(a);
-    without.body = cx.simplify.replace(&piece.body, &|x| (x == a).then(|| lower::fill(cx, a)));
+    without.body = cx.simplify.replace(&piece.body, &|x| (x == a).then(|| cx.fill(a)));
     d.when(present, |d| go(d, with, &[a]), |d| go(d, without, &[]));
 }
 
@@ -186,7 +186,7 @@ fn passed(cx: &Context, v: Index, piece: &Piece, all: &[Stepped], sink: &Sink) -
     }
     let runs = all.iter().filter(|stepped| stepped.pieces.kind() == Kind::Runs);
     let last = runs.filter(|s| s.depth + 1 == cx.program.tensor(s.access).format.rank());
-    last.map(|s| s.access).filter(|a| leads(cx, *a, &piece.body, sink)).collect()
+    last.map(|s| s.access).filter(|a| leads(cx, *a, &piece.body, nest::effect(cx, sink))).collect()
 }
 
 /// The condition that no access of `passed` holds its fill value in a piece; `None` where the piece is folded without a loop.
@@ -202,7 +202,7 @@ fn differs(
         return None;
     }
     let differs = passed.iter().map(|a| {
-        let (fill, value) = (lower::fill(cx, *a), fiber::load(cx, &piece.scope.fiber(*a), *a));
+        let (fill, value) = (cx.fill(*a), fiber::load(cx, &piece.scope.fiber(*a), *a));
         compared(cx.simplify.mode, Op::Ne, value, (Expr::Const(fill), fill.ty()))
     });
     let all = differs.reduce(|a, b| binary(Op::AndAlso, a, b))?;
@@ -210,16 +210,16 @@ fn differs(
 }
 
 /// Whether a level has blocks, all of them in the range, and nothing has an effect outside of them.
-fn leads_in_blocks(cx: &Context, access: AccessId, v: Index, piece: &Piece, sink: &Sink) -> bool {
+fn leads_in_blocks(cx: &Context, access: AccessId, v: Index, piece: &Piece, effect: Effect) -> bool {
     let depth = piece.scope.fiber(access).depth;
     let looplet = cx.program.tensor(access).format.levels[depth].looplet();
     let blocks = matches!(looplet, Looplet::Blocks | Looplet::Aligned(_));
-    blocks && range::is_whole(cx, v, piece, (access, depth)) && leads(cx, access, &piece.body, sink)
+    blocks && range::is_whole(cx, v, piece, (access, depth)) && leads(cx, access, &piece.body, effect)
 }
 
 /// Whether a body has no effect where an access has no entry.
-fn leads(cx: &Context, access: AccessId, body: &concrete::Expr, sink: &Sink) -> bool {
-    nest::is_nothing(cx, sink, &cx.simplify.replace(body, &|x| (x == access).then(|| lower::fill(cx, access))))
+fn leads(cx: &Context, access: AccessId, body: &concrete::Expr, effect: Effect) -> bool {
+    cx.is_nothing(effect, &cx.simplify.replace(body, &|x| (x == access).then(|| cx.fill(access))))
 }
 
 /// The loop over the blocks of levels that all lead; of several, over the coordinates that their blocks share. It
@@ -235,7 +235,10 @@ fn block_by_block(
     sink: &Sink,
 ) {
     let mut lists = vec![];
-    for a in fiber::walked(cx, &piece.scope, &piece.body, v).into_iter().filter(|a| leads(cx, *a, &piece.body, sink)) {
+    for a in fiber::walked(cx, &piece.scope, &piece.body, v)
+        .into_iter()
+        .filter(|a| leads(cx, *a, &piece.body, nest::effect(cx, sink)))
+    {
         let ListFiber { end, directory, .. } = fiber::unopened(cx, d, &piece.scope, a);
         if directory.is_none() {
             lists.push((piece.scope.fingers[&(a, piece.scope.fiber(a).depth)].at, d.snapshot("end", end)));

@@ -9,7 +9,6 @@
 
 use super::{Context, Driven, Expr, Forall, Here, Sink};
 use crate::iteration::Point;
-use crate::loops::lower;
 use crate::loops::lower::choice;
 use crate::loops::lower::fiber;
 use crate::loops::lower::fiber::{Scope, placed};
@@ -98,7 +97,7 @@ pub(super) fn follow_in_lanes(cx: &Context, d: &mut Symbolic, f: &Forall, point:
         let scope = nest::come_to_entries(cx, d, f.scope(), (f.v, at), here);
         nest::go_on(cx, d, f.v, f.rest, &point.body, scope, f.sink, Driven::Stored);
     });
-    let body = cx.simplify.replace(&point.body, &|x| (x == b).then(|| lower::fill(cx, x)));
+    let body = cx.simplify.replace(&point.body, &|x| (x == b).then(|| cx.fill(x)));
     nest::alone_in_loop(cx, d, f, &Point { body, ..point.clone() });
 }
 
