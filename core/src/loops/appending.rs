@@ -21,9 +21,9 @@
 //! *Free*: every store to the array is at a counter that only grows, nothing is read from it, and it is allocated unset. So neither the
 //! order in which a loop stores there matters, nor what it stores behind the last entry.
 
+use super::arith::{int, plus};
 use super::blocks::steps_with;
 use super::flatten::map_blocks;
-use super::lower::{int, plus};
 use super::{BufferId, Entry, Expr, How, Kernel, Role, Sought, Stmt, Var, runs_statements};
 use crate::algebra::{Op, Type};
 use std::collections::{BTreeMap, BTreeSet};

@@ -13,9 +13,9 @@
 //! shifted. So positions are moved in one loop, which vectorizes, and entries in another, over consecutive fibers as
 //! `flatten` makes it. An entry must not depend on its fiber.
 
+use super::arith::plus;
 use super::flatten::{Known, bare, map_blocks, replaced};
 use super::inline::uses;
-use super::lower::plus;
 use super::names::Vars;
 use super::{BufferId, Expr, How, Kernel, Stmt, Var};
 use crate::algebra::{Op, Type, Value};

@@ -30,9 +30,9 @@
 //! best. Only loops that stand in no other are rewritten: short rows are [strips](super::strips).
 
 use super::appending::{Appending, Appends, in_no_loop};
+use super::arith::{int, minus, plus};
 use super::blocks::{steps_with, with};
 use super::flatten::{Known, one_fiber, replaced};
-use super::lower::{int, minus, plus};
 use super::names::Vars;
 use super::{Buffer, BufferId, Expr, How, Kernel, Stmt, Var};
 use crate::algebra::{Op, Type};

@@ -17,9 +17,9 @@
 //! turn, and stay there whatever follows; of floats 0 times NaN is NaN. A loop over consecutive memory without a
 //! branch, which vectorizes, is not rewritten: the test would cost more.
 
+use super::arith::plus;
 use super::flatten::map_blocks;
 use super::inline::uses;
-use super::lower::plus;
 use super::names::Vars;
 use super::{Expr, How, Kernel, Stmt, Var, gathers};
 use crate::algebra::{Mode, Op, Type, Value, properties};

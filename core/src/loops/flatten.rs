@@ -12,8 +12,8 @@
 //! applies again, level by level. Statements that nothing reads are dropped first, such as coordinates that an outer loop
 //! names.
 
+use super::arith::plus;
 use super::inline::uses;
-use super::lower::plus;
 use super::{BufferId, Entry, Expr, Holds, How, Kernel, Role, Stmt, Var};
 use crate::algebra::{Op, Value};
 use std::collections::BTreeSet;

@@ -17,9 +17,9 @@
 //! property: values are folded into each element in the same order as before, and elements are independent, each of one
 //! turn of the inner loop. A row whose length is a constant is left alone: it stays in registers.
 
+use super::arith::{int, minus, plus, times};
 use super::blocks::{is_fixed, steps_with};
 use super::flatten::map_blocks;
-use super::lower::{int, minus, plus, times};
 use super::names::Vars;
 use super::{BufferId, Expr, How, Kernel, Stmt, Var};
 use crate::algebra::{Op, Type};

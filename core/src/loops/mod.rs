@@ -15,6 +15,7 @@
 //! (`semantics::machine`): every access is in bounds of what is allocated, what is read was written, results end with
 //! their length set.
 mod appending;
+mod arith;
 mod bind;
 mod blocks;
 mod carry;

@@ -34,9 +34,9 @@
 //! which are unpredictable and cost more than the entries. Strips end before arrays do; the rest is done one by one.
 
 use super::appending::{Appending, Appends, Ends, Until, in_no_loop};
+use super::arith::{int, minus, plus};
 use super::blocks::{is_fixed, with};
 use super::flatten::map_blocks;
-use super::lower::{int, minus, plus};
 use super::names::Vars;
 use super::{BufferId, Expr, How, Kernel, LANES, Stmt, Var};
 use crate::algebra::{Op, Type};

@@ -23,8 +23,8 @@
 //! whatever the data. Of a conditional, both blocks must.
 
 use crate::algebra::Op;
+use crate::loops::arith::{int, plus, times};
 use crate::loops::flatten::bare;
-use crate::loops::lower::{int, plus, times};
 use crate::loops::{Argument, BufferId, Entry, Expr, Failure, Holds, Kernel, Stmt};
 
 /// Holds to these laws every result whose last level is an operand's and whose values are its own, or whose values are

@@ -1,6 +1,6 @@
 //! Extents of a kernel: numbers, parameters, and expressions of these.
 
-use super::super::lower::int;
+use crate::loops::arith::int;
 use crate::loops::{Expr, Var};
 use crate::map::{ClassId, Size};
 use crate::notation::typed::VarId;

@@ -7,7 +7,20 @@
 //!
 //! Nothing here emits: what a function decides it returns, and [`lower`](super::lower) writes it down.
 
+pub(super) mod access;
+pub(super) mod along;
+pub(super) mod budget;
+pub(super) mod condition;
+pub(super) mod cut;
 mod extent;
+pub(super) mod fingers;
+pub(super) mod inner;
+pub(super) mod keys;
+pub(super) mod range;
+pub(super) mod result;
+pub(super) mod scope;
+pub(super) mod split;
+pub(super) mod windows;
 
 use super::lower::Widths;
 use crate::algebra::Value;

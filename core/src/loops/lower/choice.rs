@@ -20,28 +20,22 @@
 //! and wherever a level opens at a coordinate (`Context::locate`), so that nothing is read out of its array. Lists are walked
 //! under a view that ends with the choice.
 
-use super::fiber::{Asked, Scope};
-use super::range::{Bound, Piece, Range};
 use super::{Context, Expr, binary, int};
 use crate::algebra::{Op, Type};
-use crate::iteration::{Sequence, background};
-use crate::loops::lower::budget;
+use crate::loops::choose::split::Along;
+use crate::loops::choose::{
+    access, along, budget,
+    range::{Bound, Piece, Range},
+    scope::{Asked, Scope},
+    split,
+};
 use crate::loops::lower::fiber;
 use crate::loops::lower::range;
 use crate::loops::plan::Choices;
 use crate::loops::{Symbolic, Var};
 use crate::map::Size;
-use crate::notation::concrete::{self, AccessId, Concat, Index, Iterated, Origin};
+use crate::notation::concrete::{self, AccessId, Concat, Index};
 use crate::notation::typed::Fun;
-
-/// Most ranges of a loop, if the text has fewer.
-const RANGES: u64 = 9;
-
-/// The same of a loop whose body has lists: each range walks them in loops of its own.
-const RANGES_OF_LISTS: u64 = 4;
-
-/// Whether `along` holds of a concatenation that ends ranges of the loop at hand.
-type Along<'a> = &'a dyn Fn(&Concat) -> bool;
 
 /// A concatenation, the range that it is in, and the bounds of its choices there.
 type Ends = (Concat, Range, Vec<Bound>);
@@ -53,13 +47,6 @@ struct Asking {
     /// With what is asked so far.
     scope: Scope,
     ends: Vec<Ends>,
-}
-
-/// Whether a concatenation is one along `v`: everything else that its coordinate is made of is bound, and it is not asked.
-pub(super) fn is_along(cx: &Context, scope: &Scope, v: Index, c: &Concat) -> bool {
-    let roots = cx.program.roots_of(&c.of);
-    let bound = |u: &Index| *u == v || scope.coordinate(*u).is_some();
-    roots.contains(&v) && roots.iter().all(bound) && !c.parts.iter().any(|(u, _)| scope.asked(*u).is_some())
 }
 
 /// The ranges of a loop over `v`. In each, the body has no concatenation along `v` but those that are asked, and every
@@ -75,11 +62,11 @@ pub(super) fn ranges(
     let range = range::limited(cx, d, &mut scope, v);
     let mut whole = Piece { range, body, scope, in_runs: false, gapless: false, keys: 0 };
     loosen(cx, &mut whole, v);
-    let along = |c: &Concat| is_along(cx, &whole.scope, v, c);
-    if outermost(&whole.body, &along).is_empty() {
+    let along = |c: &Concat| split::is_along(cx, &whole.scope, v, c);
+    if split::outermost(&whole.body, &along).is_empty() {
         return range::pieces(cx, d, v, whole);
     }
-    let choose = || if is_split(cx, &whole, v) { Choices::Split } else { Choices::Asked };
+    let choose = || if split::is_split(cx, &whole, v) { Choices::Split } else { Choices::Asked };
     if cx.book.decide(choose) == Choices::Split {
         return range::pieces(cx, d, v, whole);
     }
@@ -90,7 +77,7 @@ pub(super) fn ranges(
 /// Replaces windows along `v` by what is in them, if that is what is outside wherever lists have no entry.
 fn loosen(cx: &Context, piece: &mut Piece, v: Index) {
     let mut loose = Vec::new();
-    let along = |c: &Concat| is_along(cx, &piece.scope, v, c);
+    let along = |c: &Concat| split::is_along(cx, &piece.scope, v, c);
     let body = loosened(cx, &piece.body, &piece.body, &along, &mut loose);
     if !loose.is_empty() {
         piece.body = cx.simplify.simplify(&body);
@@ -109,104 +96,17 @@ fn loosened(
     let concrete::Expr::Concat(c, _) = e else { return made };
     let concrete::Expr::Concat(made_of, _) = &made else { unreachable!("parts are mapped") };
     let ([(w, inside)], Some(outside)) = (&made_of.parts[..], &made_of.outside) else { return made };
-    let under = under(cx, inside, *w);
+    let under = access::under(cx, inside, *w);
     // A directory knows no coordinate out of the extent: its list is sought within.
-    let lists = || under.iter().all(|a| is_listed_under(cx, *a, *w) && !cx.prepared.directories.contains_key(a));
+    let lists =
+        || under.iter().all(|a| access::is_listed_under(cx, *a, *w) && !cx.prepared.directories.contains_key(a));
     // The same variable elsewhere would be asked for what is outside of the window.
-    let once = || concats_of(whole, *w).into_iter().all(|other| other == **c);
-    if along(c) && is_quiet(cx, (*w, inside), &under, outside) && lists() && once() {
+    let once = || split::concats_of(whole, *w).into_iter().all(|other| other == **c);
+    if along(c) && split::is_quiet(cx, (*w, inside), &under, outside) && lists() && once() {
         loose.push(*w);
         return inside.clone();
     }
     made
-}
-
-/// The accesses of an expression with a coordinate that depends on `w`.
-fn under(cx: &Context, e: &concrete::Expr, w: Index) -> Vec<AccessId> {
-    let depends = |u: &Index| depends(cx, *u, w);
-    cx.program.reads(e).into_iter().filter(|a| cx.program.accesses[a.0].vars.iter().any(depends)).collect()
-}
-
-/// Whether a variable is `w` or made of it.
-fn depends(cx: &Context, u: Index, w: Index) -> bool {
-    u == w
-        || match &cx.program.vars[u.0].origin {
-            Origin::Loop => false,
-            Origin::Mapped(map) | Origin::Part(map) => map.factors.keys().any(|u| depends(cx, *u, w)),
-            Origin::Computed(c) => cx.program.under(&c.of).into_iter().any(|u| depends(cx, u, w)),
-        }
-}
-
-/// Whether `w` is the variable of one list of an access, and of nothing else of it.
-fn is_listed_under(cx: &Context, a: AccessId, w: Index) -> bool {
-    let (access, format) = (&cx.program.accesses[a.0], &cx.program.tensor(a).format);
-    let mut levels = (0..format.rank()).filter(|l| depends(cx, cx.program.level_var(access, *l), w));
-    let list = |l: usize| {
-        let spread = cx.program.protocol(a, l) == Some(Iterated::Spread);
-        cx.program.level_var(access, l) == w && format.levels[l].is_list() && !spread
-    };
-    levels.next().is_some_and(list) && levels.next().is_none()
-}
-
-/// Whether an expression is `outside` where these accesses, those that depend on `w`, have no entries, and depends on `w` in no
-/// other way.
-fn is_quiet(cx: &Context, (w, e): (Index, &concrete::Expr), under: &[AccessId], outside: &concrete::Expr) -> bool {
-    let mut only = true;
-    e.each(&mut |part| match part {
-        concrete::Expr::Index(u) => only &= !depends(cx, *u, w),
-        concrete::Expr::Concat(c, _) => only &= !c.of.factors.keys().any(|u| depends(cx, *u, w)),
-        _ => {}
-    });
-    let rest = cx.simplify.replace(e, &|a| under.contains(&a).then(|| cx.fill(a)));
-    only && match (&rest, &cx.simplify.simplify(outside)) {
-        (concrete::Expr::Literal(a), concrete::Expr::Literal(b)) => cx.simplify.same(*a, *b),
-        (rest, outside) => rest == outside,
-    }
-}
-
-/// Whether the concatenations of a loop end its ranges.
-fn is_split(cx: &Context, piece: &Piece, v: Index) -> bool {
-    let along = |c: &Concat| is_along(cx, &piece.scope, v, c);
-    let (ranges, text) = alternatives(cx, piece, v, &[&piece.body], &along);
-    let located = is_all_located(cx, &piece.scope, &piece.body);
-    let few = ranges <= text.max(if located { RANGES } else { RANGES_OF_LISTS });
-    // Where all end at the same coordinates, each choice has its lines in one range.
-    let ends = outermost(&piece.body, &along);
-    let parts = if ends.iter().all(|c| range::ends_with(cx, ends[0], c)) { 1 } else { ranges };
-    few && budget::affords(cx, &piece.scope, &piece.body, parts)
-}
-
-/// Into how many ranges the concatenations of expressions that stand side by side can split a loop, and how many ranges these have
-/// in the text.
-fn alternatives(cx: &Context, piece: &Piece, v: Index, all: &[&concrete::Expr], along: Along) -> (u64, u64) {
-    let mut groups: Vec<Vec<&Concat>> = Vec::new();
-    for c in all.iter().flat_map(|e| outermost(e, along)) {
-        match groups.iter_mut().find(|group| range::ends_with(cx, group[0], c)) {
-            Some(group) => group.push(c),
-            None => groups.push(vec![c]),
-        }
-    }
-    let sum = |(n, m): (u64, u64), (a, b): (u64, u64)| (n.saturating_add(a), m.saturating_add(b));
-    let of_group = |group: &Vec<&Concat>| {
-        let choices = (0..group[0].choices().count()).filter(|n| !range::never(cx, &piece.range, v, group[0], *n));
-        let choice = |n: usize| {
-            let chosen: Vec<_> = group.iter().filter_map(|c| c.choices().nth(n)).collect();
-            let (ranges, text) = alternatives(cx, piece, v, &chosen, along);
-            (ranges, text.max(1))
-        };
-        choices.map(choice).fold((0, 0), sum)
-    };
-    let groups = groups.iter().map(of_group);
-    groups.fold((1, 0), |(n, m), (a, b)| (n.saturating_mul(a), m.saturating_add(b)))
-}
-
-/// Whether every level of a body that is not open yet is located.
-fn is_all_located(cx: &Context, scope: &Scope, body: &concrete::Expr) -> bool {
-    let located = |a: &AccessId| {
-        let levels = &cx.program.tensor(*a).format.levels;
-        levels[scope.fiber(*a).depth..].iter().all(|kind| kind.is_located())
-    };
-    body.accesses().iter().all(located)
 }
 
 /// The ranges of a loop whose concatenations are asked: if it visits its whole extent, one in which all of its windows hold.
@@ -215,9 +115,9 @@ fn asked(cx: &Context, d: &mut Symbolic, v: Index, rest: &[Index], piece: Piece)
     let body = asking(cx, d, &mut of, &piece.body, &piece.range);
     let asked = Piece { body: cx.simplify.simplify(&body), scope: of.scope, ..piece.clone() };
     let innermost = rest.is_empty() && !piece.body.has_loops();
-    let worth = innermost || is_all_located(cx, &piece.scope, &piece.body);
-    let around = || worth && budget::affords(cx, &piece.scope, &piece.body, 3) && is_full(cx, v, &asked);
-    let within = within_windows(cx, v, &piece, &asked.scope);
+    let worth = innermost || access::is_all_located(cx, &piece.scope, &piece.body);
+    let around = || worth && budget::affords(cx, &piece.scope, &piece.body, 3) && split::is_full(cx, v, &asked);
+    let within = split::within_windows(cx, v, &piece, &asked.scope);
     let choose = || if within.is_some() && around() { Choices::Around } else { Choices::Everywhere };
     let (Choices::Around, Some((body, holds))) = (cx.book.decide(choose), &within) else { return vec![asked] };
     let (body, holds) = (body.clone(), holds.clone());
@@ -244,34 +144,12 @@ fn asked(cx: &Context, d: &mut Symbolic, v: Index, rest: &[Index], piece: Piece)
     before.into_iter().chain([middle]).chain(behind).collect()
 }
 
-/// Whether a body can differ from what it is without lists anywhere.
-fn is_full(cx: &Context, v: Index, piece: &Piece) -> bool {
-    let lists = fiber::walked(cx, &piece.scope, &piece.body, v);
-    let (sequence, rest) = background(&piece.body, &lists, &|a| cx.fill(a), cx.simplify);
-    sequence == Sequence::Full || !matches!(rest, concrete::Expr::Literal(_))
-}
-
-/// The body where all windows along `v` hold, and the range of each of them; `None` if there are other concatenations.
-fn within_windows(cx: &Context, v: Index, piece: &Piece, asked: &Scope) -> Option<(concrete::Expr, Vec<Range>)> {
-    let along = |c: &Concat| is_along(cx, &piece.scope, v, c);
-    let (mut body, mut holds) = (piece.body.clone(), Vec::new());
-    loop {
-        let Some(c) = outermost(&body, &along).first().map(|c| (*c).clone()) else {
-            return Some((cx.simplify.simplify(&body), holds));
-        };
-        let [(w, _)] = c.parts[..] else { return None };
-        c.outside.as_ref()?;
-        holds.push(asked.asked(w)?.range.clone());
-        body = range::chosen(cx, &body, &c, 1);
-    }
-}
-
 /// The expression with its concatenations along the loop's variable asked, which stand in a range of the loop.
 fn asking(cx: &Context, d: &mut Symbolic, of: &mut Asking, e: &concrete::Expr, range: &Range) -> concrete::Expr {
     let concrete::Expr::Concat(c, ty) = e else {
         return e.clone().map_parts(&mut vec![], &mut |part, _| asking(cx, d, of, &part, range));
     };
-    if !is_along(cx, &of.scope, of.v, c) {
+    if !split::is_along(cx, &of.scope, of.v, c) {
         let made = (**c).clone().map(|part| asking(cx, d, of, &part, range));
         return concrete::Expr::Concat(Box::new(made), *ty);
     }
@@ -286,7 +164,7 @@ fn asking(cx: &Context, d: &mut Symbolic, of: &mut Asking, e: &concrete::Expr, r
     }
     let outside = c.outside.as_ref().map(|outside| asking(cx, d, of, outside, range));
     if let ([(w, inside)], Some(outside)) = (&parts[..], &outside)
-        && is_quiet(cx, (*w, inside), &under(cx, inside, *w), outside)
+        && split::is_quiet(cx, (*w, inside), &access::under(cx, inside, *w), outside)
     {
         return inside.clone();
     }
@@ -296,7 +174,7 @@ fn asking(cx: &Context, d: &mut Symbolic, of: &mut Asking, e: &concrete::Expr, r
 /// The bounds between the choices of a concatenation in a range, computed once for all that have the same.
 fn bounds_between(cx: &Context, d: &mut Symbolic, of: &mut Asking, range: &Range, c: &Concat) -> Vec<Bound> {
     let same = |(other, within, _): &&Ends| {
-        range::ends_with(cx, other, c) && within.lo.at == range.lo.at && within.hi.at == range.hi.at
+        along::ends_with(cx, other, c) && within.lo.at == range.lo.at && within.hi.at == range.hi.at
     };
     if let Some((.., cuts)) = of.ends.iter().find(same) {
         return cuts.clone();
@@ -314,18 +192,18 @@ fn ask_for(cx: &Context, of: &mut Asking, (w, part): (Index, &concrete::Expr), r
     let here = |of: &&Asked| of.by == v;
     let within = |of: &Asked, a: &AccessId| of.under.contains(a) || of.walked.contains(a);
     let known = |a: &AccessId| scope.all_asked().iter().filter(here).any(|of| within(of, a));
-    let (inner, mut under): (Vec<AccessId>, _) = under(cx, part, w).into_iter().partition(known);
+    let (inner, mut under): (Vec<AccessId>, _) = access::under(cx, part, w).into_iter().partition(known);
     let exact = |a: &AccessId| {
         let tensor = cx.program.tensor(*a);
         let mode = cx.program.accesses[a.0].vars.iter().position(|u| *u == w);
         let same = |m: usize| extent(tensor.extents[m]) == extent(cx.program.vars[w.0].extent);
-        is_listed_under(cx, *a, w) && mode.is_some_and(same)
+        access::is_listed_under(cx, *a, w) && mode.is_some_and(same)
     };
     if !under.is_empty() && under.iter().all(exact) {
         scope.loosen(w);
         under.clear();
     }
-    let lists = fiber::walked(cx, scope, part, v);
+    let lists = access::walked(cx, scope, part, v);
     let (walked, under) = under.into_iter().partition(|a| lists.contains(a));
     let end = |at: &Bound, of: &Bound| (at.at != of.at).then(|| at.at.clone());
     let ends = [end(&range.lo, &of.whole.lo), end(&range.hi, &of.whole.hi)];
@@ -393,11 +271,6 @@ fn assign_asked(
     }
 }
 
-/// Whether a variable is made of that of a part that is asked.
-pub(super) fn is_of_asked(cx: &Context, scope: &Scope, u: Index) -> bool {
-    scope.all_asked().iter().any(|asked| depends(cx, u, asked.part))
-}
-
 /// Notes that a range in which these parts hold may begin behind them: where it does not begin with 0, its ends say nothing of
 /// where they lie, but that it is empty if that is elsewhere.
 pub(super) fn mark_strays(piece: &mut Piece, parts: impl IntoIterator<Item = Index>) {
@@ -406,57 +279,9 @@ pub(super) fn mark_strays(piece: &mut Piece, parts: impl IntoIterator<Item = Ind
     }
 }
 
-/// Whether a variable is made of that of a part behind which a range may begin.
-pub(super) fn is_of_stray(cx: &Context, scope: &Scope, u: Index) -> bool {
-    scope.strays().any(|w| depends(cx, u, w))
-}
-
-/// The conditions that the parts hold, of those that are asked, of whose variables a variable is made.
-pub(super) fn asked_around(cx: &Context, scope: &Scope, u: Index) -> Vec<Expr> {
-    let asked = scope.all_asked().iter().filter(|asked| depends(cx, u, asked.part));
-    asked.filter_map(|asked| asked.inside.clone()).collect()
-}
-
-/// The condition that some of these variables is out of a part that is asked; `None` if none can be.
-pub(super) fn is_outside(cx: &Context, scope: &Scope, of: &[Index]) -> Option<Expr> {
-    let mut inside: Vec<Expr> = of.iter().flat_map(|u| asked_around(cx, scope, *u)).collect();
-    inside.dedup();
-    let outside = inside.into_iter().map(|inside| Expr::Op(Op::Not, vec![inside]));
-    outside.reduce(|a, b| binary(Op::OrElse, a, b))
-}
-
 /// Whether a declared function is called in an expression.
 fn calls(e: &concrete::Expr) -> bool {
     let mut found = false;
     e.each(&mut |e| found |= matches!(e, concrete::Expr::Call(Fun::User(_), ..)));
     found
-}
-
-/// The concatenations of an expression with a part under `w`.
-fn concats_of(e: &concrete::Expr, w: Index) -> Vec<Concat> {
-    let mut all = Vec::new();
-    e.each(&mut |e| {
-        if let concrete::Expr::Concat(c, _) = e
-            && c.parts.iter().any(|(u, _)| *u == w)
-        {
-            all.push((**c).clone());
-        }
-    });
-    all
-}
-
-/// The concatenations of which `along` holds that stand in no other such.
-fn outermost<'e>(e: &'e concrete::Expr, along: Along) -> Vec<&'e Concat> {
-    match e {
-        concrete::Expr::Concat(c, _) if along(c) => vec![c],
-        concrete::Expr::Concat(c, _) => c.exprs().flat_map(|part| outermost(part, along)).collect(),
-        concrete::Expr::Call(_, args, _) => args.iter().flat_map(|a| outermost(a, along)).collect(),
-        concrete::Expr::Reduce(_, _, body, _) => outermost(body, along),
-        concrete::Expr::Fold(fold, _) => fold.parts().flat_map(|part| outermost(part, along)).collect(),
-        concrete::Expr::Where(..)
-        | concrete::Expr::Literal(_)
-        | concrete::Expr::Index(_)
-        | concrete::Expr::Access(..)
-        | concrete::Expr::Column(_) => vec![],
-    }
 }

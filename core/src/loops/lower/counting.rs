@@ -10,16 +10,15 @@
 //! Linear in entries and coordinates, with no sort. The loops run twice, and visit the same entries both times, because a
 //! copy has no condition on values.
 
-use super::fiber::Scope;
 use super::nest::Sink;
 use super::output::alloc;
 use super::{Context, Expr, binary, int, plus, store_index};
 use crate::algebra::{Op, Type, Value};
+use crate::loops::choose::{result, scope::Scope};
 use crate::loops::lower;
 use crate::loops::lower::fiber;
 use crate::loops::lower::nest;
 use crate::loops::lower::output;
-use crate::loops::lower::repeat;
 use crate::loops::plan::Pass;
 use crate::loops::{BufferId, Entry, Failure, Stmt, Symbolic, Var};
 use crate::notation::concrete::{self, Nest};
@@ -56,7 +55,7 @@ pub(super) fn counted(cx: &Context, d: &mut Symbolic, nest: &Nest) {
     let tally = Tally { nest, pos, arrays: Some((crd, arrays.values)) };
     nest::emit(cx, d, &nest.order, &nest.rhs, Scope::of(cx, nest), &Sink::Tally(&tally));
     shift(d, (pos, &rows), sum, |_, here| here);
-    if repeat::is_finished(cx, place) {
+    if result::is_finished(cx, place) {
         let finish = |d: &mut Symbolic, buffer, len| d.call(Entry::Finish { buffer, len });
         finish(d, pos, plus(rows, int(1)));
         finish(d, crd, entries.clone());

@@ -15,50 +15,19 @@
 //! counted begins and ends at positions that are known. The first piece begins with the first coordinates, whether or not anything is
 //! stored there, and the last ends with the last.
 
-use super::fiber::Scope;
-use super::range::{Bound, Range};
 use super::{Context, Expr, Holds, binary, held, int, plus, times};
 use crate::algebra::{Op, Type};
+use crate::loops::choose::{
+    along,
+    cut::{Of, Opened, Piece},
+    range::{Bound, Range},
+    scope::Scope,
+};
 use crate::loops::lower::fiber;
-use crate::loops::lower::range;
 use crate::loops::{BufferId, Symbolic, Term};
 use crate::map::{Map, Size};
 use crate::notation::concrete::{self, AccessId, Counted, Index, Length, Limit, Terms, Within};
 use crate::stream::{Domain, State};
-
-/// A cut whose loops have not begun yet.
-#[derive(Clone, Debug)]
-pub(super) struct Opened {
-    /// How much there is to count.
-    count: Expr,
-    /// What is counted.
-    of: Of,
-    /// Where the search of a piece's edge begins, for each level that is searched: where the edge before was found. Any place will do.
-    hints: Vec<State>,
-}
-
-#[derive(Clone, Debug)]
-enum Of {
-    /// Coordinates, of these extents.
-    Coordinates(Vec<Expr>),
-    /// Entries of an access, from level `first` on: those of the last of the levels begin at `begin`.
-    Entries { access: AccessId, first: usize, begin: Expr },
-    /// Entries below coordinates of one loop, of lists whose positions stand in these arrays from one place on, up to another.
-    Weight(Vec<(BufferId, Expr, Expr)>),
-    /// Nothing: there is one piece.
-    Nothing,
-}
-
-/// A piece.
-#[derive(Clone, Debug)]
-pub(super) struct Piece {
-    /// Its first coordinates, outermost first.
-    lo: Vec<Expr>,
-    /// Those behind it.
-    hi: Vec<Expr>,
-    /// The list that is counted, its level, and the positions of its entries in the piece.
-    list: Option<(AccessId, usize, Expr, Expr)>,
-}
 
 /// Counts what is cut into the pieces that a loop over `v` counts, if it is the first of them.
 pub(super) fn open_cut(cx: &Context, d: &mut Symbolic, scope: &mut Scope, v: Index, body: &concrete::Expr) {
@@ -130,7 +99,7 @@ fn tile(cx: &Context, scope: &Scope, a: AccessId, level: usize) -> Option<(Expr,
     let mut around = map.clone();
     around.factors.remove(v);
     let tiled = free.next().is_none() && factor.value() == Some(1) && around != Map::constant(Size::default());
-    let shift = if tiled { range::mapped(cx, scope, &around) } else { None };
+    let shift = if tiled { along::mapped(cx, scope, &around) } else { None };
     Some((shift?, cx.extents.at(cx.program.vars[v.0].extent)))
 }
 

@@ -11,10 +11,10 @@
 //!
 //! Invariant: reading leaves all flags clear.
 
-use super::nest::yes;
 use super::output::{Output, Slot, alloc};
 use super::{Context, Expr, binary, int, plus};
 use crate::algebra::{Op, Type, Value};
+use crate::loops::arith::yes;
 use crate::loops::{BufferId, Role, Stmt, Symbolic, Var};
 
 /// A set of few coordinates.

@@ -9,28 +9,21 @@
 //! allocated before the statement; those of levels with flags, anew in each turn.
 
 use super::Context;
-use super::fiber::Scope;
 use super::output::Output;
 use crate::loops::Symbolic;
+use crate::loops::choose::{inner, scope::Scope};
 use crate::loops::lower;
 use crate::loops::lower::statement;
 use crate::loops::plan::{Assembly, Statement};
-use crate::notation::concrete::{self, Nest, Where};
+use crate::notation::concrete::{self, Nest};
 
 /// Makes the temporaries of a body that can be made here. The body that reads them; `None` if there are none.
 pub(super) fn made(cx: &Context, d: &mut Symbolic, scope: &Scope, body: &concrete::Expr) -> Option<concrete::Expr> {
     let mut ready = vec![];
-    body.inside(&mut |nest| ready.extend(is_bound(cx, scope, nest).then_some(nest)));
+    body.inside(&mut |nest| ready.extend(inner::is_bound(cx, scope, nest).then_some(nest)));
     ready.dedup();
     ready.iter().for_each(|nest| make_inside(cx, d, scope, nest));
-    (!ready.is_empty()).then(|| cx.simplify.simplify(&read(cx, scope, body)))
-}
-
-/// Whether loops around have bound all that a nest does not.
-fn is_bound(cx: &Context, scope: &Scope, nest: &Nest) -> bool {
-    let own = [&nest.order[..], &nest.rhs.fold_vars()].concat();
-    let mut roots = cx.program.under(&nest.rhs).into_iter().flat_map(|v| cx.program.roots(v));
-    roots.all(|u| own.contains(&u) || scope.coordinate(u).is_some())
+    (!ready.is_empty()).then(|| cx.simplify.simplify(&inner::read(cx, scope, body)))
 }
 
 /// Emitted before a statement's loops: the arrays of a temporary that is made inside of them.
@@ -38,35 +31,19 @@ pub(super) fn prepare_inside(cx: &mut Context, d: &mut Symbolic, nest: &Nest) {
     let place = nest.target.tensor;
     lower::fits(cx, d, place);
     lower::make(cx, d, place, None, None);
-    if is_made_again(cx, nest) {
+    if inner::is_made_again(cx, nest) {
         Output::arrays(cx, d, nest);
     }
-}
-
-/// Whether the arrays of a temporary stay from turn to turn.
-fn is_made_again(cx: &Context, nest: &Nest) -> bool {
-    cx.program.tensors[nest.target.tensor.0].format.levels.iter().all(|kind| kind.is_full() || kind.is_plain())
 }
 
 fn make_inside(cx: &Context, d: &mut Symbolic, scope: &Scope, nest: &Nest) {
     let target = nest.target.tensor;
     let fits = |given: &Statement| given.target == target;
     let given = cx.book.enter_if(fits, || Statement { target, assembly: Assembly::default() });
-    let output = Output::begin(cx, d, nest, &given.assembly, None, is_made_again(cx, nest));
+    let output = Output::begin(cx, d, nest, &given.assembly, None, inner::is_made_again(cx, nest));
     statement::fill_output(cx, d, nest, &output, scope);
     // Its arrays keep their room from turn to turn: no bound allocates them.
     let needs = Assembly { room: None, ..output.needs(nest) };
     output.finish(d);
     statement::assembled(cx, &given, needs);
-}
-
-/// A body that reads the temporaries that are made.
-fn read(cx: &Context, scope: &Scope, body: &concrete::Expr) -> concrete::Expr {
-    match body {
-        concrete::Expr::Where(made, ty) if is_bound(cx, scope, &made.nest) => {
-            let Where { read, .. } = **made;
-            concrete::Expr::Access(read, *ty)
-        }
-        other => other.clone().map_parts(&mut vec![], &mut |part, _| read(cx, scope, &part)),
-    }
 }

@@ -21,7 +21,6 @@
 //! Loops over lists are emitted on the `Symbolic` domain by the iterators whose laws are checked on `Concrete`. Workspaces, runs
 //! and the assembly of results emit statements of `Symbolic` directly, outside of these laws.
 mod book;
-mod budget;
 mod builtin;
 mod call;
 mod choice;
@@ -49,6 +48,8 @@ mod structure;
 mod window;
 mod workspace;
 
+use super::arith::{ahead, binary, compared, held, int, minus, plus, times};
+use super::choose::scope::Laid;
 use super::choose::{Extents, Facts};
 use super::{
     Argument, Buffer, BufferId, Entry, Expr, Failure, Holds, Kernel, LevelBuffers, Role as BufferRole, Stmt, Var,
@@ -182,7 +183,7 @@ struct Prepared {
     /// Directories of loop-invariant lists, by access.
     directories: BTreeMap<AccessId, Directory<Term>>,
     /// Tables of the lists that are spread, by access and level.
-    tables: BTreeMap<(AccessId, usize), spread::Laid>,
+    tables: BTreeMap<(AccessId, usize), Laid>,
 }
 
 /// What is decided of a concrete program's loops.
@@ -328,75 +329,6 @@ fn argument(cx: &Context, place: Place) -> Option<Argument> {
         values: arrays.values,
         operand,
     })
-}
-
-/// An integer constant.
-pub(super) fn int(x: i64) -> Expr {
-    Expr::Const(Value::i64(x))
-}
-
-/// A coordinate or position in a variable, unless it is one or a constant.
-fn held(d: &mut Symbolic, name: &str, e: Expr) -> Expr {
-    if matches!(e, Expr::Const(_) | Expr::Var(_)) { e } else { d.define(name, Type::I64, e) }
-}
-
-/// `a op b`
-fn binary(op: Op, a: Expr, b: Expr) -> Expr {
-    Expr::Op(op, vec![a, b])
-}
-
-/// `a == b` or `a != b`, of values of a type. In strict mode 0.0 and −0.0 differ: their inverses are compared too.
-fn compared(mode: Mode, op: Op, a: Expr, (b, ty): (Expr, Type)) -> Expr {
-    if mode == Mode::Algebraic || !ty.is_float() {
-        return binary(op, a, b);
-    }
-    let inverse = |x: &Expr| binary(Op::Div, Expr::Const(Value::one(ty)), x.clone());
-    let inverses = binary(op, inverse(&a), inverse(&b));
-    binary(if op == Op::Eq { Op::AndAlso } else { Op::OrElse }, binary(op, a, b), inverses)
-}
-
-/// `a - b`, if it is a constant by the form of `a`.
-fn ahead(a: &Expr, b: &Expr) -> Option<i64> {
-    match a {
-        _ if a == b => Some(0),
-        Expr::Op(Op::Add, args) if args[0] == *b => match &args[1] {
-            Expr::Const(k) => Some(k.bits() as i64),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
-/// `a + b`, constants gathered at the end.
-pub(super) fn plus(a: Expr, b: Expr) -> Expr {
-    match (a, b) {
-        (Expr::Const(x), Expr::Const(y)) => int(x.bits().wrapping_add(y.bits()) as i64),
-        (Expr::Const(z), e) | (e, Expr::Const(z)) if z.bits() == 0 => e,
-        (Expr::Op(Op::Add, mut args), Expr::Const(y)) if matches!(args[1], Expr::Const(_)) => {
-            let last = args.pop().expect("two arguments");
-            plus(args.remove(0), plus(last, Expr::Const(y)))
-        }
-        (a, b) => binary(Op::Add, a, b),
-    }
-}
-
-/// `a - b`
-pub(super) fn minus(a: Expr, b: Expr) -> Expr {
-    binary(Op::Sub, a, b)
-}
-
-/// `a · b`, without multiplying by 0 or 1.
-pub(super) fn times(a: Expr, b: Expr) -> Expr {
-    let is = |e: &Expr, x: i64| *e == int(x);
-    if is(&a, 0) || is(&b, 0) {
-        int(0)
-    } else if is(&a, 1) {
-        b
-    } else if is(&b, 1) {
-        a
-    } else {
-        binary(Op::Mul, a, b)
-    }
 }
 
 /// An index as an element of a buffer: converted to its type.

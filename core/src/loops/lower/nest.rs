@@ -9,14 +9,18 @@ mod tentative;
 use super::book::Frame;
 use super::counting::Tally;
 use super::few::Few;
-use super::fiber::{Place, Scope, placed};
+use super::fiber::placed;
 use super::output::{Output, Slot};
-use super::range::Piece;
 use super::workspace::Scratch;
 use super::{BufferId, Context, Expr, Holds, binary, held, int};
-use crate::algebra::{Op, Value};
+use crate::algebra::Op;
 use crate::iteration::{Lattice, Point, Sequence, Shape, background};
-use crate::loops::choose::Effect;
+use crate::loops::arith::yes;
+use crate::loops::choose::{
+    Effect, access, along, condition, fingers,
+    range::Piece,
+    scope::{Positions, Scope},
+};
 use crate::loops::lower::choice;
 use crate::loops::lower::counting;
 use crate::loops::lower::cut;
@@ -28,9 +32,7 @@ use crate::loops::lower::spread;
 use crate::loops::lower::statement;
 use crate::loops::plan::{self, Arm, Blocks, How, Level, Pass, Walk};
 use crate::loops::{Asked, Stmt, Symbolic, Term, Var};
-use crate::map::Size;
-use crate::notation::concrete::{self, AccessId, Both, Index, Iterated, Nest};
-use crate::notation::syntax::Protocol;
+use crate::notation::concrete::{self, AccessId, Both, Index, Nest};
 use crate::notation::typed::Fun;
 use crate::stream::{Domain, List, ListFiber, PATIENCE, Side};
 use crate::stream::{intersect, leap, unite_flat, unite_two, wide};
@@ -74,7 +76,7 @@ impl Driven {
 #[derive(Clone)]
 struct Here {
     access: AccessId,
-    entry: Place,
+    entry: Positions,
     /// The condition under which the entry is at this coordinate; `None` if it always is.
     present: Option<Expr>,
 }
@@ -177,7 +179,7 @@ pub(super) fn loops<'a>(
     let in_blocks = || seen_in_blocks(cx, &scope, body, v, sink).into_iter().map(Blocks).collect();
     scope.in_blocks = cx.book.all(in_blocks).into_iter().map(|Blocks(a)| a).collect();
     cut::open_cut(cx, d, &mut scope, v, body);
-    let fingers = || range::fingers(cx, &scope, &[vars, sink.inside()].concat(), body);
+    let fingers = || fingers::fingers(cx, &scope, &[vars, sink.inside()].concat(), body);
     let fingers = cx.book.decide_all(fingers);
     range::point_fingers(cx, d, &mut scope, fingers);
     let pieces = choice::ranges(cx, d, &scope, (v, rest), body).into_iter();
@@ -216,7 +218,7 @@ pub(super) fn loops<'a>(
 
 /// The lists that a loop over `v` sees in blocks: with them it visits their blocks, without them its whole extent.
 fn seen_in_blocks(cx: &Context, scope: &Scope, body: &concrete::Expr, v: Index, sink: &Sink) -> Vec<AccessId> {
-    let mut blocks = range::in_blocks(cx, scope, body, v);
+    let mut blocks = fingers::in_blocks(cx, scope, body, v);
     if blocks.is_empty() {
         return blocks;
     }
@@ -225,7 +227,7 @@ fn seen_in_blocks(cx: &Context, scope: &Scope, body: &concrete::Expr, v: Index, 
         let (sequence, rest) = background(body, lists, &fill, cx.simplify);
         sequence == Sequence::Full || !is_nothing(cx, sink, &rest)
     };
-    let lists = fiber::walked(cx, scope, body, v);
+    let lists = access::walked(cx, scope, body, v);
     let together: Vec<AccessId> = lists.iter().chain(&blocks).copied().collect();
     // A located level of the result is visited as a whole.
     let located = sink.slot().is_some_and(|(o, slot)| o.next_follows(slot, v) && !o.is_list(slot.level));
@@ -239,8 +241,8 @@ fn seen_in_blocks(cx: &Context, scope: &Scope, body: &concrete::Expr, v: Index, 
 fn part<'a>(cx: &Context<'a>, d: &mut Symbolic, v: Index, piece: Piece, sink: &Sink) -> Part<'a> {
     cx.book.enter(|| plan::Range);
     let (scope, body) = (&piece.scope, &piece.body);
-    cx.book.all(|| fiber::looplets(cx, scope, body, v));
-    let mut names = fiber::walked(cx, scope, body, v);
+    cx.book.all(|| access::looplets(cx, scope, body, v));
+    let mut names = access::walked(cx, scope, body, v);
     let accesses = body.accesses();
     names.extend(scope.in_blocks.iter().filter(|a| accesses.contains(a)));
     let lattice = lattice(cx, body, &names, sink);
@@ -267,7 +269,7 @@ fn part<'a>(cx: &Context<'a>, d: &mut Symbolic, v: Index, piece: Piece, sink: &S
         (a, fiber)
     };
     let fibers = names.iter().map(fiber).collect();
-    let stepped = stepped::stepped_along(cx, scope, &lattice.points[0].body, v);
+    let stepped = access::stepped_along(cx, scope, &lattice.points[0].body, v);
     Part { piece, lattice, fibers, stepped, step: cx.book.pause() }
 }
 
@@ -339,24 +341,8 @@ pub(super) fn comes_along(cx: &Context, scope: &Scope, a: AccessId, v: Index) ->
     let loops: Vec<Index> = scope.order.iter().copied().chain([v]).collect();
     // Below a position that stands for several coordinates, entries are visited once for each of them.
     let shared = cx.program.tensor(a).format.levels[..depth].iter().any(|kind| kind.shares());
-    let above_once = || above.iter().all(|w| comes_once(cx, *w, &loops));
+    let above_once = || above.iter().all(|w| access::comes_once(cx, *w, &loops));
     (!shared && loops.iter().all(moves) && above_once()).then_some((a, depth))
-}
-
-/// Whether these loops visit no coordinate of `w` twice: one of them moves it, or each moves it by the whole range
-/// of the next one. (A window, `i + k`, visits most coordinates again; nothing is known of computed ones.)
-fn comes_once(cx: &Context, w: Index, loops: &[Index]) -> bool {
-    if cx.program.computed(w).is_some() {
-        return false;
-    }
-    let map = cx.program.root_map(w);
-    let factors: Vec<_> = loops.iter().filter_map(|u| Some((*u, map.factors.get(u)?.clone()))).collect();
-    let beyond = |(_, outer): &(Index, Size), (u, inner): &(Index, Size)| {
-        let extent = Size::unknown(cx.program.vars[u.0].extent);
-        cx.extents.known(outer) == cx.extents.known(&inner.times(&extent))
-    };
-    let ascends = factors.windows(2).all(|pair| beyond(&pair[1], &pair[0]));
-    ascends || factors.windows(2).all(|pair| beyond(&pair[0], &pair[1]))
 }
 
 /// A bound on the number of coordinates that all parts visit, and so of entries that they append. It covers entries
@@ -392,13 +378,6 @@ fn at_most(d: &mut Symbolic, part: &Part) -> Expr {
     joined.unwrap_or_else(|| int(0))
 }
 
-/// Whether an access's levels `from` on are all located, under coordinates that are not computed.
-fn is_located(cx: &Context, a: AccessId, from: usize) -> bool {
-    let (access, format) = (&cx.program.accesses[a.0], &cx.program.tensor(a).format);
-    let counted = |l: usize| cx.program.computed(cx.program.level_var(access, l)).is_none();
-    (from..format.rank()).all(|l| format.levels[l].is_located() && counted(l))
-}
-
 /// Emits the loop of a point, and of the points that are left when its lists are exhausted.
 fn walk_point(cx: &Context, d: &mut Symbolic, f: &Forall, point: &Point) {
     let place = f.lattice.points.iter().position(|p| p == point).unwrap_or_default();
@@ -418,7 +397,7 @@ fn ways(cx: &Context, f: &Forall, point: &Point) -> Vec<How> {
         Shape::Each if tentative::has_follower_in_lanes(cx, f, point) => Some(How::Lanes),
         Shape::Each => None,
         Shape::Intersect if point.followers.is_empty() && tentative() => Some(How::Tentative),
-        Shape::Intersect if point.leaders.iter().any(|a| gallops(cx, f.scope(), *a)) => Some(How::Leap),
+        Shape::Intersect if point.leaders.iter().any(|a| access::gallops(cx, f.scope(), *a)) => Some(How::Leap),
         Shape::Intersect => {
             let folds = matches!(f.sink, Sink::Scalar { fun: Fun::Op(_), begun: None, .. });
             (folds && flat()).then_some(How::Flat)
@@ -449,7 +428,7 @@ fn go(cx: &Context, d: &mut Symbolic, f: &Forall, point: &Point, how: How) {
         How::Each | How::Sift | How::Gapless => alone_in_loop(cx, d, f, point),
         How::Tentative => tentative::store_always(cx, d, f, point),
         How::Leap => {
-            let galloping = point.leaders.iter().map(|a| (&f.lists[a], gallops(cx, f.scope(), *a)));
+            let galloping = point.leaders.iter().map(|a| (&f.lists[a], access::gallops(cx, f.scope(), *a)));
             leap(d, &galloping.collect::<Vec<_>>(), &mut |d, at| stored(d, at));
         }
         // Where the lists do not meet, operands read as their fill, and the sum is unchanged.
@@ -479,24 +458,10 @@ fn alone_in_loop(cx: &Context, d: &mut Symbolic, f: &Forall, point: &Point) {
     });
 }
 
-/// Whether an access's next level gallops to the coordinates of other lists.
-fn gallops(cx: &Context, scope: &Scope, a: AccessId) -> bool {
-    fiber::protocol(cx, scope, a) == Some(Iterated::As(Protocol::Gallop)) || scope.leaps(a)
-}
-
 /// Whether a point's value takes a few instructions and neither loop nor search: it may be computed where it is not
 /// used.
 fn is_flat(cx: &Context, scope: &Scope, point: &Point, rest: &[Index]) -> bool {
-    rest.is_empty() && cheap(&point.body) && is_open(cx, scope, point)
-}
-
-/// Whether a point's value takes neither loop nor search.
-fn is_open(cx: &Context, scope: &Scope, point: &Point) -> bool {
-    let open = |a: AccessId| {
-        let walked = point.leaders.contains(&a) || point.followers.contains(&a);
-        is_located(cx, a, scope.fiber(a).depth + walked as usize)
-    };
-    !has_loops(&point.body) && point.body.accesses().into_iter().all(open)
+    rest.is_empty() && condition::cheap(&point.body) && access::is_open(cx, scope, point)
 }
 
 /// The entries on which lists rest.
@@ -586,8 +551,8 @@ fn arrive(cx: &Context, d: &mut Symbolic, f: &Forall, point: &Point, at: &Term, 
     let deciding = point.beside.lists();
     for &a in point.followers.iter().filter(|a| accesses.contains(a)) {
         // A deciding list may be far longer than the leaders: galloping keeps the time in proportion to theirs.
-        let far = deciding.contains(&a) && fiber::protocol(cx, f.scope(), a).is_none();
-        if far || gallops(cx, f.scope(), a) {
+        let far = deciding.contains(&a) && access::protocol(cx, f.scope(), a).is_none();
+        if far || access::gallops(cx, f.scope(), a) {
             f.lists[&a].gallop(d, at);
         } else {
             f.lists[&a].catch_up(d, at);
@@ -626,7 +591,7 @@ fn come_to_entries(
         if scope.in_blocks.contains(&access) {
             let (begin, run) = entry;
             let end = run.expect("a block ends").end(d);
-            let block = range::block(cx, &inner, access, v, (begin, d.place(&end)));
+            let block = fingers::block(cx, &inner, access, v, (begin, d.place(&end)));
             inner.narrow(access, block, present);
         } else {
             inner.walk(access, entry, present);
@@ -654,14 +619,14 @@ fn go_on(
         sink.passes(v);
     }
     let nothing = |e: &concrete::Expr| is_nothing(cx, sink, e);
-    if let Some((conditions, behind)) = sieve::first_asked(cx, &scope, body, sink.falls(cx.program), &nothing) {
+    if let Some((conditions, behind)) = condition::first_asked(cx, &scope, body, sink.falls(cx.program), &nothing) {
         conditions.iter().for_each(|c| drop(fiber::locate(cx, d, &mut scope, c, false)));
         let all = conditions.iter().map(|c| fiber::value(cx, d, &scope, c));
         let all = all.reduce(|all, c| binary(Op::AndAlso, all, c)).expect("some are asked");
         sink.skip(v);
         return d.when(all, |d| go_on(cx, d, v, rest, &behind, scope, sink, driven.guarded()), |_| {});
     }
-    let flagged = !rest.is_empty() || has_loops(body) || sink.keeps_entries();
+    let flagged = !rest.is_empty() || condition::has_loops(body) || sink.keeps_entries();
     let searched = fiber::locate(cx, d, &mut scope, body, flagged);
     let guard = if searched.is_empty() {
         None
@@ -676,7 +641,7 @@ fn go_on(
             {
                 return accumulate(cx, d, (*var, *fun), None, value);
             }
-            let body = &scope.holding(&searched).fold(body.clone(), |body, c| sieve::where_it_holds(cx, &body, c));
+            let body = &scope.holding(&searched).fold(body.clone(), |body, c| condition::where_it_holds(cx, &body, c));
             sink.skip(v);
             d.when(c, |d| sieved(cx, d, v, rest, body, scope, sink, driven.guarded()), |_| {});
         }
@@ -702,7 +667,7 @@ fn sieved(
     let sieve = if loops {
         sieve::sieve(cx, d, &scope, body, &nothing)
     } else {
-        let produces = sink.keeps_entries().then(|| sieve::produces(cx, &scope, body, &nothing)).flatten();
+        let produces = sink.keeps_entries().then(|| condition::produces(cx, &scope, body, &nothing)).flatten();
         produces.map(|c| (fiber::value(cx, d, &scope, &c), body.clone()))
     };
     match sieve {
@@ -725,18 +690,18 @@ fn inside(
     sink: &Sink,
     driven: Driven,
 ) {
-    if !rest.is_empty() || has_loops(body) {
+    if !rest.is_empty() || condition::has_loops(body) {
         fiber::keep_values(cx, d, &mut scope, body);
     }
     let entered = sink.enters(v).and_then(|(output, slot)| {
-        let at = range::coordinate(cx, &scope, output.next_var(slot)?)?;
+        let at = along::coordinate(cx, &scope, output.next_var(slot)?)?;
         Some((output, slot, at))
     });
     match entered {
         None => emit(cx, d, rest, body, scope, sink),
         Some((output, slot, at)) => {
             let mut inner = |d: &mut Symbolic, slot: Slot| {
-                let slot = output.locate(slot, &|v| range::coordinate(cx, &scope, v));
+                let slot = output.locate(slot, &|v| along::coordinate(cx, &scope, v));
                 emit(cx, d, rest, body, scope.clone(), &sink.at(slot));
             };
             output.reached(slot, &|a| scope.fiber(a).depth);
@@ -778,7 +743,7 @@ fn leaf(cx: &Context, d: &mut Symbolic, body: &concrete::Expr, scope: &Scope, si
         Sink::Store { nest, output, slot } => {
             let value = fiber::value(cx, d, scope, body);
             let scope = places::placed(cx, d, nest, scope);
-            let slot = output.locate(slot.clone(), &|v| range::coordinate(cx, &scope, v));
+            let slot = output.locate(slot.clone(), &|v| along::coordinate(cx, &scope, v));
             let value = match nest.fold {
                 Some(fun) => fiber::applied(cx, d, fun, vec![output.held(&slot), value]),
                 None => value,
@@ -791,7 +756,7 @@ fn leaf(cx: &Context, d: &mut Symbolic, body: &concrete::Expr, scope: &Scope, si
         Sink::Scatter { nest, scratch } => {
             let value = fiber::value(cx, d, scope, body);
             let scope = places::placed(cx, d, nest, scope);
-            scratch.put(cx, d, nest, &|v| range::coordinate(cx, &scope, v), value);
+            scratch.put(cx, d, nest, &|v| along::coordinate(cx, &scope, v), value);
         }
         Sink::Around { nest, output, slot, scratch } => {
             scratch.clear(cx, d);
@@ -848,7 +813,7 @@ fn accumulate(cx: &Context, d: &mut Symbolic, (t, fun): (Var, Fun), begun: Optio
 /// Folds the second value of an `also` into its place: the result is a vector with a place for each coordinate.
 fn fold_in(cx: &Context, d: &mut Symbolic, scope: &Scope, Both { at, fun, rhs }: &Both, values: BufferId) {
     let value = fiber::value(cx, d, scope, rhs);
-    let at = range::coordinate(cx, scope, *at).expect("bound: checked concrete notation");
+    let at = along::coordinate(cx, scope, *at).expect("bound: checked concrete notation");
     let was = Expr::Load(values, Box::new(at.clone()));
     let joined = fiber::applied(cx, d, *fun, vec![was, value]);
     d.emit(Stmt::Store(values, at, joined));
@@ -926,41 +891,4 @@ fn alone(point: &Point) -> Option<AccessId> {
 fn walked_whole(parts: &[Part]) -> Option<AccessId> {
     let [part] = parts else { return None };
     alone(part.top()).filter(|a| part.fibers[a].is_counted())
-}
-
-fn has_loops(e: &concrete::Expr) -> bool {
-    match e {
-        concrete::Expr::Reduce(..) | concrete::Expr::Fold(..) | concrete::Expr::Where(..) => true,
-        concrete::Expr::Call(_, args, _) => args.iter().any(has_loops),
-        concrete::Expr::Concat(c, _) => c.exprs().any(has_loops),
-        _ => false,
-    }
-}
-
-/// Whether a value takes a few simple instructions.
-pub(super) fn cheap(e: &concrete::Expr) -> bool {
-    match e {
-        concrete::Expr::Literal(_)
-        | concrete::Expr::Index(_)
-        | concrete::Expr::Access(..)
-        | concrete::Expr::Column(_) => true,
-        concrete::Expr::Call(Fun::User(_), ..) => false,
-        concrete::Expr::Call(Fun::Op(op), args, _) => {
-            let simple = match op {
-                Op::Add | Op::Sub | Op::Mul | Op::Min | Op::Max | Op::And | Op::Or | Op::Xor | Op::Neg | Op::Not => {
-                    true
-                }
-                Op::Convert(_) => true,
-                op => op.is_comparison(),
-            };
-            simple && args.len() <= 3 && args.iter().all(cheap)
-        }
-        concrete::Expr::Reduce(..) | concrete::Expr::Fold(..) | concrete::Expr::Concat(..) => false,
-        concrete::Expr::Where(..) => false,
-    }
-}
-
-/// `true`, for flags.
-pub(super) fn yes() -> Expr {
-    Expr::Const(Value::bool(true))
 }

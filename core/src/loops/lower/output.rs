@@ -13,16 +13,17 @@
 //! start as zeros, and where loops may pass over a parent, a last pass carries the counts forward; values under located
 //! levels start as `initial`, so only others must be stored.
 
-use super::nest::{Driven, yes};
+use super::nest::Driven;
 use super::runs::Ends;
 use super::shared::Kept;
 use super::{
     BufferRole, Context, Expr, Holds, LevelBuffers, binary, checked_product, compared, int, plus, store_index, times,
 };
 use crate::algebra::{Mode, Op, Type, Value};
+use crate::loops::arith::yes;
+use crate::loops::choose::result;
 use crate::loops::lower;
 use crate::loops::lower::fiber;
-use crate::loops::lower::repeat;
 use crate::loops::plan::{Arrays, Assembly, Level, Room};
 use crate::loops::{BufferId, Entry, Failure, Stmt, Symbolic, Term, Var};
 use crate::notation::concrete::{self, AccessId, Index, Nest, WorkspaceKind};
@@ -162,7 +163,7 @@ impl Output {
             flags: arrays.levels.iter().map(|level| flags(d, level, &tensor.name)).collect(),
             fill: tensor.fill,
             mode: cx.simplify.mode,
-            result: repeat::is_finished(cx, place),
+            result: result::is_finished(cx, place),
             initial,
             ends: Ends::of(d, tensor),
             assembly: assembly.clone(),

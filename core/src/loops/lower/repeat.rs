@@ -13,22 +13,18 @@
 //!
 //! What a turn makes is allocated anew in each, in the memory that a tensor had the turn before.
 
-use super::fiber::Scope;
-use super::nest::{Sink, yes};
+use super::nest::Sink;
 use super::{Context, Expr, binary, int, minus, plus};
 use crate::algebra::{Op, Type};
+use crate::loops::arith::yes;
+use crate::loops::choose::scope::Scope;
 use crate::loops::lower;
 use crate::loops::lower::nest;
 use crate::loops::lower::statement;
 use crate::loops::plan::Pass;
 use crate::loops::{Entry, Failure, Symbolic, Var};
-use crate::notation::concrete::{self, Carried, Place, Repeat, Role, Step, Turns};
+use crate::notation::concrete::{self, Carried, Repeat, Step, Turns};
 use crate::notation::typed::{Fun, TURNS};
-
-/// Whether a tensor's arrays have their lengths set: the caller gets it, or what it moves to.
-pub(super) fn is_finished(cx: &Context, place: Place) -> bool {
-    matches!(cx.program.tensors[place.0].role, Role::Result(_)) || cx.moving.contains(&place)
-}
 
 /// The steps of the program, or of a block.
 pub(super) fn in_order<'a>(cx: &mut Context<'a>, d: &mut Symbolic, steps: &'a [Step]) {

@@ -12,10 +12,10 @@
 //!
 //! Invariant: reading leaves bits, words and blocks clear.
 
-use super::nest::yes;
 use super::output::alloc;
 use super::{Expr, binary, int, plus, times};
 use crate::algebra::{Op, Type, Value};
+use crate::loops::arith::yes;
 use crate::loops::{BufferId, Role, Stmt, Symbolic, Var};
 
 /// log₂ of the coordinates of a word, and of the words that a word of words stands for.

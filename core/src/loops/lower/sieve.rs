@@ -2,12 +2,12 @@
 //! what is left they hold.
 //!
 //! ```text
-//!  forall i: y[i] = sum(j: mask(m[i], A[i,j] * x[j]))
+//!  forall i: y[i] = along::sum(j: mask(m[i], A[i,j] * x[j]))
 //!    ─▶  for i { if m[i] { for j … A[i,j] * x[j] } }         and not: for i { for j … mask(m[i], …) }
 //! ```
 //!
 //! A condition on a loop's own variable is no sieve but an end of its range (`compare.rs`):
-//! `sum(j: mask(j == p[i], x[j]))` comes to one coordinate. With the two a statement visits what its conditions leave,
+//! `along::sum(j: mask(j == p[i], x[j]))` comes to one coordinate. With the two a statement visits what its conditions leave,
 //! which is what `sieve` says in the looplets paper (section 5.2).
 //!
 //! Where an innermost loop has come to a coordinate, what a declared `iterate` set takes away is an *omitter point*
@@ -19,14 +19,12 @@
 //!  forall i: r[i] = f(a[i], b[i])     ─▶  for each entry of a { if a != 0 && !(b != 0) { r[i] = f(a, b) } }
 //! ```
 
-use super::fiber::Scope;
 use super::{Context, Expr, binary};
-use crate::algebra::{Op, Type, Value};
+use crate::algebra::Op;
 use crate::loops::Symbolic;
+use crate::loops::choose::{condition, scope::Scope};
 use crate::loops::lower::fiber;
-use crate::loops::lower::range;
-use crate::notation::concrete::{self, Index};
-use crate::notation::typed::{Fun, Set};
+use crate::notation::concrete::{self};
 
 /// A condition, computable from what loops around have bound, without which a body has no effect, and the body
 /// where it holds; `None` if there is none.
@@ -37,182 +35,7 @@ pub(super) fn sieve(
     body: &concrete::Expr,
     nothing: &dyn Fn(&concrete::Expr) -> bool,
 ) -> Option<(Expr, concrete::Expr)> {
-    let (conditions, body) = all_needed(cx, scope, body, nothing);
+    let (conditions, body) = condition::all_needed(cx, scope, body, nothing);
     let all = conditions.iter().map(|c| fiber::value(cx, d, scope, c));
     all.reduce(|all, c| binary(Op::AndAlso, all, c)).map(|all| (all, body))
-}
-
-/// Conditions that loops around have decided, without each of which a body has no effect, and the body where all
-/// hold.
-pub(super) fn all_needed(
-    cx: &Context,
-    scope: &Scope,
-    body: &concrete::Expr,
-    nothing: &dyn Fn(&concrete::Expr) -> bool,
-) -> (Vec<concrete::Expr>, concrete::Expr) {
-    let (mut body, mut all) = (body.clone(), Vec::new());
-    while let Some(condition) = needed(cx, scope, &body, nothing) {
-        body = where_it_holds(cx, &body, &condition);
-        all.push(condition);
-    }
-    (all, body)
-}
-
-/// The conditions to ask first, of those that can be computed now and without each of which a body has no effect, and the body where
-/// they hold: of a body that gathers, or whose value `falls` on a place that is computed, so that what is asked first spares that.
-/// A conjunction is asked piece by piece, what gathers least first. `None` if nothing is spared.
-pub(super) fn first_asked(
-    cx: &Context,
-    scope: &Scope,
-    body: &concrete::Expr,
-    falls: bool,
-    nothing: &dyn Fn(&concrete::Expr) -> bool,
-) -> Option<(Vec<concrete::Expr>, concrete::Expr)> {
-    let all = gathers(cx, scope, body);
-    if all == 0 && !falls {
-        return None;
-    }
-    let mut needed: Vec<(usize, concrete::Expr)> = Vec::new();
-    body.each(&mut |e| {
-        let atom =
-            !matches!(e, concrete::Expr::Call(Fun::Op(Op::AndAlso | Op::OrElse), ..) | concrete::Expr::Literal(_));
-        let asked = atom && e.ty() == Type::Bool && needed.iter().all(|(_, c)| c != e) && is_ready(cx, scope, e);
-        if asked && nothing(&where_it_is(cx, body, e, false)) {
-            needed.push((gathers(cx, scope, e), e.clone()));
-        }
-    });
-    let least = needed.iter().map(|(gathers, _)| *gathers).min()?;
-    let first: Vec<concrete::Expr> = needed.into_iter().filter(|(n, _)| *n == least).map(|(_, c)| c).collect();
-    let behind = first.iter().fold(body.clone(), |body, c| where_it_holds(cx, &body, c));
-    (falls || gathers(cx, scope, &behind) > least).then_some((first, behind))
-}
-
-/// How many accesses an expression has that are not opened yet, and stand under coordinates that are computed.
-fn gathers(cx: &Context, scope: &Scope, e: &concrete::Expr) -> usize {
-    let computed = |a: &super::AccessId| {
-        let vars = &cx.program.accesses[a.0].vars;
-        fiber::next_var(cx, scope, *a).is_some() && vars.iter().any(|v| cx.program.computed(*v).is_some())
-    };
-    cx.program.reads(e).iter().filter(|a| computed(a)).count()
-}
-
-/// Whether an expression can be computed from what loops around have bound, by gathers and searches.
-fn is_ready(cx: &Context, scope: &Scope, e: &concrete::Expr) -> bool {
-    let bound = |v: &Index| {
-        range::coordinate(cx, scope, *v).is_some()
-            || cx.program.roots(*v).into_iter().all(|u| range::coordinate(cx, scope, u).is_some())
-    };
-    match e {
-        concrete::Expr::Literal(_) => true,
-        concrete::Expr::Index(v) => bound(v),
-        concrete::Expr::Access(..) | concrete::Expr::Column(_) => {
-            let a = e.access().expect("it reads one");
-            cx.program.accesses[a.0].vars.iter().all(bound)
-        }
-        concrete::Expr::Call(Fun::Op(_), args, _) => args.iter().all(|e| is_ready(cx, scope, e)),
-        _ => false,
-    }
-}
-
-/// The body simplified where a condition holds.
-pub(super) fn where_it_holds(cx: &Context, body: &concrete::Expr, condition: &concrete::Expr) -> concrete::Expr {
-    where_it_is(cx, body, condition, true)
-}
-
-/// One condition that loops around have decided, without which a body has no effect.
-fn needed(
-    cx: &Context,
-    scope: &Scope,
-    body: &concrete::Expr,
-    nothing: &dyn Fn(&concrete::Expr) -> bool,
-) -> Option<concrete::Expr> {
-    let mut candidates = Vec::new();
-    conditions(cx, scope, body, &mut candidates);
-    candidates.into_iter().find(|c| nothing(&where_it_is(cx, body, c, false))).cloned()
-}
-
-/// The outermost conditions in an expression that loops around have decided.
-fn conditions<'e>(cx: &Context, scope: &Scope, e: &'e concrete::Expr, all: &mut Vec<&'e concrete::Expr>) {
-    use concrete::Expr::{Access, Call, Column, Concat, Fold, Index, Literal, Reduce, Where};
-    match e {
-        Literal(_) | Index(_) => {}
-        e if e.ty() == Type::Bool && is_decided(cx, scope, e) => all.push(e),
-        Access(..) | Column(_) => {}
-        Call(_, args, _) => args.iter().for_each(|e| conditions(cx, scope, e, all)),
-        Reduce(_, _, body, _) => conditions(cx, scope, body, all),
-        Fold(fold, _) => fold.parts().for_each(|e| conditions(cx, scope, e, all)),
-        Concat(c, _) => c.exprs().for_each(|e| conditions(cx, scope, e, all)),
-        Where(made, _) => conditions(cx, scope, &made.nest.rhs, all),
-    }
-}
-
-/// The condition, from the declared sets of the functions that a body calls, outside of which it has no effect;
-/// `None` if it may have one everywhere. Sets do not hold for NaN: an argument that is NaN counts as inside.
-pub(super) fn produces(
-    cx: &Context,
-    scope: &Scope,
-    body: &concrete::Expr,
-    nothing: &dyn Fn(&concrete::Expr) -> bool,
-) -> Option<concrete::Expr> {
-    let mut all: Option<concrete::Expr> = None;
-    body.each(&mut |call| {
-        let concrete::Expr::Call(Fun::User(f), args, _) = call else { return };
-        let Some((sets, outside)) = cx.simplify.omits(*f) else { return };
-        let omitted = body.clone().settled(&|e| (e == call).then_some(outside));
-        let asked = args.iter().all(|e| is_decided(cx, scope, e));
-        if !asked || !nothing(&cx.simplify.simplify(&omitted)) {
-            return;
-        }
-        for set in sets {
-            let inside = args
-                .iter()
-                .filter(|e| e.ty().is_float())
-                .fold(member(set, args), |inside, x| either(inside, predicate(Op::Ne, vec![x.clone(), x.clone()])));
-            all = Some(all.take().map_or(inside.clone(), |all| predicate(Op::And, vec![all, inside])));
-        }
-    });
-    let all = cx.simplify.simplify(&all?);
-    (all != concrete::Expr::Literal(Value::bool(true))).then_some(all)
-}
-
-/// Whether loops around have bound everything that an expression reads: it can be computed with no loop or search.
-fn is_decided(cx: &Context, scope: &Scope, e: &concrete::Expr) -> bool {
-    match e {
-        concrete::Expr::Literal(_) => true,
-        concrete::Expr::Index(v) => range::coordinate(cx, scope, *v).is_some(),
-        concrete::Expr::Access(a, _) => fiber::next_var(cx, scope, *a).is_none(),
-        concrete::Expr::Column(column) => fiber::next_var(cx, scope, column.of).is_none(),
-        concrete::Expr::Call(Fun::Op(_), args, _) => args.iter().all(|e| is_decided(cx, scope, e)),
-        _ => false,
-    }
-}
-
-/// The body simplified where a condition has a value.
-fn where_it_is(cx: &Context, body: &concrete::Expr, condition: &concrete::Expr, holds: bool) -> concrete::Expr {
-    let value = Value::bool(holds);
-    let body = body.clone().settled(&|e| (e == condition).then_some(value));
-    cx.simplify.simplify(&body)
-}
-
-/// The condition that arguments are in a set.
-fn member(set: &Set, args: &[concrete::Expr]) -> concrete::Expr {
-    match set {
-        Set::Param(n) if args[*n].ty() == Type::Bool => args[*n].clone(),
-        Set::Param(n) => {
-            let zero = concrete::Expr::Literal(Value::zero(args[*n].ty()));
-            predicate(Op::Ne, vec![args[*n].clone(), zero])
-        }
-        Set::All => concrete::Expr::Literal(Value::bool(true)),
-        Set::Not(s) => predicate(Op::Not, vec![member(s, args)]),
-        Set::And(a, b) => predicate(Op::And, vec![member(a, args), member(b, args)]),
-        Set::Or(a, b) => either(member(a, args), member(b, args)),
-    }
-}
-
-fn either(a: concrete::Expr, b: concrete::Expr) -> concrete::Expr {
-    predicate(Op::Or, vec![a, b])
-}
-
-fn predicate(op: Op, args: Vec<concrete::Expr>) -> concrete::Expr {
-    concrete::Expr::Call(Fun::Op(op), args, Type::Bool)
 }

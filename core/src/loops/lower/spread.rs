@@ -17,17 +17,19 @@
 //! stays. The lengths decide when the kernel runs. Two lists of an outermost loop, such as those of a dot product, are
 //! handled so too.
 
-use super::fiber::Scope;
-use super::nest::{Sink, cheap, yes};
+use super::nest::Sink;
 use super::output::alloc;
 use super::{BufferId, Context, Expr, binary, int, times};
 use crate::algebra::{Op, Type, Value};
 use crate::iteration::background;
-use crate::loops::choose::Effect;
+use crate::loops::arith::yes;
+use crate::loops::choose::{
+    Effect, access, condition,
+    scope::{Laid, Scope},
+};
 use crate::loops::lower::fiber;
 use crate::loops::lower::nest;
 use crate::loops::lower::output;
-use crate::loops::lower::sieve;
 use crate::loops::plan::{self, Pass};
 use crate::loops::{Holds, Role, Stmt, Symbolic, Term};
 use crate::notation::concrete::{self, AccessId, Index, Iterated, Nest};
@@ -36,17 +38,6 @@ use std::collections::BTreeMap;
 
 /// The factor by which a list must be longer to be galloped through: one search costs about as much as so many entries.
 const LONGER: i64 = 32;
-
-/// The table into which a list is scattered.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Laid {
-    buffer: BufferId,
-    /// Whether the table holds values, and the fill value elsewhere; else it holds positions plus 1, and 0 elsewhere.
-    by_value: bool,
-    /// Flags of the coordinates that have an entry, if most lookups need only these: eight times as many stay in a
-    /// cache.
-    flags: Option<BufferId>,
-}
 
 /// Makes tables for the lists that a nest spreads, empty.
 pub(super) fn tables(cx: &Context, d: &mut Symbolic, nest: &Nest) -> BTreeMap<(AccessId, usize), Laid> {
@@ -106,7 +97,7 @@ pub(super) fn lay(
     let mut all = Vec::new();
     // The loops of a bound do not intersect lists.
     let stays = |a: AccessId| {
-        let (level, _) = fiber::next_var(cx, scope, a).filter(|(_, w)| *w != v)?;
+        let (level, _) = access::next_var(cx, scope, a).filter(|(_, w)| *w != v)?;
         let some = cx.prepared.tables.contains_key(&(a, level)) && scope.laid(a).is_none();
         (some && !matches!(sink, Sink::Bound { .. })).then_some(plan::Spread((a, level)))
     };
@@ -142,7 +133,7 @@ fn needed_of(cx: &Context, scope: &Scope, a: AccessId, body: &concrete::Expr, ef
     }
     let mut open = scope.clone();
     open.descend(a, (int(0), None), None);
-    let (conditions, _) = sieve::all_needed(cx, &open, body, &|e| cx.is_nothing(effect, e));
+    let (conditions, _) = condition::all_needed(cx, &open, body, &|e| cx.is_nothing(effect, e));
     conditions.into_iter().filter(|c| c.accesses().contains(&a)).collect()
 }
 
@@ -235,7 +226,7 @@ pub(super) fn folded_anyway(
     body: &concrete::Expr,
 ) -> Option<Expr> {
     let known = |a: &AccessId| scope.fiber(*a).value.is_some();
-    let anyway = !body.has_loops() && cheap(body) && searched.iter().all(known);
+    let anyway = !body.has_loops() && condition::cheap(body) && searched.iter().all(known);
     anyway.then(|| fiber::value(cx, d, scope, body))
 }
 
@@ -274,7 +265,7 @@ fn may_leap(
     if !rest.is_empty() || body.has_loops() {
         return vec![];
     }
-    let along = fiber::lists(cx, scope, body, v);
+    let along = access::lists(cx, scope, body, v);
     let alike = |a: &AccessId| cx.kind(*a, scope.fiber(*a).depth).is_plain();
     let free = |a: &AccessId| cx.program.protocol(*a, scope.fiber(*a).depth).is_none() && alike(a);
     let (laid, walked): (Vec<_>, Vec<_>) = along.into_iter().partition(|a| scope.laid(*a).is_some());
@@ -285,7 +276,7 @@ fn may_leap(
         }
         _ => vec![],
     };
-    if !walked.iter().all(free) || !fiber::opened_by(cx, scope, body, v, |kind| kind.is_stepped()).is_empty() {
+    if !walked.iter().all(free) || !access::opened_by(cx, scope, body, v, |kind| kind.is_stepped()).is_empty() {
         return vec![];
     }
     pairs

@@ -9,11 +9,11 @@
 //! ```
 
 use super::Context;
-use super::fiber::Scope;
 use super::nest::Sink;
 use super::output::{Output, Shown};
 use super::workspace::Scratch;
 use crate::loops::Symbolic;
+use crate::loops::choose::{result, scope::Scope};
 use crate::loops::lower;
 use crate::loops::lower::counting;
 use crate::loops::lower::directory;
@@ -30,7 +30,7 @@ use crate::notation::concrete::{self, Nest, WorkspaceKind};
 /// arrays, and needs no loops.
 pub(super) fn statement<'a>(cx: &mut Context<'a>, d: &mut Symbolic, nest: &'a Nest) {
     let target = nest.target.tensor;
-    if let Some(operand) = shared::is_operand(cx, nest) {
+    if let Some(operand) = result::is_operand(cx, nest) {
         let assembly = Assembly { arrays: Arrays::Operand(operand), ..Assembly::default() };
         cx.arrays[target.0] = cx.arrays[operand.0].clone();
         return cx.book.under(Statement { target, assembly }, || {});
@@ -73,7 +73,7 @@ fn assembly<'a>(cx: &mut Context<'a>, d: &mut Symbolic, nest: &'a Nest) -> Assem
     }
     let (needs, shown) = assemble(cx, d, nest, &of(Arrays::Own));
     let along = shown.and_then(|shown| shown.along).filter(|_| nest.workspace.is_none());
-    along.filter(|a| shared::may_share(cx, nest, *a)).map_or(needs, |a| of(Arrays::Levels(a)))
+    along.filter(|a| result::may_share(cx, nest, *a)).map_or(needs, |a| of(Arrays::Levels(a)))
 }
 
 /// Emits a statement. Returns how its result must be made, and what its loops show.

@@ -15,36 +15,20 @@
 //! number of phases. Where more than [`PHASES`] meet, or the statement's lines would be too many (`budget.rs`), one loop
 //! runs from the first coordinate of any to the last of any, and tests each.
 
-use super::fiber::Scope;
-use super::range::{Bound, Piece};
 use super::{Context, Expr, Holds, ahead, binary, int, plus, times};
 use crate::algebra::{Op, Type};
-use crate::format::LevelKind;
 use crate::format::triangle::Triangle;
-use crate::loops::lower::budget;
+use crate::loops::choose::{
+    access, along,
+    range::{Bound, Piece},
+    scope::{Phase, Scope},
+};
 use crate::loops::lower::range;
 use crate::loops::lower::{fiber, nest};
 use crate::loops::plan::Cut;
 use crate::loops::{Symbolic, Term};
-use crate::notation::concrete::{self, AccessId, Index};
+use crate::notation::concrete::{AccessId, Index};
 use crate::stream::Interval;
-
-/// Most intervals of one loop that have phases of their own; of more, each is tested at each coordinate.
-const PHASES: usize = 3;
-
-/// What a range determines about an access's level.
-#[derive(Clone, Debug)]
-pub(super) enum Phase {
-    /// Within its interval: a coordinate's position is the coordinate plus this.
-    Inside(Expr),
-    /// Behind the diagonal of a symmetric level.
-    Mirrored,
-    /// In a packed piece, a run or one with a position for each coordinate: a position is `base + step · coordinate`,
-    /// `step` 0 or 1.
-    Packed { base: Expr, step: Expr },
-    /// Nothing: each coordinate is tested.
-    Asked,
-}
 
 /// The number of positions of a triangle of `i` rows: also of the rows before row `i`.
 fn triangle(i: Expr) -> Expr {
@@ -91,7 +75,7 @@ fn of_triangle(cx: &Context, d: &mut Symbolic, scope: &Scope, a: AccessId) -> In
 /// The coordinate in the level above an access's next one.
 fn row(cx: &Context, scope: &Scope, a: AccessId) -> Expr {
     let above = cx.program.level_var(&cx.program.accesses[a.0], scope.fiber(a).depth - 1);
-    range::coordinate(cx, scope, above).expect("levels above are open")
+    along::coordinate(cx, scope, above).expect("levels above are open")
 }
 
 /// Opens an access's next level, neither a list nor located, at a coordinate. Returns whether it may be absent
@@ -148,36 +132,9 @@ fn mirrored(cx: &Context, scope: &Scope, a: AccessId, at: Expr) -> Expr {
     plus(plus(above, triangle(at)), row(cx, scope, a))
 }
 
-/// The accesses of a body whose next level has phases along `v` and is in none yet.
-pub(super) fn phased(cx: &Context, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
-    let phases = |kind: LevelKind| kind.is_interval() || kind.is_mirrored() || kind.is_in_blocks();
-    let mut all = fiber::opened_by(cx, scope, body, v, phases);
-    all.retain(|a| scope.phase(*a).is_none() && !scope.is_pending(*a));
-    // A block has phases once a stepped loop is at it.
-    let blocks = |a: AccessId| cx.program.tensor(a).format.levels[scope.fiber(a).depth].is_in_blocks();
-    all.retain(|a| !blocks(*a) || scope.interval(*a).is_some());
-    all
-}
-
-/// How a range is split where accesses have phases: by those of one access, or by the hull of all if there are many.
-pub(super) fn phases_or_hull(cx: &Context, v: Index, piece: &Piece) -> Cut {
-    let phased = phased(cx, &piece.scope, &piece.body, v);
-    let affords = |parts| budget::affords(cx, &piece.scope, &piece.body, parts);
-    let symmetric = |a: &AccessId| {
-        let depth = piece.scope.fiber(*a).depth;
-        cx.program.tensor(*a).format.levels[depth].is_mirrored()
-    };
-    match phased.len() {
-        0 => Cut::Whole,
-        n if n <= PHASES && affords(3_u64.saturating_pow(n as u32)) => Cut::Phases,
-        _ if phased.iter().any(symmetric) || !affords(3) => Cut::Tested,
-        _ => Cut::Hull,
-    }
-}
-
 /// The ranges into which phases split one.
 pub(super) fn phases(cx: &Context, d: &mut Symbolic, v: Index, piece: &Piece, cut: Cut) -> Vec<Piece> {
-    let phased = phased(cx, &piece.scope, &piece.body, v);
+    let phased = access::phased(cx, &piece.scope, &piece.body, v);
     let mut piece = piece.clone();
     for a in &phased {
         if piece.scope.interval(*a).is_none() {

@@ -15,13 +15,14 @@
 //! folded in without a test.
 
 use super::few::Few;
-use super::fiber::Scope;
 use super::keyed::Keyed;
-use super::nest::{Driven, yes};
+use super::nest::Driven;
 use super::output::{Output, Slot, alloc};
 use super::set::Set;
 use super::{Context, Expr, binary, int, plus};
 use crate::algebra::{Op, Type, Value};
+use crate::loops::arith::yes;
+use crate::loops::choose::scope::Scope;
 use crate::loops::lower::fiber;
 use crate::loops::lower::nest;
 use crate::loops::{BufferId, Role, Stmt, Symbolic, Var};

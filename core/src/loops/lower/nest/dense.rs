@@ -4,10 +4,10 @@
 //! ```text
 //!   y[i] = x[i] + d[i]       for i in 0..n: x is at i ? … : …                    a cursor
 //!                            for each entry of x: its gap, then it; the last gap     one list, innermost
-//!   s = sum(i: x[i]), x with fill 2, and n coordinates
+//!   s = along::sum(i: x[i]), x with fill 2, and n coordinates
 //!                            for each entry of x: s += x; s += 2 * (n - entries)    if the order is free
 //!                            for each entry of x: its gap counted, then it; the last gap
-//!   s = sum(i: x[i] + y[i])  the same between coordinates that x or y has        several lists: one wide loop
+//!   s = along::sum(i: x[i] + y[i])  the same between coordinates that x or y has        several lists: one wide loop
 //! ```
 //!
 //! A gap is counted if its value is loop-invariant, the sink is a scalar, and the fold is a sum that may be a product
@@ -17,14 +17,14 @@
 use super::{Driven, Forall, Here, Sink, placed};
 use crate::algebra::{Mode, Op, Type, identity, properties};
 use crate::iteration::Point;
+use crate::loops::choose::condition;
 use crate::loops::lower::fiber;
-use crate::loops::lower::fiber::Scope;
 use crate::loops::lower::nest;
 use crate::loops::lower::nest::stepped;
 use crate::loops::lower::{Context, Expr, binary, int};
 use crate::loops::plan::{Arm, How};
 use crate::loops::{Symbolic, Term};
-use crate::notation::concrete::{self, AccessId, Index};
+use crate::notation::concrete::{self, AccessId};
 use crate::notation::typed::Fun;
 use crate::stream::{Arith, Domain, List, wide};
 
@@ -158,33 +158,7 @@ fn counts(cx: &Context, f: &Forall, body: &concrete::Expr) -> bool {
     let sums = *op == Op::Add && (body.ty().is_integer() || cx.simplify.mode == Mode::Algebraic);
     // The value of loops inside is folded from its identity first.
     let apart = f.rest.is_empty() || identity(*op, body.ty()).is_some();
-    apart && (sums || properties.idempotent) && is_one(cx, f.scope(), &f.scope().order, &f.folded(body))
-}
-
-/// Whether an expression is invariant in a loop inside of this scope: everything that it reads is known from the
-/// variables in `order`, which are the scope's and, inside of its own folds, those of their loops.
-pub(super) fn is_one(cx: &Context, scope: &Scope, order: &[Index], e: &concrete::Expr) -> bool {
-    let known = |v: &Index| cx.program.time(*v, order).is_some();
-    let same = |e: &concrete::Expr| is_one(cx, scope, order, e);
-    let inside = |vars: &[Index], e: &concrete::Expr| {
-        let order = [order, vars].concat();
-        let limits = vars.iter().flat_map(|v| &cx.program.vars[v.0].limits);
-        let as_far = limits.into_iter().all(|limit| cx.program.decides(&order, limit));
-        as_far && is_one(cx, scope, &order, e)
-    };
-    match e {
-        concrete::Expr::Literal(_) => true,
-        concrete::Expr::Index(v) => known(v),
-        // Runs are opened before this loop.
-        concrete::Expr::Access(..) | concrete::Expr::Column(_) => {
-            let a = e.access().expect("it reads one");
-            fiber::next_var(cx, scope, a).is_none() || cx.program.accesses[a.0].vars.iter().all(known)
-        }
-        concrete::Expr::Call(_, args, _) => args.iter().all(same),
-        concrete::Expr::Reduce(_, vars, body, _) => inside(vars, body),
-        concrete::Expr::Fold(fold, _) => fold.start.iter().all(same) && inside(&fold.vars, &fold.body),
-        concrete::Expr::Concat(..) | concrete::Expr::Where(..) => false,
-    }
+    apart && (sums || properties.idempotent) && condition::is_one(cx, f.scope(), &f.scope().order, &f.folded(body))
 }
 
 /// Folds in a value that [`counts`](Self::counts) for all coordinates of a gap, if there are any.

@@ -6,14 +6,12 @@
 //!   p … while crd[p] = crd[q]     the positions of an entry of the level above, whose end is found by walking
 //! ```
 
-use super::{Driven, Here, Sink, has_loops, placed};
+use super::{Driven, Here, Sink, placed};
 use crate::iteration::Point;
+use crate::loops::choose::{access, along, condition, scope::Scope};
 use crate::loops::lower::Context;
-use crate::loops::lower::fiber;
-use crate::loops::lower::fiber::Scope;
 use crate::loops::lower::nest;
 use crate::loops::lower::nest::tentative;
-use crate::loops::lower::range;
 use crate::loops::plan::{How, Pass, Walk};
 use crate::loops::{Stmt, Symbolic, Term};
 use crate::notation::concrete::{AccessId, Index, Nest};
@@ -175,14 +173,14 @@ fn sifts(
     let view = &fiber.view;
     // An entry of several positions has a level below that is opened: its value is not flat.
     let piece = view.start.is_some() && view.stride.is_none() && view.finger.is_none();
-    let open = |a: &AccessId| point.leaders.contains(a) || fiber::next_var(cx, scope, *a).is_none();
+    let open = |a: &AccessId| point.leaders.contains(a) || access::next_var(cx, scope, *a).is_none();
     let Sink::Store { nest: Nest { places: None, fold: None, .. }, .. } = sink else { return false };
     let last = sink.appends(v).is_some_and(|(output, slot)| output.appends_last(slot));
     // Levels below must be at coordinates that are bound already: those out of view have no valid one.
     let below = |a: &AccessId| {
         let access = &cx.program.accesses[a.0];
         let depths = scope.fiber(*a).depth + 1..access.vars.len();
-        depths.into_iter().all(|l| range::coordinate(cx, scope, cx.program.level_var(access, l)).is_some())
+        depths.into_iter().all(|l| along::coordinate(cx, scope, cx.program.level_var(access, l)).is_some())
     };
     let open = point.body.accesses().iter().all(open) && point.leaders.iter().all(below);
     piece && last && open && nest::is_flat(cx, scope, point, rest)
@@ -278,7 +276,7 @@ fn one_by_one(
         Sink::Scalar { .. } | Sink::Scatter { .. } | Sink::Tally(_) => false,
         Sink::Bound { .. } | Sink::Around { .. } => true,
     };
-    let read = |b: AccessId| b == a || nest::is_located(cx, b, scope.fiber(b).depth);
+    let read = |b: AccessId| b == a || access::is_located(cx, b, scope.fiber(b).depth);
     let positions = fiber.repeats && fiber.view.is_whole();
-    positions && inside && !minds && !has_loops(&point.body) && point.body.accesses().into_iter().all(read)
+    positions && inside && !minds && !condition::has_loops(&point.body) && point.body.accesses().into_iter().all(read)
 }

@@ -1,10 +1,10 @@
 //! Where a scatter writes: coordinates that are computed, and may be missing.
 
-use super::super::fiber::Scope;
 use super::super::{Context, Expr, binary, int};
 use super::Sink;
 use crate::algebra::{Op, Type};
 use crate::loops::Symbolic;
+use crate::loops::choose::scope::Scope;
 use crate::loops::lower::fiber;
 use crate::notation::concrete::{self, Nest};
 

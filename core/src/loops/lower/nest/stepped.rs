@@ -18,18 +18,16 @@
 
 use super::{Forall, Nest, Part, Sink};
 use crate::algebra::{Op, Type};
-use crate::format::LevelKind;
 use crate::iteration::Point;
 use crate::looplet::Looplet;
-use crate::loops::choose::Effect;
-use crate::loops::lower::budget;
+use crate::loops::choose::{
+    Effect, access, along, budget, condition, fingers,
+    range::{Bound, Piece},
+    scope::{Phase, Scope},
+};
 use crate::loops::lower::fiber;
-use crate::loops::lower::fiber::Scope;
 use crate::loops::lower::nest;
-use crate::loops::lower::nest::dense;
 use crate::loops::lower::range;
-use crate::loops::lower::range::{Bound, Piece};
-use crate::loops::lower::structure::Phase;
 use crate::loops::lower::{Context, Expr, binary, compared, held};
 use crate::loops::plan::{self, Arm, By};
 use crate::loops::{Symbolic, Term};
@@ -45,13 +43,6 @@ struct Stepped {
     access: AccessId,
     depth: usize,
     pieces: Pieces<Term>,
-}
-
-/// The accesses of a body whose next level has pieces along `v` and is in none yet.
-pub(super) fn stepped_along(cx: &Context, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
-    let mut all = fiber::opened_by(cx, scope, body, v, LevelKind::is_stepped);
-    all.retain(|a| scope.phase(*a).is_none() && !scope.is_pending(*a));
-    all
 }
 
 /// The loop over a range in which levels have pieces: a turn for each stretch up to the next end of any.
@@ -99,7 +90,7 @@ fn step_by_step(
     sink: &Sink,
 ) {
     let mut piece = piece.clone();
-    let fingers = cx.book.decide_all(|| followed(cx, &piece, v));
+    let fingers = cx.book.decide_all(|| fingers::followed(cx, &piece, v));
     range::point_fingers(cx, d, &mut piece.scope, fingers);
     let all: Vec<Stepped> = stepped.iter().map(|a| open_stepped(cx, d, v, &piece, *a)).collect();
     let By::Piece(switches) = *by else {
@@ -134,7 +125,7 @@ fn step_by_step(
         let stop = ends.iter().cloned().reduce(|stop, end| binary(Op::Min, stop, end)).expect("one level or more");
         let stop = d.define("stop", Type::I64, stop);
         let runs = |stepped: &Stepped| !matches!(stepped.pieces.kind(), Kind::Blocks(_));
-        let in_runs = all.iter().all(runs) && stepped.iter().all(|a| !range::strides(cx, &piece.scope, *a, v));
+        let in_runs = all.iter().all(runs) && stepped.iter().all(|a| !along::strides(cx, &piece.scope, *a, v));
         let gapless = gapless && in_runs;
         let within = Piece { in_runs, gapless, ..piece.within(Bound::at(begin), Bound::at(stop.clone())) };
         entered(cx, d, within, (&all, switches), &|d, piece| {
@@ -181,7 +172,7 @@ fn stepped_where(
 /// the result, if the loop stores into one directly, appends coordinates.
 fn passed(cx: &Context, v: Index, piece: &Piece, all: &[Stepped], sink: &Sink) -> Vec<AccessId> {
     let lists = sink.slot().is_none() || sink.appends(v).is_some_and(|(output, _)| output.ends.is_none());
-    if !lists || !fiber::walked(cx, &piece.scope, &piece.body, v).is_empty() {
+    if !lists || !access::walked(cx, &piece.scope, &piece.body, v).is_empty() {
         return Vec::new();
     }
     let runs = all.iter().filter(|stepped| stepped.pieces.kind() == Kind::Runs);
@@ -198,7 +189,7 @@ fn differs(
     (rest, sink): (&[Index], &Sink),
 ) -> Option<Expr> {
     let scalar = matches!(sink, Sink::Scalar { .. });
-    if scalar && rest.is_empty() && dense::is_one(cx, &piece.scope, &piece.scope.order, &piece.body) {
+    if scalar && rest.is_empty() && condition::is_one(cx, &piece.scope, &piece.scope.order, &piece.body) {
         return None;
     }
     let differs = passed.iter().map(|a| {
@@ -214,7 +205,7 @@ fn leads_in_blocks(cx: &Context, access: AccessId, v: Index, piece: &Piece, effe
     let depth = piece.scope.fiber(access).depth;
     let looplet = cx.program.tensor(access).format.levels[depth].looplet();
     let blocks = matches!(looplet, Looplet::Blocks | Looplet::Aligned(_));
-    blocks && range::is_whole(cx, v, piece, (access, depth)) && leads(cx, access, &piece.body, effect)
+    blocks && along::is_whole(cx, v, piece, (access, depth)) && leads(cx, access, &piece.body, effect)
 }
 
 /// Whether a body has no effect where an access has no entry.
@@ -235,7 +226,7 @@ fn block_by_block(
     sink: &Sink,
 ) {
     let mut lists = vec![];
-    for a in fiber::walked(cx, &piece.scope, &piece.body, v)
+    for a in access::walked(cx, &piece.scope, &piece.body, v)
         .into_iter()
         .filter(|a| leads(cx, *a, &piece.body, nest::effect(cx, sink)))
     {
@@ -391,13 +382,6 @@ pub(in crate::loops::lower) fn open_at(
     searched
 }
 
-/// Fingers for the lists of a range: each turn sees the part behind the last one's.
-fn followed(cx: &Context, piece: &Piece, v: Index) -> Vec<plan::Finger> {
-    let lists = fiber::walked(cx, &piece.scope, &piece.body, v).into_iter().map(|a| (a, piece.scope.fiber(a).depth));
-    let free = lists.filter(|list| !piece.scope.fingers.contains_key(list));
-    free.map(|list| plan::Finger { list, through: vec![v] }).collect()
-}
-
 /// Whether a range is one run of the result: its value is constant there.
 pub(super) fn is_one_run(cx: &Context, f: &Forall, point: &Point) -> bool {
     let stores = match f.sink {
@@ -407,7 +391,7 @@ pub(super) fn is_one_run(cx: &Context, f: &Forall, point: &Point) -> bool {
         _ => false,
     };
     let innermost = f.rest.is_empty() && point.followers.is_empty();
-    stores && innermost && dense::is_one(cx, f.scope(), &f.scope().order, &point.body)
+    stores && innermost && condition::is_one(cx, f.scope(), &f.scope().order, &point.body)
 }
 
 /// Stores one run of the result for a range.

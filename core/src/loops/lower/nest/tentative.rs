@@ -9,12 +9,12 @@
 
 use super::{Context, Driven, Expr, Forall, Here, Sink};
 use crate::iteration::Point;
+use crate::loops::choose::{access, along, scope::Scope};
 use crate::loops::lower::choice;
 use crate::loops::lower::fiber;
-use crate::loops::lower::fiber::{Scope, placed};
+use crate::loops::lower::fiber::placed;
 use crate::loops::lower::nest;
 use crate::loops::lower::nest::dense;
-use crate::loops::lower::range;
 use crate::loops::{Symbolic, Term};
 use crate::notation::concrete::{AccessId, Index, Nest};
 use crate::stream::{Domain, Entry, List, meet, meet_lanes};
@@ -24,13 +24,13 @@ use crate::stream::{Domain, Entry, List, meet, meet_lanes};
 pub(super) fn tentative(cx: &Context, scope: &Scope, sink: &Sink, point: &Point, (v, rest): (Index, &[Index])) -> bool {
     let Sink::Store { nest: Nest { places: None, fold: None, .. }, .. } = sink else { return false };
     let last = sink.appends(v).is_some_and(|(output, slot)| output.appends_last(slot));
-    let steps = !point.leaders.iter().any(|a| nest::gallops(cx, scope, *a));
+    let steps = !point.leaders.iter().any(|a| access::gallops(cx, scope, *a));
     last && steps && nest::is_flat(cx, scope, point, rest)
 }
 
 /// The same for a leader with followers that decide whether its entry has a value.
 pub(super) fn decides_tentatively(cx: &Context, f: &Forall, point: &Point) -> bool {
-    let plain = |a: &AccessId| fiber::protocol(cx, f.scope(), *a).is_none() && !f.lists[a].repeats();
+    let plain = |a: &AccessId| access::protocol(cx, f.scope(), *a).is_none() && !f.lists[a].repeats();
     let decide = !point.beside.lists().is_empty() && point.followers.iter().all(plain);
     decide && tentative(cx, f.scope(), f.sink, point, (f.v, f.rest))
 }
@@ -78,9 +78,9 @@ pub(super) fn has_follower_in_lanes(cx: &Context, f: &Forall, point: &Point) -> 
     let [leader] = point.leaders[..] else { return false };
     let [follower] = point.followers[..] else { return false };
     let lanes = [leader, follower].iter().all(|a| f.lists[a].has_lanes());
-    let plain = fiber::protocol(cx, f.scope(), follower).is_none() && !nest::gallops(cx, f.scope(), follower);
+    let plain = access::protocol(cx, f.scope(), follower).is_none() && !access::gallops(cx, f.scope(), follower);
     let one = point.beside.lists().is_empty() && point.body.accesses().contains(&follower);
-    lanes && plain && one && f.rest.is_empty() && nest::is_open(cx, f.scope(), point)
+    lanes && plain && one && f.rest.is_empty() && access::is_open(cx, f.scope(), point)
 }
 
 /// The loop over a list beside blocks of its follower, then the loop behind the follower's end.
@@ -135,7 +135,7 @@ pub(super) fn store_tentatively(
     }
     let searched = fiber::locate(cx, d, &mut scope, &point.body, false);
     debug_assert!(searched.is_empty(), "tentative values need no search");
-    let at = output.next_var(slot).and_then(|w| range::coordinate(cx, &scope, w)).expect("its loops are bound");
+    let at = output.next_var(slot).and_then(|w| along::coordinate(cx, &scope, w)).expect("its loops are bound");
     let value = fiber::value(cx, d, &scope, &point.body);
     output.visit(d, slot, at, Driven::Stored, &mut |d, slot| {
         output.store_if(d, &slot, value.clone(), kept.clone());

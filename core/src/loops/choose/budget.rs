@@ -10,8 +10,7 @@
 //! may be absent) is made only if the lines of everything inside, once for each range, stay within [`LINES`] for each access and each
 //! range that the text has, or [`FEW`] in all. What may not be split is tested at each coordinate instead.
 
-use super::fiber::Scope;
-use crate::loops::choose::Facts;
+use crate::loops::choose::{Facts, scope::Scope};
 use crate::notation::concrete::{self, AccessId, Nest};
 use crate::notation::typed::Fun;
 
@@ -32,7 +31,7 @@ const OF_LEVEL: u64 = 60;
 
 /// The lines that a statement's loops may have, and of how many ranges of the loops around a place is one.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Budget {
+pub struct Budget {
     most: u64,
     ranges: u64,
 }
@@ -63,7 +62,7 @@ impl Default for Budget {
 }
 
 /// The number of accesses of an expression and of the ranges of its choices, comparisons and levels.
-fn of_text(cx: &Facts, e: &concrete::Expr) -> u64 {
+pub fn of_text(cx: &Facts, e: &concrete::Expr) -> u64 {
     let mut text = 0;
     e.each(&mut |e| {
         text += match e {
@@ -77,13 +76,13 @@ fn of_text(cx: &Facts, e: &concrete::Expr) -> u64 {
 }
 
 /// The number of an access's levels from one on that are neither dense nor lists.
-fn structured(cx: &Facts, a: AccessId, from: usize) -> u64 {
+pub fn structured(cx: &Facts, a: AccessId, from: usize) -> u64 {
     let levels = &cx.program.tensor(a).format.levels[from..];
     levels.iter().filter(|kind| !kind.is_located() && !kind.is_list()).count() as u64
 }
 
 /// An estimate of the lines of the loops of a body at a place.
-fn lines(cx: &Facts, scope: &Scope, body: &concrete::Expr) -> u64 {
+pub fn lines(cx: &Facts, scope: &Scope, body: &concrete::Expr) -> u64 {
     let of = |a: AccessId| {
         let depth = scope.fiber(a).depth;
         let lists = cx.program.tensor(a).format.levels[depth..].iter().filter(|kind| kind.is_list()).count();
@@ -93,7 +92,7 @@ fn lines(cx: &Facts, scope: &Scope, body: &concrete::Expr) -> u64 {
 }
 
 /// Whether the loops inside of a range may stand once for each of so many parts of it.
-pub(super) fn affords(cx: &Facts, scope: &Scope, body: &concrete::Expr, parts: u64) -> bool {
+pub fn affords(cx: &Facts, scope: &Scope, body: &concrete::Expr, parts: u64) -> bool {
     let Budget { most, ranges } = scope.budget;
     ranges.saturating_mul(parts).saturating_mul(lines(cx, scope, body)) <= most
 }

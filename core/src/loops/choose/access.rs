@@ -1,0 +1,212 @@
+//! Accesses at a loop: which levels open, what they are, and which lists are walked.
+
+use crate::algebra::Op;
+use crate::format::LevelKind;
+use crate::iteration::{Point, background};
+use crate::loops::Expr;
+use crate::loops::arith::{binary, int};
+use crate::loops::choose::{Facts, along, condition, scope::Scope};
+use crate::loops::plan::{self};
+use crate::map::Size;
+use crate::notation::concrete::{self, AccessId, Index, Iterated, Origin};
+use crate::notation::syntax::Protocol;
+
+/// The accesses of an expression with a coordinate that depends on `w`.
+pub fn under(cx: &Facts, e: &concrete::Expr, w: Index) -> Vec<AccessId> {
+    let depends = |u: &Index| depends(cx, *u, w);
+    cx.program.reads(e).into_iter().filter(|a| cx.program.accesses[a.0].vars.iter().any(depends)).collect()
+}
+
+/// Whether a variable is `w` or made of it.
+pub fn depends(cx: &Facts, u: Index, w: Index) -> bool {
+    u == w
+        || match &cx.program.vars[u.0].origin {
+            Origin::Loop => false,
+            Origin::Mapped(map) | Origin::Part(map) => map.factors.keys().any(|u| depends(cx, *u, w)),
+            Origin::Computed(c) => cx.program.under(&c.of).into_iter().any(|u| depends(cx, u, w)),
+        }
+}
+
+/// Whether `w` is the variable of one list of an access, and of nothing else of it.
+pub fn is_listed_under(cx: &Facts, a: AccessId, w: Index) -> bool {
+    let (access, format) = (&cx.program.accesses[a.0], &cx.program.tensor(a).format);
+    let mut levels = (0..format.rank()).filter(|l| depends(cx, cx.program.level_var(access, *l), w));
+    let list = |l: usize| {
+        let spread = cx.program.protocol(a, l) == Some(Iterated::Spread);
+        cx.program.level_var(access, l) == w && format.levels[l].is_list() && !spread
+    };
+    levels.next().is_some_and(list) && levels.next().is_none()
+}
+
+/// Whether every level of a body that is not open yet is located.
+pub fn is_all_located(cx: &Facts, scope: &Scope, body: &concrete::Expr) -> bool {
+    let located = |a: &AccessId| {
+        let levels = &cx.program.tensor(*a).format.levels;
+        levels[scope.fiber(*a).depth..].iter().all(|kind| kind.is_located())
+    };
+    body.accesses().iter().all(located)
+}
+
+/// Whether a variable is made of that of a part that is asked.
+pub fn is_of_asked(cx: &Facts, scope: &Scope, u: Index) -> bool {
+    scope.all_asked().iter().any(|asked| depends(cx, u, asked.part))
+}
+
+/// Whether a variable is made of that of a part behind which a range may begin.
+pub fn is_of_stray(cx: &Facts, scope: &Scope, u: Index) -> bool {
+    scope.strays().any(|w| depends(cx, u, w))
+}
+
+/// The conditions that the parts hold, of those that are asked, of whose variables a variable is made.
+pub fn asked_around(cx: &Facts, scope: &Scope, u: Index) -> Vec<Expr> {
+    let asked = scope.all_asked().iter().filter(|asked| depends(cx, u, asked.part));
+    asked.filter_map(|asked| asked.inside.clone()).collect()
+}
+
+/// The condition that some of these variables is out of a part that is asked; `None` if none can be.
+pub fn is_outside(cx: &Facts, scope: &Scope, of: &[Index]) -> Option<Expr> {
+    let mut inside: Vec<Expr> = of.iter().flat_map(|u| asked_around(cx, scope, *u)).collect();
+    inside.dedup();
+    let outside = inside.into_iter().map(|inside| Expr::Op(Op::Not, vec![inside]));
+    outside.reduce(|a, b| binary(Op::OrElse, a, b))
+}
+
+/// The variable of an access's next level, if it has one.
+pub fn next_var(cx: &Facts, scope: &Scope, a: AccessId) -> Option<(usize, Index)> {
+    let access = &cx.program.accesses[a.0];
+    let level = scope.fiber(a).depth;
+    (level < access.vars.len()).then(|| (level, cx.program.level_var(access, level)))
+}
+
+/// The protocol of an access's next level, if it has one.
+pub fn protocol(cx: &Facts, scope: &Scope, a: AccessId) -> Option<Iterated> {
+    cx.program.protocol(a, scope.fiber(a).depth)
+}
+
+/// The accesses of a body whose next level is a list over `v`.
+pub fn lists(cx: &Facts, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
+    opened_by(cx, scope, body, v, LevelKind::is_list)
+}
+
+/// The accesses of a body whose next level is over `v`, and of such a kind.
+pub fn opened_by(
+    cx: &Facts,
+    scope: &Scope,
+    body: &concrete::Expr,
+    v: Index,
+    such: impl Fn(LevelKind) -> bool,
+) -> Vec<AccessId> {
+    let mut all = body.accesses();
+    all.retain(|a| match next_var(cx, scope, *a) {
+        Some((l, w)) => along::binds(cx, scope, v, w) && such(cx.program.tensor(*a).format.levels[l]),
+        None => false,
+    });
+    all
+}
+
+/// The lists over `v` that are walked. The others are searched: hashed ones that are intersected with other lists,
+/// those in tables, and those with the protocol `locate`.
+pub fn walked(cx: &Facts, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
+    let mut lists = lists(cx, scope, body, v);
+    let asked = |a: AccessId| protocol(cx, scope, a) == Some(Iterated::As(Protocol::Locate));
+    lists.retain(|a| !asked(*a) && scope.laid(*a).is_none());
+    let hashed = |a: AccessId| {
+        let kind = cx.program.tensor(a).format.levels[scope.fiber(a).depth];
+        kind.has_table() && protocol(cx, scope, a).is_none()
+    };
+    if !lists.iter().any(|a| hashed(*a)) {
+        return lists;
+    }
+    let fill = |a: AccessId| cx.fill(a);
+    let (sequence, _) = background(body, &lists, &fill, cx.simplify);
+    for part in sequence.intersections() {
+        if part.iter().any(|a| !hashed(*a)) {
+            lists.retain(|a| !(hashed(*a) && part.contains(a)));
+        }
+    }
+    lists
+}
+
+/// The looplets of a body's accesses along `v`: one for each level that opens when `v` is bound.
+pub fn looplets(cx: &Facts, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<plan::Fiber> {
+    let mut all = Vec::new();
+    for a in body.accesses() {
+        let access = &cx.program.accesses[a.0];
+        let mut along = false;
+        for l in scope.fiber(a).depth..access.vars.len() {
+            let w = cx.program.level_var(access, l);
+            let here = along::binds(cx, scope, v, w);
+            if !here && along::coordinate(cx, scope, w).is_none() {
+                break;
+            }
+            let looplet = cx.program.tensor(a).format.levels[l].looplet();
+            let looplet = if along || !here { looplet.bound() } else { looplet };
+            all.push(plan::Fiber { level: (a, l), looplet });
+            along = true;
+        }
+    }
+    all
+}
+
+/// The conditions that the coordinate of an access's level is one of its array; none of a list that has no entry elsewhere.
+pub fn in_array(cx: &Facts, scope: &Scope, (a, level): (AccessId, usize), v: Index, at: &Expr) -> Vec<Expr> {
+    let missing = cx.program.may_miss(v).then(|| binary(Op::Ge, at.clone(), int(0)));
+    let list = cx.program.tensor(a).format.levels[level].is_list() && scope.laid(a).is_none();
+    let asked = if list && scope.is_loose(v) { vec![] } else { asked_around(cx, scope, v) };
+    missing.into_iter().chain(asked).collect()
+}
+
+/// Whether these loops visit no coordinate of `w` twice: one of them moves it, or each moves it by the whole range
+/// of the next one. (A window, `i + k`, visits most coordinates again; nothing is known of computed ones.)
+pub fn comes_once(cx: &Facts, w: Index, loops: &[Index]) -> bool {
+    if cx.program.computed(w).is_some() {
+        return false;
+    }
+    let map = cx.program.root_map(w);
+    let factors: Vec<_> = loops.iter().filter_map(|u| Some((*u, map.factors.get(u)?.clone()))).collect();
+    let beyond = |(_, outer): &(Index, Size), (u, inner): &(Index, Size)| {
+        let extent = Size::unknown(cx.program.vars[u.0].extent);
+        cx.extents.known(outer) == cx.extents.known(&inner.times(&extent))
+    };
+    let ascends = factors.windows(2).all(|pair| beyond(&pair[1], &pair[0]));
+    ascends || factors.windows(2).all(|pair| beyond(&pair[0], &pair[1]))
+}
+
+/// Whether an access's levels `from` on are all located, under coordinates that are not computed.
+pub fn is_located(cx: &Facts, a: AccessId, from: usize) -> bool {
+    let (access, format) = (&cx.program.accesses[a.0], &cx.program.tensor(a).format);
+    let counted = |l: usize| cx.program.computed(cx.program.level_var(access, l)).is_none();
+    (from..format.rank()).all(|l| format.levels[l].is_located() && counted(l))
+}
+
+/// Whether an access's next level gallops to the coordinates of other lists.
+pub fn gallops(cx: &Facts, scope: &Scope, a: AccessId) -> bool {
+    protocol(cx, scope, a) == Some(Iterated::As(Protocol::Gallop)) || scope.leaps(a)
+}
+
+/// Whether a point's value takes neither loop nor search.
+pub fn is_open(cx: &Facts, scope: &Scope, point: &Point) -> bool {
+    let open = |a: AccessId| {
+        let walked = point.leaders.contains(&a) || point.followers.contains(&a);
+        is_located(cx, a, scope.fiber(a).depth + walked as usize)
+    };
+    !condition::has_loops(&point.body) && point.body.accesses().into_iter().all(open)
+}
+
+/// The accesses of a body whose next level has pieces along `v` and is in none yet.
+pub fn stepped_along(cx: &Facts, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
+    let mut all = opened_by(cx, scope, body, v, LevelKind::is_stepped);
+    all.retain(|a| scope.phase(*a).is_none() && !scope.is_pending(*a));
+    all
+}
+
+/// The accesses of a body whose next level has phases along `v` and is in none yet.
+pub fn phased(cx: &Facts, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
+    let phases = |kind: LevelKind| kind.is_interval() || kind.is_mirrored() || kind.is_in_blocks();
+    let mut all = opened_by(cx, scope, body, v, phases);
+    all.retain(|a| scope.phase(*a).is_none() && !scope.is_pending(*a));
+    // A block has phases once a stepped loop is at it.
+    let blocks = |a: AccessId| cx.program.tensor(a).format.levels[scope.fiber(a).depth].is_in_blocks();
+    all.retain(|a| !blocks(*a) || scope.interval(*a).is_some());
+    all
+}

@@ -1,0 +1,112 @@
+//! Comparisons of a loop's variable with what is invariant in the loop.
+
+use crate::algebra::{Op, Type};
+use crate::loops::choose::{Facts, access, along, budget, condition, range::Piece};
+use crate::notation::concrete::{self, Index};
+use crate::notation::typed::Fun;
+
+/// Most keys by which one loop is split; comparisons with others are tested at each coordinate.
+const KEYS: usize = 3;
+
+/// Bound on numbers that are added to a coordinate; negative ones only to coordinates below 2⁶².
+pub const SMALL: i64 = 1 << 32;
+
+/// The two sides of a comparison.
+#[derive(Clone, PartialEq)]
+pub struct Key {
+    pub side: Side,
+    /// The loop-invariant side.
+    pub with: concrete::Expr,
+}
+
+/// The side that moves with the loop: the coordinate of `w`, less something.
+#[derive(Clone, PartialEq)]
+pub struct Side {
+    pub w: Index,
+    pub less: Less,
+}
+
+/// What is subtracted from a coordinate.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Less {
+    Nothing,
+    /// `w - u`; `u - w` if the flag is set.
+    Other(Index, bool),
+    /// `w - c`
+    Number(i64),
+}
+
+/// Whether comparisons end ranges of a piece: not if the loop is split by [`KEYS`] of them already, or its lines would be too many
+/// (`budget.rs`).
+pub fn decides(cx: &Facts, piece: &Piece) -> bool {
+    piece.keys < KEYS && budget::affords(cx, &piece.scope, &piece.body, 3)
+}
+
+/// The first key of a piece's comparisons.
+pub fn first_key(cx: &Facts, v: Index, piece: &Piece) -> Option<Key> {
+    comparisons(cx, v, piece).into_iter().next().map(|(_, key)| key)
+}
+
+pub fn comparisons(cx: &Facts, v: Index, piece: &Piece) -> Vec<(Op, Key)> {
+    let mut found = Vec::new();
+    piece.body.each(&mut |e| found.extend(comparison(cx, v, piece, e)));
+    found
+}
+
+/// An expression as a comparison of a side that moves with the loop over `v` and an invariant one; the operator is turned so that
+/// the moving side ascends and stands on the left.
+pub fn comparison(cx: &Facts, v: Index, piece: &Piece, e: &concrete::Expr) -> Option<(Op, Key)> {
+    let concrete::Expr::Call(Fun::Op(op), args, _) = e else { return None };
+    let [a, b] = &args[..] else { return None };
+    if !op.is_comparison() || a.ty() != Type::I64 {
+        return None;
+    }
+    let ordered = |op: Op, a: &concrete::Expr, b: &concrete::Expr| {
+        let side = side(cx, v, piece, a).filter(|_| condition::stays(cx, v, &piece.scope, b))?;
+        let falls = matches!(side.less, Less::Other(_, true));
+        Some((if falls { turned(op) } else { op }, Key { side, with: b.clone() }))
+    };
+    ordered(*op, a, b).or_else(|| ordered(turned(*op), b, a))
+}
+
+/// An expression as the moving side of a comparison, if it moves with a loop over `v` and cannot wrap.
+pub fn side(cx: &Facts, v: Index, piece: &Piece, e: &concrete::Expr) -> Option<Side> {
+    use concrete::Expr::{Call, Index, Literal};
+    // A part that is asked is computed where it does not hold, too: there its coordinate may not fit.
+    let certain = |w| !access::is_of_asked(cx, &piece.scope, w);
+    let moves =
+        |w| cx.program.root_map(w).factors.contains_key(&v) && along::binds(cx, &piece.scope, v, w) && certain(w);
+    let number = |w: concrete::Index, c: Option<i64>| {
+        let small = || cx.extents.constants.get(&cx.program.vars[w.0].extent).is_some_and(|n| *n < 1 << 62);
+        c.filter(|c| (0..SMALL).contains(c) || (-SMALL..0).contains(c) && small())
+    };
+    let side = |w, less| moves(w).then_some(Side { w, less });
+    match e {
+        Index(w) => side(*w, Less::Nothing),
+        Call(Fun::Op(op @ (Op::Add | Op::Sub)), args, _) => match (op, &args[..]) {
+            (Op::Sub, [Index(a), other @ Index(b)]) if condition::stays(cx, v, &piece.scope, other) => {
+                side(*a, Less::Other(*b, false))
+            }
+            (Op::Sub, [other @ Index(a), Index(b)]) if condition::stays(cx, v, &piece.scope, other) => {
+                side(*b, Less::Other(*a, true))
+            }
+            (Op::Sub, [Index(w), Literal(c)]) => side(*w, Less::Number(number(*w, c.as_i64())?)),
+            (Op::Add, [Index(w), Literal(c)] | [Literal(c), Index(w)]) => {
+                side(*w, Less::Number(number(*w, c.as_i64()?.checked_neg())?))
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The operator that holds of exchanged sides.
+pub fn turned(op: Op) -> Op {
+    match op {
+        Op::Lt => Op::Gt,
+        Op::Le => Op::Ge,
+        Op::Gt => Op::Lt,
+        Op::Ge => Op::Le,
+        op => op,
+    }
+}

@@ -1,0 +1,356 @@
+//! What the loops around a place have bound, and where each access stands.
+
+use crate::algebra::Op;
+use crate::loops::arith::{binary, int};
+use crate::loops::choose::{Facts, budget::Budget, cut::Opened, range::Range};
+use crate::loops::{BufferId, Expr, Term};
+use crate::map::{Map, Size};
+use crate::notation::concrete::{self, AccessId, Index};
+use crate::stream::{EntryRun, Interval, State};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// An entry's first position, and where its run of positions ends if it has several.
+pub type Positions = (Expr, Option<EntryRun<Term>>);
+
+/// What a range determines about an access's level.
+#[derive(Clone, Debug)]
+pub enum Phase {
+    /// Within its interval: a coordinate's position is the coordinate plus this.
+    Inside(Expr),
+    /// Behind the diagonal of a symmetric level.
+    Mirrored,
+    /// In a packed piece, a run or one with a position for each coordinate: a position is `base + step · coordinate`,
+    /// `step` 0 or 1.
+    Packed { base: Expr, step: Expr },
+    /// Nothing: each coordinate is tested.
+    Asked,
+}
+
+/// The table into which a list is scattered.
+#[derive(Clone, Copy, Debug)]
+pub struct Laid {
+    pub buffer: BufferId,
+    /// Whether the table holds values, and the fill value elsewhere; else it holds positions plus 1, and 0 elsewhere.
+    pub by_value: bool,
+    /// Flags of the coordinates that have an entry, if most lookups need only these: eight times as many stay in a
+    /// cache.
+    pub flags: Option<BufferId>,
+}
+
+/// How far an access has been opened.
+#[derive(Clone, Debug)]
+pub struct Fiber {
+    /// Levels that are open.
+    pub depth: usize,
+    /// Position in the last open level; 0 at the root.
+    pub position: Expr,
+    /// Position in the level above that.
+    pub above: Expr,
+    /// If the level's coordinates repeat: where the entry's positions end.
+    pub run: Option<EntryRun<Term>>,
+    /// A condition under which the access has this fiber; `None` if it always has. Where it fails, `position` is not
+    /// used.
+    pub present: Option<Expr>,
+    /// Conditions of parts that are asked, which hold wherever the access has this fiber.
+    pub implies: Vec<Expr>,
+    /// The value, if it is loaded already.
+    pub value: Option<Expr>,
+}
+
+impl Fiber {
+    /// `e` where the access has this fiber, 0 elsewhere.
+    pub fn if_present(&self, e: Expr) -> Expr {
+        match &self.present {
+            Some(present) => Expr::Op(Op::Select, vec![present.clone(), e, int(0)]),
+            None => e,
+        }
+    }
+}
+
+/// What the loops around a place have bound.
+#[derive(Clone, Debug, Default)]
+pub struct Scope {
+    coordinates: FxHashMap<Index, Expr>,
+    /// Variables in the order in which they were bound.
+    pub order: Vec<Index>,
+    fibers: FxHashMap<AccessId, Fiber>,
+    /// The phase that the innermost loop is in, of levels that open next, by depth.
+    phases: FxHashMap<(AccessId, usize), Phase>,
+    intervals: FxHashMap<(AccessId, usize), Interval<Expr>>,
+    blocks: FxHashMap<(AccessId, usize), Block>,
+    /// The accesses whose next levels the innermost loop sees in blocks.
+    pub in_blocks: Vec<AccessId>,
+    /// Cursors of loops in lists, by access and level.
+    pub fingers: FxHashMap<(AccessId, usize), Finger>,
+    /// Lists that are scattered into tables, by access and level.
+    laid: FxHashMap<(AccessId, usize), Laid>,
+    /// Conditions that hold of each entry that an access has in its table; entries that violate one are not in it.
+    holding: FxHashMap<AccessId, Vec<concrete::Expr>>,
+    /// The list that gallops to another's coordinates, because it is much longer.
+    leaps: Option<AccessId>,
+    /// Cuts of which some loop over pieces has begun.
+    pub cuts: FxHashMap<usize, Opened>,
+    /// The piece of each cut whose loops have begun.
+    pub pieces: FxHashMap<usize, super::cut::Piece>,
+    /// The ranges of the loops that have begun, before they were split.
+    pub ranges: FxHashMap<Index, (Expr, Expr)>,
+    /// How many lines of loops the statement may have for what is inside of this place.
+    pub budget: Budget,
+    /// Variables that may leave their extents, and under which there are lists alone: those have no entry there.
+    loose: FxHashSet<Index>,
+    /// Parts of concatenations behind which the range may begin in which they hold.
+    stray: FxHashSet<Index>,
+    /// Parts of concatenations of which each coordinate is asked whether they hold there.
+    asked: Vec<Asked>,
+}
+
+/// A part of a concatenation that a loop does not end with (`choice.rs`).
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// The loop's variable.
+    pub by: Index,
+    /// The part's variable.
+    pub part: Index,
+    /// Where it holds.
+    pub range: Range,
+    /// The ends of the range inside of the loop's.
+    pub ends: [Option<Expr>; 2],
+    /// The accesses below it that are present where it holds.
+    pub under: Vec<AccessId>,
+    /// The lists below it that are walked in its range.
+    pub walked: Vec<AccessId>,
+    /// The accesses below it that are already noted of a part within it.
+    pub inner: Vec<AccessId>,
+    /// Whether it holds at the loop's coordinate, once that is bound; `None` if it always does.
+    pub inside: Option<Expr>,
+}
+
+/// The block of a list's fiber that a loop around, which sees the list in blocks, is at.
+#[derive(Clone, Debug)]
+pub struct Block {
+    /// Its first position.
+    pub begin: Expr,
+    /// One past its last position.
+    pub end: Expr,
+    /// The first coordinate that may be in it.
+    pub from: Map<Index>,
+    /// Number of coordinates that may be in it.
+    pub length: Size,
+}
+
+/// A cursor in a list of which loops see one piece after the other.
+#[derive(Clone, Debug)]
+pub struct Finger {
+    /// The cursor's position.
+    pub at: State,
+    /// Variables of the loops that move it, from the outermost inside of whose turns it stays valid.
+    pub through: Vec<Index>,
+}
+
+impl Scope {
+    /// That around the loops of a nest.
+    pub fn of(cx: &Facts, nest: &concrete::Nest) -> Scope {
+        Scope { budget: Budget::of(cx, nest), ..Scope::default() }
+    }
+
+    /// An index variable's value, if it is bound.
+    pub fn coordinate(&self, v: Index) -> Option<&Expr> {
+        self.coordinates.get(&v)
+    }
+
+    /// Notes the value of an index variable that no loop binds.
+    pub fn compute(&mut self, v: Index, x: Expr) {
+        self.coordinates.insert(v, x);
+    }
+
+    /// Binds an index variable.
+    pub fn bind(&mut self, v: Index, x: Expr) {
+        self.coordinates.insert(v, x);
+        self.order.push(v);
+    }
+
+    /// The table that holds the list that an access opens next, if it is scattered into one.
+    pub fn laid(&self, a: AccessId) -> Option<Laid> {
+        self.laid.get(&(a, self.fiber(a).depth)).copied()
+    }
+
+    /// Notes that `table` holds the list that an access opens next.
+    pub fn lay(&mut self, a: AccessId, table: Laid) {
+        self.laid.insert((a, self.fiber(a).depth), table);
+    }
+
+    /// Notes that an access's table flags only entries for which these conditions hold.
+    pub fn lay_holding(&mut self, a: AccessId, conditions: Vec<concrete::Expr>) {
+        self.holding.insert(a, conditions);
+    }
+
+    /// Conditions that hold because these accesses' entries were found in their tables.
+    pub fn holding<'s>(&'s self, found: &'s [AccessId]) -> impl Iterator<Item = &'s concrete::Expr> {
+        let certain = found.iter().filter(|a| self.fiber(**a).present.is_none());
+        certain.flat_map(|a| self.holding.get(a).into_iter().flatten())
+    }
+
+    /// The scope in which `leaps` gallops to the entries of `walked`, which is walked and not looked up in its table.
+    pub fn leaping(&self, leaps: AccessId, walked: AccessId) -> Scope {
+        let mut scope = self.clone();
+        scope.laid.remove(&(walked, self.fiber(walked).depth));
+        scope.holding.remove(&walked);
+        scope.leaps = Some(leaps);
+        scope
+    }
+
+    /// Whether lowering, not the program, chose that a list gallops.
+    pub fn leaps(&self, a: AccessId) -> bool {
+        self.leaps == Some(a)
+    }
+
+    /// Where an access stands.
+    pub fn fiber(&self, a: AccessId) -> Fiber {
+        let root = || Fiber {
+            depth: 0,
+            position: int(0),
+            above: int(0),
+            run: None,
+            present: None,
+            implies: vec![],
+            value: None,
+        };
+        self.fibers.get(&a).cloned().unwrap_or_else(root)
+    }
+
+    /// Moves an access one level down, to an entry of a list that is walked. In a part that is asked, a list is walked where that
+    /// holds.
+    pub fn walk(&mut self, a: AccessId, place: Positions, present: Option<Expr>) {
+        self.descend(a, place, present);
+        let walked = self.asked.iter().filter(|asked| asked.walked.contains(&a));
+        walked.filter_map(|asked| asked.inside.clone()).collect::<Vec<_>>().into_iter().for_each(|c| self.imply(a, c));
+    }
+
+    /// Notes that a condition holds wherever an access has its fiber.
+    pub fn imply(&mut self, a: AccessId, condition: Expr) {
+        let mut fiber = self.fiber(a);
+        if !fiber.implies.contains(&condition) {
+            fiber.implies.push(condition);
+            self.fibers.insert(a, fiber);
+        }
+    }
+
+    /// Moves an access one level down, to an entry there.
+    pub fn descend(&mut self, a: AccessId, (position, run): Positions, present: Option<Expr>) {
+        let Fiber { depth, position: above, implies, .. } = self.fiber(a);
+        self.fibers.insert(a, Fiber { depth: depth + 1, position, above, run, present, implies, value: None });
+    }
+
+    /// The phase of the level that an access opens next, if loops around have determined it.
+    pub fn phase(&self, a: AccessId) -> Option<&Phase> {
+        self.phases.get(&(a, self.fiber(a).depth))
+    }
+
+    /// Notes the phase of the level that an access opens next.
+    pub fn enter(&mut self, a: AccessId, phase: Phase) {
+        self.phases.insert((a, self.fiber(a).depth), phase);
+    }
+
+    /// The interval of values of the level that an access opens next, if it is loaded already.
+    pub fn interval(&self, a: AccessId) -> Option<&Interval<Expr>> {
+        self.intervals.get(&(a, self.fiber(a).depth))
+    }
+
+    /// Notes the interval of values of the level that an access opens next.
+    pub fn found(&mut self, a: AccessId, interval: Interval<Expr>) {
+        self.intervals.insert((a, self.fiber(a).depth), interval);
+    }
+
+    /// The block that bounds an access's next level, if a loop around sees that level in blocks.
+    pub fn block(&self, a: AccessId) -> Option<&Block> {
+        self.blocks.get(&(a, self.fiber(a).depth))
+    }
+
+    /// Bounds an access's next level by a block, which exists where `present` holds; it then needs no finger.
+    pub fn narrow(&mut self, a: AccessId, block: Block, present: Option<Expr>) {
+        let level = (a, self.fiber(a).depth);
+        self.fingers.remove(&level);
+        self.blocks.insert(level, block);
+        present.into_iter().for_each(|present| self.restrict(a, present));
+    }
+
+    /// Notes that a condition around this place implies that the access has its fiber.
+    pub fn certain(&mut self, a: AccessId) {
+        let fiber = Fiber { present: None, ..self.fiber(a) };
+        self.fibers.insert(a, fiber);
+    }
+
+    /// Adds a condition under which alone the access has its fiber, unless that implies it.
+    pub fn require(&mut self, a: AccessId, condition: Expr) {
+        if !self.fiber(a).implies.contains(&condition) {
+            self.imply(a, condition.clone());
+            self.restrict(a, condition);
+        }
+    }
+
+    /// Adds a condition under which alone the access has its fiber.
+    pub fn restrict(&mut self, a: AccessId, condition: Expr) {
+        let fiber = self.fiber(a);
+        let all = fiber.present.into_iter().fold(condition, |all, present| binary(Op::AndAlso, all, present));
+        self.fibers.insert(a, Fiber { present: Some(all), ..fiber });
+    }
+
+    /// Notes that a variable may leave its extent: what is under it are lists.
+    pub fn loosen(&mut self, w: Index) {
+        self.loose.insert(w);
+    }
+
+    /// Whether a variable may leave its extent.
+    pub fn is_loose(&self, w: Index) -> bool {
+        self.loose.contains(&w)
+    }
+
+    /// Notes that a loop's range in which a part holds may begin behind the part; it is empty then.
+    pub fn stray(&mut self, w: Index) {
+        self.stray.insert(w);
+    }
+
+    /// The variables of parts behind which a range may begin.
+    pub fn strays(&self) -> impl Iterator<Item = Index> {
+        self.stray.iter().copied()
+    }
+
+    /// Notes a part that is asked. What is walked in its range is no piece behind another.
+    pub fn ask(&mut self, asked: Asked) {
+        asked.walked.iter().for_each(|a| drop(self.fingers.remove(&(*a, self.fiber(*a).depth))));
+        self.asked.push(asked);
+    }
+
+    /// The part under a variable, if it is asked.
+    pub fn asked(&self, w: Index) -> Option<&Asked> {
+        self.asked.iter().find(|asked| asked.part == w)
+    }
+
+    /// The parts that are asked.
+    pub fn all_asked(&self) -> &[Asked] {
+        &self.asked
+    }
+
+    /// Notes whether the nth part that is asked holds at the coordinate that its loop is at.
+    pub fn answer(&mut self, n: usize, inside: Expr) {
+        self.asked[n].inside = Some(inside.clone());
+        self.asked[n].under.clone().into_iter().for_each(|a| self.require(a, inside.clone()));
+        self.asked[n].inner.clone().into_iter().for_each(|a| self.imply(a, inside.clone()));
+    }
+
+    /// Whether an access is present only in a part of the loop that comes, which asks at each coordinate.
+    pub fn is_pending(&self, a: AccessId) -> bool {
+        let pending = |asked: &&Asked| asked.ends.iter().any(Option::is_some) && self.coordinate(asked.by).is_none();
+        self.asked.iter().filter(pending).any(|asked| asked.under.contains(&a))
+    }
+
+    /// The part in whose range a loop over `v` walks a list, if there is one.
+    pub fn walked_in(&self, a: AccessId, v: Index) -> Option<&Asked> {
+        self.asked.iter().find(|asked| asked.by == v && asked.walked.contains(&a))
+    }
+
+    pub fn keep(&mut self, a: AccessId, value: Expr) {
+        let fiber = Fiber { value: Some(value), ..self.fiber(a) };
+        self.fibers.insert(a, fiber);
+    }
+}
