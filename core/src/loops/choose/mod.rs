@@ -20,6 +20,7 @@ pub(super) mod range;
 pub(super) mod result;
 pub(super) mod scope;
 pub(super) mod split;
+pub(super) mod walk;
 pub(super) mod windows;
 
 use super::lower::Widths;

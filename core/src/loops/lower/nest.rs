@@ -14,8 +14,9 @@ use super::output::{Output, Slot};
 use super::workspace::Scratch;
 use super::{BufferId, Context, Expr, Holds, binary, held, int};
 use crate::algebra::Op;
-use crate::iteration::{Lattice, Point, Sequence, Shape, background};
+use crate::iteration::{Lattice, Point, Sequence, Shape};
 use crate::loops::arith::yes;
+use crate::loops::choose::walk::{self, Goal, Listed, Loop, Stored};
 use crate::loops::choose::{
     Effect, access, along, condition, fingers,
     range::Piece,
@@ -115,6 +116,18 @@ impl Forall<'_> {
     fn scope(&self) -> &Scope {
         &self.piece.scope
     }
+
+    /// The loop as its walks are chosen by.
+    fn chosen<R>(&self, cx: &Context, of: impl FnOnce(&Loop) -> R) -> R {
+        let (goal, effect) = (self.sink.goal(self.v), effect(cx, self.sink));
+        let list = |a: AccessId| Listed { lanes: self.lists[&a].has_lanes(), repeats: self.lists[&a].repeats() };
+        of(&Loop { rest: self.rest, scope: self.scope(), goal, effect, list: &list })
+    }
+
+    /// The ways to walk a point, what costs least first.
+    fn ways(&self, cx: &Context, point: &Point) -> Vec<How> {
+        self.chosen(cx, |of| of.ways(cx, point))
+    }
 }
 
 /// What a sink does with the values that come to it.
@@ -176,7 +189,10 @@ pub(super) fn loops<'a>(
 ) {
     let (&v, rest) = vars.split_first().expect("there are loops");
     cx.book.enter_if(|given: &plan::Forall| given.0 == v, || plan::Forall(v));
-    let in_blocks = || seen_in_blocks(cx, &scope, body, v, sink).into_iter().map(Blocks).collect();
+    let in_blocks = || {
+        let located = sink.slot().is_some_and(|(o, slot)| o.next_follows(slot, v) && !o.is_list(slot.level));
+        walk::seen_in_blocks(cx, &scope, body, v, effect(cx, sink), located).into_iter().map(Blocks).collect()
+    };
     scope.in_blocks = cx.book.all(in_blocks).into_iter().map(|Blocks(a)| a).collect();
     cut::open_cut(cx, d, &mut scope, v, body);
     let fingers = || fingers::fingers(cx, &scope, &[vars, sink.inside()].concat(), body);
@@ -214,27 +230,6 @@ pub(super) fn loops<'a>(
         output.close(d, slot);
     }
     cx.book.leave();
-}
-
-/// The lists that a loop over `v` sees in blocks: with them it visits their blocks, without them its whole extent.
-fn seen_in_blocks(cx: &Context, scope: &Scope, body: &concrete::Expr, v: Index, sink: &Sink) -> Vec<AccessId> {
-    let mut blocks = fingers::in_blocks(cx, scope, body, v);
-    if blocks.is_empty() {
-        return blocks;
-    }
-    let comes_to_all = |lists: &[AccessId]| {
-        let fill = |a: AccessId| cx.fill(a);
-        let (sequence, rest) = background(body, lists, &fill, cx.simplify);
-        sequence == Sequence::Full || !is_nothing(cx, sink, &rest)
-    };
-    let lists = access::walked(cx, scope, body, v);
-    let together: Vec<AccessId> = lists.iter().chain(&blocks).copied().collect();
-    // A located level of the result is visited as a whole.
-    let located = sink.slot().is_some_and(|(o, slot)| o.next_follows(slot, v) && !o.is_list(slot.level));
-    if located || !comes_to_all(&lists) || comes_to_all(&together) {
-        blocks.clear();
-    }
-    blocks
 }
 
 /// A range of `v`: its lattice and the fibers that the lattice walks.
@@ -381,38 +376,9 @@ fn at_most(d: &mut Symbolic, part: &Part) -> Expr {
 /// Emits the loop of a point, and of the points that are left when its lists are exhausted.
 fn walk_point(cx: &Context, d: &mut Symbolic, f: &Forall, point: &Point) {
     let place = f.lattice.points.iter().position(|p| p == point).unwrap_or_default();
-    let choose = || Walk { point: place, how: ways(cx, f, point)[0] };
-    let fits = |walk: &Walk| walk.point == place && ways(cx, f, point).contains(&walk.how);
+    let choose = || Walk { point: place, how: f.ways(cx, point)[0] };
+    let fits = |walk: &Walk| walk.point == place && f.ways(cx, point).contains(&walk.how);
     cx.book.inside_if(fits, choose, |walk| go(cx, d, f, point, walk.how));
-}
-
-/// The ways to walk a point, what costs least first.
-fn ways(cx: &Context, f: &Forall, point: &Point) -> Vec<How> {
-    let tentative = || tentative::tentative(cx, f.scope(), f.sink, point, (f.v, f.rest));
-    let flat = || is_flat(cx, f.scope(), point, f.rest);
-    let special = match point.shape {
-        Shape::Nothing => return vec![How::Nothing],
-        Shape::Dense => dense::dense_ways(cx, f, point),
-        Shape::Each if tentative::decides_tentatively(cx, f, point) => Some(How::Decided),
-        Shape::Each if tentative::has_follower_in_lanes(cx, f, point) => Some(How::Lanes),
-        Shape::Each => None,
-        Shape::Intersect if point.followers.is_empty() && tentative() => Some(How::Tentative),
-        Shape::Intersect if point.leaders.iter().any(|a| access::gallops(cx, f.scope(), *a)) => Some(How::Leap),
-        Shape::Intersect => {
-            let folds = matches!(f.sink, Sink::Scalar { fun: Fun::Op(_), begun: None, .. });
-            (folds && flat()).then_some(How::Flat)
-        }
-        Shape::Tree => (flat() && unites_flat(cx, f, point)).then_some(How::FlatTree),
-        Shape::Wide => None,
-    };
-    let always = match point.shape {
-        Shape::Nothing | Shape::Dense => How::Every,
-        Shape::Each => How::Each,
-        Shape::Intersect => How::Meet,
-        Shape::Tree => How::Tree,
-        Shape::Wide => How::Wide,
-    };
-    special.into_iter().chain([always]).collect()
 }
 
 fn go(cx: &Context, d: &mut Symbolic, f: &Forall, point: &Point, how: How) {
@@ -458,12 +424,6 @@ fn alone_in_loop(cx: &Context, d: &mut Symbolic, f: &Forall, point: &Point) {
     });
 }
 
-/// Whether a point's value takes a few instructions and neither loop nor search: it may be computed where it is not
-/// used.
-fn is_flat(cx: &Context, scope: &Scope, point: &Point, rest: &[Index]) -> bool {
-    rest.is_empty() && condition::cheap(&point.body) && access::is_open(cx, scope, point)
-}
-
 /// The entries on which lists rest.
 fn resting(d: &mut Symbolic, f: &Forall, lists: &[AccessId]) -> Vec<Here> {
     let here = |&access: &AccessId| {
@@ -480,18 +440,6 @@ fn flagged(d: &mut Symbolic, f: &Forall, lists: &[AccessId], flags: &[&Term]) ->
         here.present = Some(d.place(flag));
     }
     here
-}
-
-/// A point where an access has no entry.
-fn without(cx: &Context, point: &Point, absent: Option<AccessId>) -> Point {
-    let body = cx.simplify.replace(&point.body, &|x| (Some(x) == absent).then(|| cx.fill(x)));
-    Point { body, ..point.clone() }
-}
-
-/// Whether the body of a union of two has an effect at each entry of either, and no entry repeats.
-fn unites_flat(cx: &Context, f: &Forall, point: &Point) -> bool {
-    let alone = |a: &AccessId| !is_nothing(cx, f.sink, &without(cx, point, Some(*a)).body);
-    point.leaders.iter().all(|a| alone(a) && !f.lists[a].repeats())
 }
 
 fn tree(cx: &Context, d: &mut Symbolic, f: &Forall, point: &Point, how: How) {
@@ -514,7 +462,7 @@ fn tree(cx: &Context, d: &mut Symbolic, f: &Forall, point: &Point, how: How) {
             };
             let here = resting(d, f, present);
             cx.book.under(Arm(present.to_vec()), || {
-                arrive(cx, d, f, &without(cx, point, absent), at, &here, Driven::Stored);
+                arrive(cx, d, f, &walk::without(cx, point, absent), at, &here, Driven::Stored);
             });
         });
     }
@@ -824,6 +772,28 @@ impl<'a> Sink<'a> {
         match self {
             Sink::Store { output, slot, .. } | Sink::Around { output, slot, .. } => Some((output, slot)),
             _ => None,
+        }
+    }
+
+    /// Where the values of a loop over `v` go, as far as its walks are chosen by it.
+    fn goal(&self, v: Index) -> Goal {
+        match self {
+            Sink::Scalar { .. } => Goal::Scalar,
+            Sink::Store { nest, output, slot } => {
+                let appends = self.appends(v).is_some();
+                Goal::Result(Stored {
+                    assigned: nest.places.is_none() && nest.fold.is_none(),
+                    appends,
+                    last: appends && output.appends_last(slot),
+                    chained: output.chained(slot.level),
+                    runs: output.ends.is_some() && output.next_var(slot) == Some(v),
+                })
+            }
+            Sink::Scatter { nest, scratch } => {
+                Goal::Workspace { in_bulk: nest.places.is_none() && scratch.has_set(v, nest.fold.is_some()) }
+            }
+            Sink::Tally(_) => Goal::Counts,
+            Sink::Bound { .. } | Sink::Around { .. } => Goal::Around,
         }
     }
 

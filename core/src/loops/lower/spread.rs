@@ -21,8 +21,8 @@ use super::nest::Sink;
 use super::output::alloc;
 use super::{BufferId, Context, Expr, binary, int, times};
 use crate::algebra::{Op, Type, Value};
-use crate::iteration::background;
 use crate::loops::arith::yes;
+use crate::loops::choose::walk;
 use crate::loops::choose::{
     Effect, access, condition,
     scope::{Laid, Scope},
@@ -249,37 +249,9 @@ pub(super) fn leaped(
     let far = |plan::Leap { far, near }: plan::Leap| {
         (binary(Op::Gt, length(far), times(length(near), int(LONGER))), scope.leaping(far, near))
     };
-    let scalar = matches!(sink, Sink::Scalar { .. });
-    let can = || if scalar { may_leap(cx, scope, (v, rest), body, nest::effect(cx, sink)) } else { vec![] };
+    let folds = rest.is_empty() && !body.has_loops() && matches!(sink, Sink::Scalar { .. });
+    let can = || if folds { walk::may_leap(cx, scope, v, body, nest::effect(cx, sink)) } else { vec![] };
     cx.book.decide_all(can).into_iter().map(far).collect()
-}
-
-/// The lists of which one may be much longer than another.
-fn may_leap(
-    cx: &Context,
-    scope: &Scope,
-    (v, rest): (Index, &[Index]),
-    body: &concrete::Expr,
-    effect: Effect,
-) -> Vec<plan::Leap> {
-    if !rest.is_empty() || body.has_loops() {
-        return vec![];
-    }
-    let along = access::lists(cx, scope, body, v);
-    let alike = |a: &AccessId| cx.kind(*a, scope.fiber(*a).depth).is_plain();
-    let free = |a: &AccessId| cx.program.protocol(*a, scope.fiber(*a).depth).is_none() && alike(a);
-    let (laid, walked): (Vec<_>, Vec<_>) = along.into_iter().partition(|a| scope.laid(*a).is_some());
-    let pairs = match (&laid[..], &walked[..]) {
-        ([stays], [moves]) => vec![plan::Leap { far: *moves, near: *stays }],
-        ([], [a, b]) if scope.order.is_empty() && meet(cx, body, &walked, effect) => {
-            vec![plan::Leap { far: *a, near: *b }, plan::Leap { far: *b, near: *a }]
-        }
-        _ => vec![],
-    };
-    if !walked.iter().all(free) || !access::opened_by(cx, scope, body, v, |kind| kind.is_stepped()).is_empty() {
-        return vec![];
-    }
-    pairs
 }
 
 /// Emits the loops in the first of `leaped` whose condition holds, and in `scope` where none does.
@@ -296,13 +268,6 @@ pub(super) fn leap_or_loop(
         cx.book.under(Pass::Leaping, || nest::loops(cx, d, vars, body, leaping, sink));
     };
     d.when(far, leap, |d| leap_or_loop(cx, d, leaped, (vars, body), scope, sink));
-}
-
-/// Whether a body has an effect only where each of these lists has an entry.
-fn meet(cx: &Context, body: &concrete::Expr, lists: &[AccessId], effect: Effect) -> bool {
-    let (set, rest) = background(body, lists, &|a| cx.fill(a), cx.simplify);
-    let needed = set.needed().map_or(vec![], |(needed, _)| needed);
-    lists.iter().all(|a| needed.contains(a)) && cx.is_nothing(effect, &rest)
 }
 
 /// Whether a body reads an access only in conditions of nothing else.

@@ -15,9 +15,9 @@
 //! folded level by level, each absent branch is folded once.
 
 use super::{Driven, Forall, Here, Sink, placed};
-use crate::algebra::{Mode, Op, Type, identity, properties};
+use crate::algebra::{Op, Type};
 use crate::iteration::Point;
-use crate::loops::choose::condition;
+use crate::loops::choose::walk;
 use crate::loops::lower::fiber;
 use crate::loops::lower::nest;
 use crate::loops::lower::nest::stepped;
@@ -33,9 +33,9 @@ pub(super) fn dense(cx: &Context, d: &mut Symbolic, f: &Forall, point: &Point, h
     match (how, &point.followers[..]) {
         (How::Constant, _) => return stepped::store_run(cx, d, f, point),
         (How::Gaps | How::CountedGaps, [a]) => {
-            return gaps(cx, d, f, point, *a, (&without_followers(cx, point), how == How::CountedGaps));
+            return gaps(cx, d, f, point, *a, (&walk::without_followers(cx, point), how == How::CountedGaps));
         }
-        (How::Between, _) => return between(cx, d, f, point, &without_followers(cx, point)),
+        (How::Between, _) => return between(cx, d, f, point, &walk::without_followers(cx, point)),
         _ => {}
     }
     let name = cx.program.vars[f.v.0].name.clone();
@@ -53,24 +53,6 @@ pub(super) fn dense(cx: &Context, d: &mut Symbolic, f: &Forall, point: &Point, h
             }
         }
     });
-}
-
-/// The way to walk a point over the whole extent that costs less than every coordinate, if there is one.
-pub(super) fn dense_ways(cx: &Context, f: &Forall, point: &Point) -> Option<How> {
-    if stepped::is_one_run(cx, f, point) {
-        return Some(How::Constant);
-    }
-    let counts = counts(cx, f, &without_followers(cx, point));
-    match point.followers[..] {
-        [_] if counts => Some(How::CountedGaps),
-        [_] if f.rest.is_empty() => Some(How::Gaps),
-        _ => counts.then_some(How::Between),
-    }
-}
-
-/// The body of a point where none of its followers has an entry.
-fn without_followers(cx: &Context, point: &Point) -> concrete::Expr {
-    cx.simplify.replace(&point.body, &|a| point.followers.contains(&a).then(|| cx.fill(a)))
 }
 
 /// One list beside a whole extent; in the gaps between its entries the body is `rest`. Gaps are loops without
@@ -151,27 +133,17 @@ fn between(cx: &Context, d: &mut Symbolic, f: &Forall, point: &Point, rest: &con
     count_gap(cx, d, f, rest, (begin, hi));
 }
 
-/// Whether a value can be folded in for all coordinates of a gap at once.
-fn counts(cx: &Context, f: &Forall, body: &concrete::Expr) -> bool {
-    let Sink::Scalar { fun: Fun::Op(op), begun: None, .. } = f.sink else { return false };
-    let properties = properties(*op, body.ty(), cx.simplify.mode);
-    let sums = *op == Op::Add && (body.ty().is_integer() || cx.simplify.mode == Mode::Algebraic);
-    // The value of loops inside is folded from its identity first.
-    let apart = f.rest.is_empty() || identity(*op, body.ty()).is_some();
-    apart && (sums || properties.idempotent) && condition::is_one(cx, f.scope(), &f.scope().order, &f.folded(body))
-}
-
-/// Folds in a value that [`counts`](Self::counts) for all coordinates of a gap, if there are any.
+/// Folds in a value that a value that counts(Self::counts) for all coordinates of a gap, if there are any.
 fn count_gap(cx: &Context, d: &mut Symbolic, f: &Forall, body: &concrete::Expr, (begin, end): (Term, Term)) {
     let some = binary(Op::Lt, d.place(&begin), d.place(&end));
     d.when(some, |d| count(cx, d, f, body, (begin, end)), |_| {});
 }
 
-/// Folds in a value that [`counts`](Self::counts) for coordinates of which there is one at least.
+/// Folds in a value that a value that counts(Self::counts) for coordinates of which there is one at least.
 fn count(cx: &Context, d: &mut Symbolic, f: &Forall, body: &concrete::Expr, (begin, end): (Term, Term)) {
     let Sink::Scalar { var, fun, begun: None } = f.sink else { unreachable!("what counts is a scalar's") };
     let (begin, end) = (d.place(&begin), d.place(&end));
-    let mut value = fiber::value(cx, d, f.scope(), &f.folded(body));
+    let mut value = fiber::value(cx, d, f.scope(), &f.chosen(cx, |of| of.folded(body)));
     if *fun == Fun::Op(Op::Add) && body.ty() != Type::Bool {
         value = repeated(value, body.ty(), binary(Op::Sub, end, begin));
     }
@@ -209,18 +181,6 @@ pub(super) fn follow(d: &mut Symbolic, f: &Forall, access: AccessId, at: &Term) 
     let found = d.snapshot_bool("here", found);
     let entry = list.entry(d);
     Here { access, entry: placed(d, &entry), present: Some(d.place(&found)) }
-}
-
-impl Forall<'_> {
-    /// The value that a scalar folds in at a coordinate: the fold over the loops inside of this one.
-    fn folded(&self, body: &concrete::Expr) -> concrete::Expr {
-        match self.sink {
-            Sink::Scalar { fun: fun @ Fun::Op(_), .. } if !self.rest.is_empty() => {
-                concrete::Expr::Reduce(*fun, self.rest.to_vec(), Box::new(body.clone()), body.ty())
-            }
-            _ => body.clone(),
-        }
-    }
 }
 
 /// The sum of `count` times `value`, as the type adds: integers wrap. `count` is an `i64`, and not negative.

@@ -8,13 +8,14 @@
 
 use super::{Driven, Here, Sink, placed};
 use crate::iteration::Point;
-use crate::loops::choose::{access, along, condition, scope::Scope};
+use crate::loops::choose::scope::Scope;
+use crate::loops::choose::walk::{self, Listed, Loop};
 use crate::loops::lower::Context;
 use crate::loops::lower::nest;
 use crate::loops::lower::nest::tentative;
 use crate::loops::plan::{How, Pass, Walk};
 use crate::loops::{Stmt, Symbolic, Term};
-use crate::notation::concrete::{AccessId, Index, Nest};
+use crate::notation::concrete::Index;
 use crate::stream::{Arith, Compare, Domain, Entry, ListFiber, each};
 use std::ops::RangeInclusive;
 
@@ -40,8 +41,8 @@ pub(super) fn each_entry(
     scope: &Scope,
     sink: &Sink,
 ) {
-    let sifts = sifts(cx, scope, sink, (point, fiber), (v, rest));
-    let gapless = may_be_gapless(cx, (v, rest), point, fiber, scope, sink);
+    let of = of_one(cx, (v, rest), scope, sink);
+    let (sifts, gapless) = (of.sifts(cx, point, fiber), of.may_be_gapless(cx, point, fiber));
     let how = || match gapless && is_unconditional(cx, d, point, v, fiber, (scope, sink)) {
         _ if sifts => How::Sift,
         true => How::Gapless,
@@ -52,6 +53,13 @@ pub(super) fn each_entry(
     let walk = cx.book.enter_if(|walk: &Walk| walk.point == 0 && can(walk.how), choose);
     each_so(cx, d, point, (v, rest), fiber, (scope, sink), walk.how);
     cx.book.leave();
+}
+
+/// The loop over a single list, as its walks are chosen by.
+fn of_one<'a>(cx: &Context, (v, rest): (Index, &'a [Index]), scope: &'a Scope, sink: &Sink) -> Loop<'a> {
+    // Nothing is asked of a list beside others.
+    let list = &|_| Listed { lanes: false, repeats: true };
+    Loop { rest, scope, goal: sink.goal(v), effect: nest::effect(cx, sink), list }
 }
 
 fn each_so(
@@ -93,22 +101,6 @@ fn is_unconditional(
     let made = d.block(|d| gapless(cx, d, point, v, (fiber, &distance), scope, sink));
     cx.book.forget_from(steps);
     !made.iter().any(|stmt| matches!(stmt, Stmt::For { body, .. } if has_conditions(body)))
-}
-
-/// Whether a fiber without gaps can be inserted in bulk: its coordinates go to a set, and its values to a workspace
-/// without a test.
-fn may_be_gapless(
-    cx: &Context,
-    (v, rest): (Index, &[Index]),
-    point: &Point,
-    fiber: &ListFiber<Term>,
-    scope: &Scope,
-    sink: &Sink,
-) -> bool {
-    let Sink::Scatter { nest: nest @ Nest { places: None, .. }, scratch } = sink else { return false };
-    // The end of a run is unknown before it is walked.
-    let ends = fiber.is_counted() && fiber.run.is_none();
-    ends && scratch.has_set(v, nest.fold.is_some()) && nest::is_flat(cx, scope, point, rest)
 }
 
 /// The distance in positions from a fiber's first entry to its last.
@@ -160,32 +152,6 @@ fn gapless(
     });
 }
 
-/// Whether each entry of a short fiber is tested, in the place of a search for the first one in view. Values must
-/// be cheap and appended to the last list: each is written, and kept if it is in view. Nothing else may be read at
-/// a coordinate out of view.
-fn sifts(
-    cx: &Context,
-    scope: &Scope,
-    sink: &Sink,
-    (point, fiber): (&Point, &ListFiber<Term>),
-    (v, rest): (Index, &[Index]),
-) -> bool {
-    let view = &fiber.view;
-    // An entry of several positions has a level below that is opened: its value is not flat.
-    let piece = view.start.is_some() && view.stride.is_none() && view.finger.is_none();
-    let open = |a: &AccessId| point.leaders.contains(a) || access::next_var(cx, scope, *a).is_none();
-    let Sink::Store { nest: Nest { places: None, fold: None, .. }, .. } = sink else { return false };
-    let last = sink.appends(v).is_some_and(|(output, slot)| output.appends_last(slot));
-    // Levels below must be at coordinates that are bound already: those out of view have no valid one.
-    let below = |a: &AccessId| {
-        let access = &cx.program.accesses[a.0];
-        let depths = scope.fiber(*a).depth + 1..access.vars.len();
-        depths.into_iter().all(|l| along::coordinate(cx, scope, cx.program.level_var(access, l)).is_some())
-    };
-    let open = point.body.accesses().iter().all(open) && point.leaders.iter().all(below);
-    piece && last && open && nest::is_flat(cx, scope, point, rest)
-}
-
 /// The loop over all entries of a fiber: each is written, and kept if it is in view.
 fn sift(
     cx: &Context,
@@ -222,11 +188,11 @@ fn seen(
     let mut come_to = |d: &mut Symbolic, entry: Entry<Term>, at: Term| {
         come_to_entry(cx, d, point, (v, rest), (entry, at), scope, sink);
     };
-    if is_single(cx, scope, a) && fiber.view.is_whole() {
+    if walk::is_single(cx, scope, a) && fiber.view.is_whole() {
         return fiber.single(d, &mut come_to);
     }
     let name = format!("p_{}", cx.program.tensor(a).name);
-    let one_by_one = one_by_one(cx, scope, sink, (point, fiber), (v, rest));
+    let one_by_one = of_one(cx, (v, rest), scope, sink).one_by_one(cx, point, fiber);
     let positions = one_by_one.then(|| ListFiber { repeats: false, ..fiber.clone() });
     each(d, &name, positions.as_ref().unwrap_or(fiber), &mut come_to);
 }
@@ -246,37 +212,4 @@ fn come_to_entry(
     let here = Here { access: point.leaders[0], entry, present: None };
     let scope = nest::come_to_entries(cx, d, scope, (v, at), [here]);
     nest::go_on(cx, d, v, rest, &point.body, scope, sink, Driven::Stored);
-}
-
-/// Whether an access's next fiber has exactly one entry, at the position of the level above.
-fn is_single(cx: &Context, scope: &Scope, a: AccessId) -> bool {
-    let fiber = scope.fiber(a);
-    let single = cx.kind(a, fiber.depth).continues_chain();
-    single && fiber.run.is_none() && fiber.present.is_none() && scope.block(a).is_none()
-}
-
-/// Whether entries of several positions are walked position by position, as if each were an entry: the sink accepts
-/// the same coordinate again at once, and reading the others again costs nothing.
-fn one_by_one(
-    cx: &Context,
-    scope: &Scope,
-    sink: &Sink,
-    (point, fiber): (&Point, &ListFiber<Term>),
-    (v, rest): (Index, &[Index]),
-) -> bool {
-    let a = point.leaders[0];
-    let (access, below) = (&cx.program.accesses[a.0], scope.fiber(a).depth + 1);
-    if cx.program.tensor(a).format.levels.get(below).is_none_or(|kind| !kind.continues_chain()) {
-        return false;
-    }
-    let format = &cx.program.tensor(a).format;
-    let inside = !format.repeats(below) && rest == [cx.program.level_var(access, below)];
-    let minds = match sink {
-        Sink::Store { .. } => sink.appends(v).is_some_and(|(output, slot)| !output.chained(slot.level)),
-        Sink::Scalar { .. } | Sink::Scatter { .. } | Sink::Tally(_) => false,
-        Sink::Bound { .. } | Sink::Around { .. } => true,
-    };
-    let read = |b: AccessId| b == a || access::is_located(cx, b, scope.fiber(b).depth);
-    let positions = fiber.repeats && fiber.view.is_whole();
-    positions && inside && !minds && !condition::has_loops(&point.body) && point.body.accesses().into_iter().all(read)
 }

@@ -16,12 +16,13 @@
 //!   packbits    Switch(Run, Lookup)     either, by how many positions the piece has
 //! ```
 
-use super::{Forall, Nest, Part, Sink};
+use super::{Forall, Part, Sink};
 use crate::algebra::{Op, Type};
 use crate::iteration::Point;
 use crate::looplet::Looplet;
+use crate::loops::choose::walk;
 use crate::loops::choose::{
-    Effect, access, along, budget, condition, fingers,
+    access, along, condition, fingers,
     range::{Bound, Piece},
     scope::{Phase, Scope},
 };
@@ -31,12 +32,8 @@ use crate::loops::lower::range;
 use crate::loops::lower::{Context, Expr, binary, compared, held};
 use crate::loops::plan::{self, Arm, By};
 use crate::loops::{Symbolic, Term};
-use crate::notation::concrete::{self, AccessId, Index};
+use crate::notation::concrete::{AccessId, Index};
 use crate::stream::{Arith, Compare, Domain, Interval, Kind, ListFiber, Pieces, Places, View};
-
-/// Most packed levels of one loop that have code for either kind of piece; of more, positions are computed without a
-/// branch.
-const SWITCHES: usize = 2;
 
 /// A level along a loop that lists where its pieces end.
 struct Stepped {
@@ -54,7 +51,7 @@ pub(super) fn stepped(
     (v, rest): (Index, &[Index]),
     sink: &Sink,
 ) {
-    let choose = || stepped_by(cx, piece, stepped, v, nest::effect(cx, sink));
+    let choose = || walk::stepped_by(cx, piece, stepped, v, nest::effect(cx, sink));
     let fits = |given: &plan::Stepped| given.accesses == stepped && given.by.fits(&choose().by);
     cx.book.inside_if(fits, choose, |step| match step.by {
         By::Search => {
@@ -65,19 +62,6 @@ pub(super) fn stepped(
         By::Presence(a) => stepped_where(cx, d, piece, a, (v, rest), sink),
         By::Block | By::Piece(_) => step_by_step(cx, d, piece, &step, (v, rest), sink),
     });
-}
-
-/// How a range is split by levels with pieces.
-fn stepped_by(cx: &Context, piece: &Piece, stepped: &[AccessId], v: Index, effect: Effect) -> plan::Stepped {
-    let affords = |parts| budget::affords(cx, &piece.scope, &piece.body, parts);
-    let blocks = |a: &AccessId| leads_in_blocks(cx, *a, v, piece, effect);
-    let by = match stepped.iter().find(|a| piece.scope.fiber(**a).present.is_some()) {
-        Some(a) if affords(2) => By::Presence(*a),
-        Some(_) => By::Search,
-        None if stepped.iter().all(blocks) => By::Block,
-        None => By::Piece(if affords(1 << SWITCHES) { SWITCHES } else { 0 }),
-    };
-    plan::Stepped { accesses: stepped.to_vec(), by }
 }
 
 /// The loop over a range in which all levels have a fiber.
@@ -177,7 +161,7 @@ fn passed(cx: &Context, v: Index, piece: &Piece, all: &[Stepped], sink: &Sink) -
     }
     let runs = all.iter().filter(|stepped| stepped.pieces.kind() == Kind::Runs);
     let last = runs.filter(|s| s.depth + 1 == cx.program.tensor(s.access).format.rank());
-    last.map(|s| s.access).filter(|a| leads(cx, *a, &piece.body, nest::effect(cx, sink))).collect()
+    last.map(|s| s.access).filter(|a| walk::leads(cx, *a, &piece.body, nest::effect(cx, sink))).collect()
 }
 
 /// The condition that no access of `passed` holds its fill value in a piece; `None` where the piece is folded without a loop.
@@ -200,19 +184,6 @@ fn differs(
     Some(d.define("differs", Type::Bool, all))
 }
 
-/// Whether a level has blocks, all of them in the range, and nothing has an effect outside of them.
-fn leads_in_blocks(cx: &Context, access: AccessId, v: Index, piece: &Piece, effect: Effect) -> bool {
-    let depth = piece.scope.fiber(access).depth;
-    let looplet = cx.program.tensor(access).format.levels[depth].looplet();
-    let blocks = matches!(looplet, Looplet::Blocks | Looplet::Aligned(_));
-    blocks && along::is_whole(cx, v, piece, (access, depth)) && leads(cx, access, &piece.body, effect)
-}
-
-/// Whether a body has no effect where an access has no entry.
-fn leads(cx: &Context, access: AccessId, body: &concrete::Expr, effect: Effect) -> bool {
-    cx.is_nothing(effect, &cx.simplify.replace(body, &|x| (x == access).then(|| cx.fill(access))))
-}
-
 /// The loop over the blocks of levels that all lead; of several, over the coordinates that their blocks share. It
 /// ends where one has no more blocks, or a list that leads too is exhausted. A list with a directory is looked up
 /// for each block, and its end not tested: the lookup tells the same, and at which block the list ends is
@@ -228,7 +199,7 @@ fn block_by_block(
     let mut lists = vec![];
     for a in access::walked(cx, &piece.scope, &piece.body, v)
         .into_iter()
-        .filter(|a| leads(cx, *a, &piece.body, nest::effect(cx, sink)))
+        .filter(|a| walk::leads(cx, *a, &piece.body, nest::effect(cx, sink)))
     {
         let ListFiber { end, directory, .. } = fiber::unopened(cx, d, &piece.scope, a);
         if directory.is_none() {
@@ -380,18 +351,6 @@ pub(in crate::loops::lower) fn open_at(
     let (position, searched) = (d.place(&position), found.is_some());
     scope.descend(a, (position, None), found.or(scope.fiber(a).present));
     searched
-}
-
-/// Whether a range is one run of the result: its value is constant there.
-pub(super) fn is_one_run(cx: &Context, f: &Forall, point: &Point) -> bool {
-    let stores = match f.sink {
-        Sink::Store { nest: Nest { places: None, fold: None, .. }, output, slot } => {
-            output.ends.is_some() && f.sink.appends(f.v).is_some() && output.next_var(slot) == Some(f.v)
-        }
-        _ => false,
-    };
-    let innermost = f.rest.is_empty() && point.followers.is_empty();
-    stores && innermost && condition::is_one(cx, f.scope(), &f.scope().order, &point.body)
 }
 
 /// Stores one run of the result for a range.

@@ -9,31 +9,15 @@
 
 use super::{Context, Driven, Expr, Forall, Here, Sink};
 use crate::iteration::Point;
-use crate::loops::choose::{access, along, scope::Scope};
+use crate::loops::choose::{along, scope::Scope};
 use crate::loops::lower::choice;
 use crate::loops::lower::fiber;
 use crate::loops::lower::fiber::placed;
 use crate::loops::lower::nest;
 use crate::loops::lower::nest::dense;
 use crate::loops::{Symbolic, Term};
-use crate::notation::concrete::{AccessId, Index, Nest};
+use crate::notation::concrete::{AccessId, Index};
 use crate::stream::{Domain, Entry, List, meet, meet_lanes};
-
-/// Whether an intersection writes its values at every step and keeps them where the lists meet: they must be cheap
-/// and appended to the last list.
-pub(super) fn tentative(cx: &Context, scope: &Scope, sink: &Sink, point: &Point, (v, rest): (Index, &[Index])) -> bool {
-    let Sink::Store { nest: Nest { places: None, fold: None, .. }, .. } = sink else { return false };
-    let last = sink.appends(v).is_some_and(|(output, slot)| output.appends_last(slot));
-    let steps = !point.leaders.iter().any(|a| access::gallops(cx, scope, *a));
-    last && steps && nest::is_flat(cx, scope, point, rest)
-}
-
-/// The same for a leader with followers that decide whether its entry has a value.
-pub(super) fn decides_tentatively(cx: &Context, f: &Forall, point: &Point) -> bool {
-    let plain = |a: &AccessId| access::protocol(cx, f.scope(), *a).is_none() && !f.lists[a].repeats();
-    let decide = !point.beside.lists().is_empty() && point.followers.iter().all(plain);
-    decide && tentative(cx, f.scope(), f.sink, point, (f.v, f.rest))
-}
 
 /// An intersection whose values are written at every step, and kept where the lists meet.
 pub(super) fn store_always(cx: &Context, d: &mut Symbolic, f: &Forall, point: &Point) {
@@ -70,17 +54,6 @@ pub(super) fn meets(
             body(d, at, here, met);
         }),
     }
-}
-
-/// Whether a list has one follower, several of whose entries can be compared at once with each of the leader's. The
-/// body must be small: it is emitted twice, for the part before the follower's end and for the part behind.
-pub(super) fn has_follower_in_lanes(cx: &Context, f: &Forall, point: &Point) -> bool {
-    let [leader] = point.leaders[..] else { return false };
-    let [follower] = point.followers[..] else { return false };
-    let lanes = [leader, follower].iter().all(|a| f.lists[a].has_lanes());
-    let plain = access::protocol(cx, f.scope(), follower).is_none() && !access::gallops(cx, f.scope(), follower);
-    let one = point.beside.lists().is_empty() && point.body.accesses().contains(&follower);
-    lanes && plain && one && f.rest.is_empty() && access::is_open(cx, f.scope(), point)
 }
 
 /// The loop over a list beside blocks of its follower, then the loop behind the follower's end.

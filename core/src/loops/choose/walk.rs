@@ -1,0 +1,325 @@
+//! How a loop walks the points of its lattice.
+
+use crate::algebra::Mode;
+use crate::algebra::{Op, identity, properties};
+use crate::iteration::{Point, Sequence, Shape, background};
+use crate::looplet::Looplet;
+use crate::loops::Term;
+use crate::loops::choose::{
+    Effect, Facts, access, along, budget, condition,
+    condition::{cheap, has_loops},
+    range::Piece,
+    scope::Scope,
+};
+use crate::loops::plan::{By, How, Leap, Stepped};
+use crate::notation::concrete::{AccessId, Expr, Index};
+use crate::notation::typed::Fun;
+use crate::stream::ListFiber;
+
+/// Most packed levels of one loop that have code for either kind of piece; of more, positions are computed without a
+/// branch.
+const SWITCHES: usize = 2;
+
+/// Where the values of a loop go.
+#[derive(Clone, Copy, Debug)]
+pub enum Goal {
+    /// Into a scalar.
+    Scalar,
+    /// Into a result.
+    Result(Stored),
+    /// Into a workspace; `in_bulk`: coordinates without a gap can be put there at once.
+    Workspace { in_bulk: bool },
+    /// Nowhere: entries are counted.
+    Counts,
+    /// Elsewhere, inside of the loop.
+    Around,
+}
+
+/// How a loop's values are stored in a result.
+#[derive(Clone, Copy, Debug)]
+pub struct Stored {
+    /// Whether they are neither folded nor stored where a coordinate is computed.
+    pub assigned: bool,
+    /// Whether the loop is the innermost over a level that is appended to.
+    pub appends: bool,
+    /// Whether that level is the last, and nothing else is written for an entry.
+    pub last: bool,
+    /// Whether its chain goes on below it.
+    pub chained: bool,
+    /// Whether it holds runs of the loop's own coordinates.
+    pub runs: bool,
+}
+
+/// What is known of the list of an access at a loop.
+#[derive(Clone, Copy, Debug)]
+pub struct Listed {
+    /// Whether several of its entries can be compared with a coordinate at once.
+    pub lanes: bool,
+    /// Whether an entry may be a run of positions.
+    pub repeats: bool,
+}
+
+/// A loop, the loops over `rest` inside of it.
+pub struct Loop<'a> {
+    pub rest: &'a [Index],
+    pub scope: &'a Scope,
+    pub goal: Goal,
+    pub effect: Effect,
+    pub list: &'a dyn Fn(AccessId) -> Listed,
+}
+
+impl Loop<'_> {
+    /// How its values are stored, if they are assigned to a result.
+    fn assigns(&self) -> Option<Stored> {
+        if let Goal::Result(stored) = self.goal { Some(stored).filter(|stored| stored.assigned) } else { None }
+    }
+
+    /// The fold of its scalar that each value goes into, if that is built in and has begun.
+    fn folds(&self) -> Option<Op> {
+        match (self.goal, self.effect) {
+            (Goal::Scalar, Effect::Folded { fun: Fun::Op(op), begins: false }) => Some(op),
+            _ => None,
+        }
+    }
+
+    /// Whether a point's value takes a few instructions and neither loop nor search: it may be computed where it is not
+    /// used.
+    pub fn is_flat(&self, cx: &Facts, point: &Point) -> bool {
+        self.rest.is_empty() && cheap(&point.body) && access::is_open(cx, self.scope, point)
+    }
+
+    /// The value that a scalar folds in at a coordinate: the fold over the loops inside of this one.
+    pub fn folded(&self, body: &Expr) -> Expr {
+        match (self.goal, self.effect) {
+            (Goal::Scalar, Effect::Folded { fun: fun @ Fun::Op(_), .. }) if !self.rest.is_empty() => {
+                Expr::Reduce(fun, self.rest.to_vec(), Box::new(body.clone()), body.ty())
+            }
+            _ => body.clone(),
+        }
+    }
+
+    /// The ways to walk a point, what costs least first.
+    pub fn ways(&self, cx: &Facts, point: &Point) -> Vec<How> {
+        let special = match point.shape {
+            Shape::Nothing => return vec![How::Nothing],
+            Shape::Dense => self.of_whole_extent(cx, point),
+            Shape::Each if self.decides_tentatively(cx, point) => Some(How::Decided),
+            Shape::Each if self.has_follower_in_lanes(cx, point) => Some(How::Lanes),
+            Shape::Each => None,
+            Shape::Intersect if point.followers.is_empty() && self.is_tentative(cx, point) => Some(How::Tentative),
+            Shape::Intersect if point.leaders.iter().any(|a| access::gallops(cx, self.scope, *a)) => Some(How::Leap),
+            Shape::Intersect => (self.folds().is_some() && self.is_flat(cx, point)).then_some(How::Flat),
+            Shape::Tree => (self.is_flat(cx, point) && self.unites_flat(cx, point)).then_some(How::FlatTree),
+            Shape::Wide => None,
+        };
+        let always = match point.shape {
+            Shape::Nothing | Shape::Dense => How::Every,
+            Shape::Each => How::Each,
+            Shape::Intersect => How::Meet,
+            Shape::Tree => How::Tree,
+            Shape::Wide => How::Wide,
+        };
+        special.into_iter().chain([always]).collect()
+    }
+
+    /// The way to walk a point over the whole extent that costs less than every coordinate, if there is one.
+    fn of_whole_extent(&self, cx: &Facts, point: &Point) -> Option<How> {
+        if self.is_one_run(cx, point) {
+            return Some(How::Constant);
+        }
+        let counts = self.counts(cx, &without_followers(cx, point));
+        match point.followers[..] {
+            [_] if counts => Some(How::CountedGaps),
+            [_] if self.rest.is_empty() => Some(How::Gaps),
+            _ => counts.then_some(How::Between),
+        }
+    }
+
+    /// Whether a value can be folded in for all coordinates of a gap at once.
+    fn counts(&self, cx: &Facts, body: &Expr) -> bool {
+        let Some(op) = self.folds() else { return false };
+        let properties = properties(op, body.ty(), cx.simplify.mode);
+        let sums = op == Op::Add && (body.ty().is_integer() || cx.simplify.mode == Mode::Algebraic);
+        // The value of loops inside is folded from its identity first.
+        let apart = self.rest.is_empty() || identity(op, body.ty()).is_some();
+        let invariant = || condition::is_one(cx, self.scope, &self.scope.order, &self.folded(body));
+        apart && (sums || properties.idempotent) && invariant()
+    }
+
+    /// Whether a range is one run of the result: its value is constant there.
+    fn is_one_run(&self, cx: &Facts, point: &Point) -> bool {
+        let stores = self.assigns().is_some_and(|stored| stored.runs && stored.appends);
+        let innermost = self.rest.is_empty() && point.followers.is_empty();
+        stores && innermost && condition::is_one(cx, self.scope, &self.scope.order, &point.body)
+    }
+
+    /// Whether an intersection writes its values at every step and keeps them where the lists meet: they must be cheap
+    /// and appended to the last list.
+    fn is_tentative(&self, cx: &Facts, point: &Point) -> bool {
+        let last = self.assigns().is_some_and(|stored| stored.last);
+        let steps = !point.leaders.iter().any(|a| access::gallops(cx, self.scope, *a));
+        last && steps && self.is_flat(cx, point)
+    }
+
+    /// The same for a leader with followers that decide whether its entry has a value.
+    fn decides_tentatively(&self, cx: &Facts, point: &Point) -> bool {
+        let plain = |a: &AccessId| access::protocol(cx, self.scope, *a).is_none() && !(self.list)(*a).repeats;
+        let decide = !point.beside.lists().is_empty() && point.followers.iter().all(plain);
+        decide && self.is_tentative(cx, point)
+    }
+
+    /// Whether a list has one follower, several of whose entries can be compared at once with each of the leader's. The
+    /// body must be small: it is emitted twice, for the part before the follower's end and for the part behind.
+    fn has_follower_in_lanes(&self, cx: &Facts, point: &Point) -> bool {
+        let [leader] = point.leaders[..] else { return false };
+        let [follower] = point.followers[..] else { return false };
+        let lanes = [leader, follower].iter().all(|a| (self.list)(*a).lanes);
+        let plain = access::protocol(cx, self.scope, follower).is_none() && !access::gallops(cx, self.scope, follower);
+        let one = point.beside.lists().is_empty() && point.body.accesses().contains(&follower);
+        lanes && plain && one && self.rest.is_empty() && access::is_open(cx, self.scope, point)
+    }
+
+    /// Whether the body of a union of two has an effect at each entry of either, and no entry repeats.
+    fn unites_flat(&self, cx: &Facts, point: &Point) -> bool {
+        let alone = |a: &AccessId| !cx.is_nothing(self.effect, &without(cx, point, Some(*a)).body);
+        point.leaders.iter().all(|a| alone(a) && !(self.list)(*a).repeats)
+    }
+
+    /// Whether a fiber without gaps can be inserted in bulk: its coordinates go to a set, and its values to a workspace
+    /// without a test.
+    pub fn may_be_gapless(&self, cx: &Facts, point: &Point, fiber: &ListFiber<Term>) -> bool {
+        // The end of a run is unknown before it is walked.
+        let ends = fiber.is_counted() && fiber.run.is_none();
+        ends && matches!(self.goal, Goal::Workspace { in_bulk: true }) && self.is_flat(cx, point)
+    }
+
+    /// Whether each entry of a short fiber is tested, in the place of a search for the first one in view. Values must
+    /// be cheap and appended to the last list: each is written, and kept if it is in view. Nothing else may be read at
+    /// a coordinate out of view.
+    pub fn sifts(&self, cx: &Facts, point: &Point, fiber: &ListFiber<Term>) -> bool {
+        let (view, scope) = (&fiber.view, self.scope);
+        // An entry of several positions has a level below that is opened: its value is not flat.
+        let piece = view.start.is_some() && view.stride.is_none() && view.finger.is_none();
+        let open = |a: &AccessId| point.leaders.contains(a) || access::next_var(cx, scope, *a).is_none();
+        // Levels below must be at coordinates that are bound already: those out of view have no valid one.
+        let below = |a: &AccessId| {
+            let access = &cx.program.accesses[a.0];
+            let depths = scope.fiber(*a).depth + 1..access.vars.len();
+            depths.into_iter().all(|l| along::coordinate(cx, scope, cx.program.level_var(access, l)).is_some())
+        };
+        let open = || point.body.accesses().iter().all(open) && point.leaders.iter().all(below);
+        piece && self.assigns().is_some_and(|stored| stored.last) && open() && self.is_flat(cx, point)
+    }
+
+    /// Whether entries of several positions are walked position by position, as if each were an entry: the sink accepts
+    /// the same coordinate again at once, and reading the others again costs nothing.
+    pub fn one_by_one(&self, cx: &Facts, point: &Point, fiber: &ListFiber<Term>) -> bool {
+        let (a, scope) = (point.leaders[0], self.scope);
+        let (access, below) = (&cx.program.accesses[a.0], scope.fiber(a).depth + 1);
+        let format = &cx.program.tensor(a).format;
+        if format.levels.get(below).is_none_or(|kind| !kind.continues_chain()) {
+            return false;
+        }
+        let inside = !format.repeats(below) && self.rest == [cx.program.level_var(access, below)];
+        let minds = match self.goal {
+            Goal::Result(stored) => stored.appends && !stored.chained,
+            Goal::Scalar | Goal::Workspace { .. } | Goal::Counts => false,
+            Goal::Around => true,
+        };
+        let read = |b: AccessId| b == a || access::is_located(cx, b, scope.fiber(b).depth);
+        let positions = fiber.repeats && fiber.view.is_whole();
+        positions && inside && !minds && !has_loops(&point.body) && point.body.accesses().into_iter().all(read)
+    }
+}
+
+/// The lists that a loop over `v` sees in blocks: with them it visits their blocks, without them its whole extent. `located`: the
+/// loop is over a level of the result that is visited as a whole.
+pub fn seen_in_blocks(
+    cx: &Facts,
+    scope: &Scope,
+    body: &Expr,
+    v: Index,
+    effect: Effect,
+    located: bool,
+) -> Vec<AccessId> {
+    let blocks = super::fingers::in_blocks(cx, scope, body, v);
+    if blocks.is_empty() || located {
+        return vec![];
+    }
+    let comes_to_all = |lists: &[AccessId]| {
+        let (sequence, rest) = background(body, lists, &|a| cx.fill(a), cx.simplify);
+        sequence == Sequence::Full || !cx.is_nothing(effect, &rest)
+    };
+    let lists = access::walked(cx, scope, body, v);
+    let together: Vec<AccessId> = lists.iter().chain(&blocks).copied().collect();
+    if !comes_to_all(&lists) || comes_to_all(&together) { vec![] } else { blocks }
+}
+
+/// The body of a point where none of its followers has an entry.
+pub fn without_followers(cx: &Facts, point: &Point) -> Expr {
+    cx.simplify.replace(&point.body, &|a| point.followers.contains(&a).then(|| cx.fill(a)))
+}
+
+/// A point where an access has no entry.
+pub fn without(cx: &Facts, point: &Point, absent: Option<AccessId>) -> Point {
+    let body = cx.simplify.replace(&point.body, &|x| (Some(x) == absent).then(|| cx.fill(x)));
+    Point { body, ..point.clone() }
+}
+
+/// Whether an access's next fiber has exactly one entry, at the position of the level above.
+pub fn is_single(cx: &Facts, scope: &Scope, a: AccessId) -> bool {
+    let fiber = scope.fiber(a);
+    let single = cx.kind(a, fiber.depth).continues_chain();
+    single && fiber.run.is_none() && fiber.present.is_none() && scope.block(a).is_none()
+}
+
+/// How a range is split by levels with pieces.
+pub fn stepped_by(cx: &Facts, piece: &Piece, stepped: &[AccessId], v: Index, effect: Effect) -> Stepped {
+    let affords = |parts| budget::affords(cx, &piece.scope, &piece.body, parts);
+    let blocks = |a: &AccessId| leads_in_blocks(cx, *a, v, piece, effect);
+    let by = match stepped.iter().find(|a| piece.scope.fiber(**a).present.is_some()) {
+        Some(a) if affords(2) => By::Presence(*a),
+        Some(_) => By::Search,
+        None if stepped.iter().all(blocks) => By::Block,
+        None => By::Piece(if affords(1 << SWITCHES) { SWITCHES } else { 0 }),
+    };
+    Stepped { accesses: stepped.to_vec(), by }
+}
+
+/// Whether a level has blocks, all of them in the range, and nothing has an effect outside of them.
+fn leads_in_blocks(cx: &Facts, access: AccessId, v: Index, piece: &Piece, effect: Effect) -> bool {
+    let depth = piece.scope.fiber(access).depth;
+    let blocks = matches!(cx.kind(access, depth).looplet(), Looplet::Blocks | Looplet::Aligned(_));
+    blocks && along::is_whole(cx, v, piece, (access, depth)) && leads(cx, access, &piece.body, effect)
+}
+
+/// Whether a body has no effect where an access has no entry.
+pub fn leads(cx: &Facts, access: AccessId, body: &Expr, effect: Effect) -> bool {
+    cx.is_nothing(effect, &cx.simplify.replace(body, &|x| (x == access).then(|| cx.fill(access))))
+}
+
+/// The lists of which one may be much longer than another, of an innermost loop over `v` that folds into a scalar.
+pub fn may_leap(cx: &Facts, scope: &Scope, v: Index, body: &Expr, effect: Effect) -> Vec<Leap> {
+    let along = access::lists(cx, scope, body, v);
+    let alike = |a: &AccessId| cx.kind(*a, scope.fiber(*a).depth).is_plain();
+    let free = |a: &AccessId| cx.program.protocol(*a, scope.fiber(*a).depth).is_none() && alike(a);
+    let (laid, walked): (Vec<_>, Vec<_>) = along.into_iter().partition(|a| scope.laid(*a).is_some());
+    let pairs = match (&laid[..], &walked[..]) {
+        ([stays], [moves]) => vec![Leap { far: *moves, near: *stays }],
+        ([], [a, b]) if scope.order.is_empty() && meet(cx, body, &walked, effect) => {
+            vec![Leap { far: *a, near: *b }, Leap { far: *b, near: *a }]
+        }
+        _ => vec![],
+    };
+    if !walked.iter().all(free) || !access::opened_by(cx, scope, body, v, |kind| kind.is_stepped()).is_empty() {
+        return vec![];
+    }
+    pairs
+}
+
+/// Whether a body has an effect only where each of these lists has an entry.
+fn meet(cx: &Facts, body: &Expr, lists: &[AccessId], effect: Effect) -> bool {
+    let (set, rest) = background(body, lists, &|a| cx.fill(a), cx.simplify);
+    let needed = set.needed().map_or(vec![], |(needed, _)| needed);
+    lists.iter().all(|a| needed.contains(a)) && cx.is_nothing(effect, &rest)
+}
