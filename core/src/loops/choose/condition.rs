@@ -1,4 +1,23 @@
-//! Conditions of a body: which of them loops around have decided, what a body has no effect without, and what stays in a loop.
+//! Sieves: conditions that outer loops decide. What they rule out is passed over with all of its loops, and inside of
+//! what is left they hold.
+//!
+//! ```text
+//!  forall i: y[i] = sum(j: mask(m[i], A[i,j] * x[j]))
+//!    ─▶  for i { if m[i] { for j … A[i,j] * x[j] } }         and not: for i { for j … mask(m[i], …) }
+//! ```
+//!
+//! A condition on a loop's own variable is no sieve but an end of its range (`keys.rs`):
+//! `sum(j: mask(j == p[i], x[j]))` comes to one coordinate. With the two a statement visits what its conditions leave,
+//! which is what `sieve` says in the looplets paper (section 5.2).
+//!
+//! Where an innermost loop has come to a coordinate, what a declared `iterate` set takes away is an *omitter point*
+//! (functions paper, section 5.2): nothing is computed, and nothing stored. Explicit fills are no members, so that
+//! values are asked.
+//!
+//! ```text
+//!  fn f(x, y) … where iterate(x & !y)
+//!  forall i: r[i] = f(a[i], b[i])     ─▶  for each entry of a { if a != 0 && !(b != 0) { r[i] = f(a, b) } }
+//! ```
 
 use crate::algebra::{Op, Type, Value};
 use crate::loops::choose::{Facts, access, along, scope::Scope};

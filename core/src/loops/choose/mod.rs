@@ -1,11 +1,21 @@
 //! Choosing: what is decided of loops, each decision from what is known where the loop begins.
 //!
 //! ```text
-//!   facts      the program, its extents, what it is compiled for: the same everywhere in a kernel
-//!   scope      what the loops around a place have bound, opened and found absent                    (scope.rs)
+//!  known      facts       the program, its extents, what it is compiled for: the same everywhere        (extent.rs)
+//!             scope       what the loops around have bound, opened and found absent                      (scope.rs)
+//!             range       a part of a loop, in which the body is one expression                 (range.rs, cut.rs)
+//!             effect      what becomes of the loop's values
+//!  asked      access      which levels open at a loop, which lists are walked                           (access.rs)
+//!             along       lines `c + r·v` of variables along a loop, and what they reach                 (along.rs)
+//!             condition   which conditions loops around have decided, and what has no effect         (condition.rs)
+//!  decided    split       what ends the ranges of a loop: choices, comparisons, phases    (split.rs, keys.rs, budget.rs)
+//!             walk        how each point of the lattice is walked                                         (walk.rs)
+//!             fingers     lists that loops see in pieces or blocks                                     (fingers.rs)
+//!             tables      lists that are scattered into tables; windows that are marked     (tables.rs, windows.rs)
+//!             result      arrays of a result that are an operand's; temporaries inside      (result.rs, inner.rs)
 //! ```
 //!
-//! Nothing here emits: what a function decides it returns, and [`lower`](super::lower) writes it down.
+//! Nothing here emits. What a function decides it returns, and [`lower`](super::lower) writes it into the plan or reads it from one.
 
 pub(super) mod access;
 pub(super) mod along;
@@ -20,6 +30,7 @@ pub(super) mod range;
 pub(super) mod result;
 pub(super) mod scope;
 pub(super) mod split;
+pub(super) mod tables;
 pub(super) mod walk;
 pub(super) mod windows;
 

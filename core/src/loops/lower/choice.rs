@@ -22,15 +22,14 @@
 
 use super::{Context, Expr, binary, int};
 use crate::algebra::{Op, Type};
-use crate::loops::choose::split::Along;
 use crate::loops::choose::{
     access, along, budget,
     range::{Bound, Piece, Range},
     scope::{Asked, Scope},
     split,
+    split::Along,
 };
-use crate::loops::lower::fiber;
-use crate::loops::lower::range;
+use crate::loops::lower::{fiber, range};
 use crate::loops::plan::Choices;
 use crate::loops::{Symbolic, Var};
 use crate::map::Size;

@@ -2,7 +2,7 @@
 //! bands, or because they gallop or are located beside another list (`stream::Directory`).
 //!
 //! ```text
-//!   y[i] = along::sum(j: A[i,j] * x[j])              A {dense, vbl}, x {compressed}
+//!   y[i] = sum(j: A[i,j] * x[j])              A {dense, vbl}, x {compressed}
 //!     ─▶  x0_by[s] = the position in x at which stretch s begins      once; a stretch is a range of 2^k coordinates
 //!         for i { for block of row i { p = x0_by[start >> …]; … } }
 //! ```

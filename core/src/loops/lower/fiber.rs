@@ -9,12 +9,7 @@ use crate::loops::choose::{
     access, along,
     scope::{Fiber, Positions, Scope},
 };
-use crate::loops::lower;
-use crate::loops::lower::call;
-use crate::loops::lower::choice;
-use crate::loops::lower::nest;
-use crate::loops::lower::spread;
-use crate::loops::lower::structure;
+use crate::loops::lower::{self, call, choice, nest, spread, structure};
 use crate::loops::plan::{Seek, Sought};
 use crate::loops::{self, Failure, Symbolic, Term};
 use crate::notation::concrete::{self, AccessId, Computed, Fold, Index};

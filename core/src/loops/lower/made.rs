@@ -12,8 +12,7 @@ use super::Context;
 use super::output::Output;
 use crate::loops::Symbolic;
 use crate::loops::choose::{inner, scope::Scope};
-use crate::loops::lower;
-use crate::loops::lower::statement;
+use crate::loops::lower::{self, statement};
 use crate::loops::plan::{Assembly, Statement};
 use crate::notation::concrete::{self, Nest};
 

@@ -16,21 +16,13 @@ use super::{BufferId, Context, Expr, Holds, binary, held, int};
 use crate::algebra::Op;
 use crate::iteration::{Lattice, Point, Sequence, Shape};
 use crate::loops::arith::yes;
-use crate::loops::choose::walk::{self, Goal, Listed, Loop, Stored};
 use crate::loops::choose::{
     Effect, access, along, condition, fingers,
     range::Piece,
     scope::{Positions, Scope},
+    walk::{self, Goal, Listed, Loop, Stored},
 };
-use crate::loops::lower::choice;
-use crate::loops::lower::counting;
-use crate::loops::lower::cut;
-use crate::loops::lower::fiber;
-use crate::loops::lower::made;
-use crate::loops::lower::range;
-use crate::loops::lower::sieve;
-use crate::loops::lower::spread;
-use crate::loops::lower::statement;
+use crate::loops::lower::{choice, counting, cut, fiber, made, range, spread, statement};
 use crate::loops::plan::{self, Arm, Blocks, How, Level, Pass, Walk};
 use crate::loops::{Asked, Stmt, Symbolic, Term, Var};
 use crate::notation::concrete::{self, AccessId, Both, Index, Nest};
@@ -165,7 +157,7 @@ pub(super) fn emit(
     }
     let Some((&v, rest)) = vars.split_first() else { return landed(cx, d, body, &scope, sink) };
     if let Sink::Scalar { .. } = sink
-        && let Some((c, body)) = sieve::sieve(cx, d, &scope, body, &|e| is_nothing(cx, sink, e))
+        && let Some((c, body)) = sieve(cx, d, &scope, body, &|e| is_nothing(cx, sink, e))
     {
         return d.when(c, |d| emit(cx, d, vars, &body, scope, sink), |_| {});
     }
@@ -596,6 +588,20 @@ fn go_on(
     }
 }
 
+/// A condition, computable from what loops around have bound, without which a body has no effect, and the body
+/// where it holds; `None` if there is none.
+fn sieve(
+    cx: &Context,
+    d: &mut Symbolic,
+    scope: &Scope,
+    body: &concrete::Expr,
+    nothing: &dyn Fn(&concrete::Expr) -> bool,
+) -> Option<(Expr, concrete::Expr)> {
+    let (conditions, body) = condition::all_needed(cx, scope, body, nothing);
+    let all = conditions.iter().map(|c| fiber::value(cx, d, scope, c));
+    all.reduce(|all, c| binary(Op::AndAlso, all, c)).map(|all| (all, body))
+}
+
 /// Emits the rest of the body under conditions of the value that are decided here. They stand around the loops
 /// inside; in an innermost loop only those stand that functions' properties give (sets that omit coordinates),
 /// since testing others costs more than the value.
@@ -613,7 +619,7 @@ fn sieved(
     let loops = !rest.is_empty() || !sink.inside().is_empty();
     let nothing = |e: &concrete::Expr| is_nothing(cx, sink, e);
     let sieve = if loops {
-        sieve::sieve(cx, d, &scope, body, &nothing)
+        sieve(cx, d, &scope, body, &nothing)
     } else {
         let produces = sink.keeps_entries().then(|| condition::produces(cx, &scope, body, &nothing)).flatten();
         produces.map(|c| (fiber::value(cx, d, &scope, &c), body.clone()))

@@ -22,8 +22,7 @@ use super::{
 use crate::algebra::{Mode, Op, Type, Value};
 use crate::loops::arith::yes;
 use crate::loops::choose::result;
-use crate::loops::lower;
-use crate::loops::lower::fiber;
+use crate::loops::lower::{self, fiber};
 use crate::loops::plan::{Arrays, Assembly, Level, Room};
 use crate::loops::{BufferId, Entry, Failure, Stmt, Symbolic, Term, Var};
 use crate::notation::concrete::{self, AccessId, Index, Nest, WorkspaceKind};

@@ -23,11 +23,7 @@ use crate::loops::choose::{
     scope::{Asked, Finger, Scope},
     split,
 };
-use crate::loops::lower::choice;
-use crate::loops::lower::compare;
-use crate::loops::lower::cut;
-use crate::loops::lower::fiber;
-use crate::loops::lower::structure;
+use crate::loops::lower::{choice, compare, cut, fiber, structure};
 use crate::loops::plan::{self, Cut};
 use crate::loops::{Symbolic, Term};
 use crate::map::{ClassId, Map, Size};

@@ -22,17 +22,15 @@ use super::output::alloc;
 use super::{BufferId, Context, Expr, binary, int, times};
 use crate::algebra::{Op, Type, Value};
 use crate::loops::arith::yes;
-use crate::loops::choose::walk;
 use crate::loops::choose::{
-    Effect, access, condition,
+    access, condition,
     scope::{Laid, Scope},
+    tables, walk,
 };
-use crate::loops::lower::fiber;
-use crate::loops::lower::nest;
-use crate::loops::lower::output;
+use crate::loops::lower::{fiber, nest, output};
 use crate::loops::plan::{self, Pass};
 use crate::loops::{Holds, Role, Stmt, Symbolic, Term};
-use crate::notation::concrete::{self, AccessId, Index, Iterated, Nest};
+use crate::notation::concrete::{self, AccessId, Index, Nest};
 use crate::stream::Spread;
 use std::collections::BTreeMap;
 
@@ -42,7 +40,7 @@ const LONGER: i64 = 32;
 /// Makes tables for the lists that a nest spreads, empty.
 pub(super) fn tables(cx: &Context, d: &mut Symbolic, nest: &Nest) -> BTreeMap<(AccessId, usize), Laid> {
     let mut tables = BTreeMap::new();
-    for plan::Table { list: (a, l), by_value, flagged } in cx.book.decide_all(|| spread_in(cx, nest)) {
+    for plan::Table { list: (a, l), by_value, flagged } in cx.book.decide_all(|| tables::spread_in(cx, nest)) {
         let tensor = cx.program.tensor(a);
         let (ty, none) = match by_value {
             true => (tensor.ty, tensor.fill),
@@ -63,26 +61,6 @@ pub(super) fn tables(cx: &Context, d: &mut Symbolic, nest: &Nest) -> BTreeMap<(A
         tables.insert((a, l), Laid { buffer, by_value, flags });
     }
     tables
-}
-
-/// The tables of the lists that a nest spreads.
-fn spread_in(cx: &Context, nest: &Nest) -> Vec<plan::Table> {
-    let of = |a: AccessId| {
-        let tensor = cx.program.tensor(a);
-        let plain = move |l: &usize| {
-            let spread = cx.program.protocol(a, *l) == Some(Iterated::Spread);
-            spread && tensor.format.levels[*l].is_plain()
-        };
-        // Columns beside it need its positions.
-        let alone = !nest.rhs.has_columns_of(a);
-        let table = move |l: usize| {
-            let last = alone && l + 1 == tensor.format.rank();
-            let by_value = last && !tensor.fill.is_nan() && only_in_sums(&nest.rhs, a);
-            plan::Table { list: (a, l), by_value, flagged: last && !by_value && is_condition(&nest.rhs, a) }
-        };
-        (0..tensor.format.rank()).filter(plain).map(table).collect::<Vec<_>>()
-    };
-    nest.rhs.accesses().into_iter().flat_map(of).collect()
 }
 
 /// Scatters the lists of a body that the loop over `v`, unlike those around it, does not move.
@@ -112,7 +90,7 @@ pub(super) fn lay(
             list.lay(d);
         }
         if let Some(flags) = table.flags {
-            let conditions = needed_of(cx, scope, a, body, nest::effect(cx, sink));
+            let conditions = tables::needed_of(cx, scope, a, body, nest::effect(cx, sink));
             flag(cx, d, scope, (a, &list, flags), &conditions);
             scope.lay_holding(a, conditions);
         }
@@ -120,21 +98,6 @@ pub(super) fn lay(
         all.push((a, table, list));
     }
     all
-}
-
-/// Conditions on an entry of an access's last level, decided by loops around, without which a body has no effect at
-/// its coordinate, provided that it has none without the entry: an entry that violates one may be left out of the
-/// table.
-fn needed_of(cx: &Context, scope: &Scope, a: AccessId, body: &concrete::Expr, effect: Effect) -> Vec<concrete::Expr> {
-    let without = cx.simplify.replace(body, &|x| (x == a).then(|| cx.fill(x)));
-    let last = scope.fiber(a).depth + 1 == cx.program.tensor(a).format.rank();
-    if !last || !cx.is_nothing(effect, &without) {
-        return vec![];
-    }
-    let mut open = scope.clone();
-    open.descend(a, (int(0), None), None);
-    let (conditions, _) = condition::all_needed(cx, &open, body, &|e| cx.is_nothing(effect, e));
-    conditions.into_iter().filter(|c| c.accesses().contains(&a)).collect()
 }
 
 /// Flags the entries of a scattered list for which the conditions hold.
@@ -268,20 +231,4 @@ pub(super) fn leap_or_loop(
         cx.book.under(Pass::Leaping, || nest::loops(cx, d, vars, body, leaping, sink));
     };
     d.when(far, leap, |d| leap_or_loop(cx, d, leaped, (vars, body), scope, sink));
-}
-
-/// Whether a body reads an access only in conditions of nothing else.
-fn is_condition(e: &concrete::Expr, a: AccessId) -> bool {
-    let of_it = |e: &concrete::Expr| e.ty() == Type::Bool && e.accesses() == [a];
-    e.accesses().contains(&a) && !e.clone().settled(&|e| of_it(e).then(|| Value::bool(true))).accesses().contains(&a)
-}
-
-/// Whether an access is read inside of sums only, which need its value and not whether it has an entry.
-fn only_in_sums(e: &concrete::Expr, a: AccessId) -> bool {
-    match e {
-        concrete::Expr::Access(b, _) => *b != a,
-        concrete::Expr::Call(_, args, _) => args.iter().all(|e| only_in_sums(e, a)),
-        concrete::Expr::Reduce(..) => true,
-        other => !other.accesses().contains(&a),
-    }
 }

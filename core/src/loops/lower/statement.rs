@@ -14,15 +14,7 @@ use super::output::{Output, Shown};
 use super::workspace::Scratch;
 use crate::loops::Symbolic;
 use crate::loops::choose::{result, scope::Scope};
-use crate::loops::lower;
-use crate::loops::lower::counting;
-use crate::loops::lower::directory;
-use crate::loops::lower::made;
-use crate::loops::lower::nest;
-use crate::loops::lower::quotient;
-use crate::loops::lower::shared;
-use crate::loops::lower::spread;
-use crate::loops::lower::window;
+use crate::loops::lower::{self, counting, directory, made, nest, quotient, shared, spread, window};
 use crate::loops::plan::{Arrays, Assembly, Statement};
 use crate::notation::concrete::{self, Nest, WorkspaceKind};
 

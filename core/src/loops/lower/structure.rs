@@ -23,8 +23,7 @@ use crate::loops::choose::{
     range::{Bound, Piece},
     scope::{Phase, Scope},
 };
-use crate::loops::lower::range;
-use crate::loops::lower::{fiber, nest};
+use crate::loops::lower::{fiber, nest, range};
 use crate::loops::plan::Cut;
 use crate::loops::{Symbolic, Term};
 use crate::notation::concrete::{AccessId, Index};

@@ -1,7 +1,7 @@
 //! Windows of lists: the next window begins shortly behind the begin of the last one.
 //!
 //! ```text
-//!   y[i,j] = along::sum(k, l: A[i+k, j+l] * F[k,l])      for i: for j: for k:   window j.. of row i+k: not far behind that of j-1, same k
+//!   y[i,j] = sum(k, l: A[i+k, j+l] * F[k,l])      for i: for j: for k:   window j.. of row i+k: not far behind that of j-1, same k
 //!                                                    A1_from[k]           a position for each k, in a table
 //! ```
 //!

@@ -4,10 +4,10 @@
 //! ```text
 //!   y[i] = x[i] + d[i]       for i in 0..n: x is at i ? … : …                    a cursor
 //!                            for each entry of x: its gap, then it; the last gap     one list, innermost
-//!   s = along::sum(i: x[i]), x with fill 2, and n coordinates
+//!   s = sum(i: x[i]), x with fill 2, and n coordinates
 //!                            for each entry of x: s += x; s += 2 * (n - entries)    if the order is free
 //!                            for each entry of x: its gap counted, then it; the last gap
-//!   s = along::sum(i: x[i] + y[i])  the same between coordinates that x or y has        several lists: one wide loop
+//!   s = sum(i: x[i] + y[i])  the same between coordinates that x or y has        several lists: one wide loop
 //! ```
 //!
 //! A gap is counted if its value is loop-invariant, the sink is a scalar, and the fold is a sum that may be a product
@@ -18,10 +18,7 @@ use super::{Driven, Forall, Here, Sink, placed};
 use crate::algebra::{Op, Type};
 use crate::iteration::Point;
 use crate::loops::choose::walk;
-use crate::loops::lower::fiber;
-use crate::loops::lower::nest;
-use crate::loops::lower::nest::stepped;
-use crate::loops::lower::{Context, Expr, binary, int};
+use crate::loops::lower::{Context, Expr, binary, fiber, int, nest, nest::stepped};
 use crate::loops::plan::{Arm, How};
 use crate::loops::{Symbolic, Term};
 use crate::notation::concrete::{self, AccessId};

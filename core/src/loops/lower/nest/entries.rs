@@ -8,11 +8,11 @@
 
 use super::{Driven, Here, Sink, placed};
 use crate::iteration::Point;
-use crate::loops::choose::scope::Scope;
-use crate::loops::choose::walk::{self, Listed, Loop};
-use crate::loops::lower::Context;
-use crate::loops::lower::nest;
-use crate::loops::lower::nest::tentative;
+use crate::loops::choose::{
+    scope::Scope,
+    walk::{self, Listed, Loop},
+};
+use crate::loops::lower::{Context, nest, nest::tentative};
 use crate::loops::plan::{How, Pass, Walk};
 use crate::loops::{Stmt, Symbolic, Term};
 use crate::notation::concrete::Index;

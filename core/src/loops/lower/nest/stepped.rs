@@ -20,16 +20,13 @@ use super::{Forall, Part, Sink};
 use crate::algebra::{Op, Type};
 use crate::iteration::Point;
 use crate::looplet::Looplet;
-use crate::loops::choose::walk;
 use crate::loops::choose::{
     access, along, condition, fingers,
     range::{Bound, Piece},
     scope::{Phase, Scope},
+    walk,
 };
-use crate::loops::lower::fiber;
-use crate::loops::lower::nest;
-use crate::loops::lower::range;
-use crate::loops::lower::{Context, Expr, binary, compared, held};
+use crate::loops::lower::{Context, Expr, binary, compared, fiber, held, nest, range};
 use crate::loops::plan::{self, Arm, By};
 use crate::loops::{Symbolic, Term};
 use crate::notation::concrete::{AccessId, Index};

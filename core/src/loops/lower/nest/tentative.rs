@@ -10,11 +10,7 @@
 use super::{Context, Driven, Expr, Forall, Here, Sink};
 use crate::iteration::Point;
 use crate::loops::choose::{along, scope::Scope};
-use crate::loops::lower::choice;
-use crate::loops::lower::fiber;
-use crate::loops::lower::fiber::placed;
-use crate::loops::lower::nest;
-use crate::loops::lower::nest::dense;
+use crate::loops::lower::{choice, fiber, fiber::placed, nest, nest::dense};
 use crate::loops::{Symbolic, Term};
 use crate::notation::concrete::{AccessId, Index};
 use crate::stream::{Domain, Entry, List, meet, meet_lanes};
