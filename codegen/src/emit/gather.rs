@@ -14,7 +14,7 @@ use super::Emitter;
 use super::statement::Range;
 use crate::Error;
 use fiberloom_core::algebra::{Op, Type};
-use fiberloom_core::loops::{BufferId, Expr, How, Role, Stmt, Var, gathers, runs_statements};
+use fiberloom_core::loops::{BufferId, Expr, How, Role, Stmt, Turn, Var, gathers, runs_statements};
 use inkwell::IntPredicate;
 use inkwell::values::{IntValue, MetadataValue};
 
@@ -77,9 +77,9 @@ impl<'c> Emitter<'c, '_> {
 
     /// The fibers that a loop walks, if its turns may be lanes.
     fn gathered(&self, var: Var, range: [&Expr; 2], body: &[Stmt]) -> Option<Fibers> {
-        let (pos, entries) = pos_of(range[0]).zip(walked(var, body))?;
-        let folds = body.iter().all(|stmt| matches!(stmt, Stmt::Let(..) | Stmt::Set(..)));
-        (folds && self.has_lanes(body)).then_some(Fibers { pos, entries })
+        let turn = Turn::of(var, body);
+        let (pos, entries) = (pos_of(range[0])?, *turn.streams().first()?);
+        (turn.only_sets() && self.has_lanes(body)).then_some(Fibers { pos, entries })
     }
 
     /// The condition that fibers are long on average.
@@ -142,16 +142,4 @@ fn pos_of(lo: &Expr) -> Option<BufferId> {
         Expr::Op(Op::Convert(Type::I64), args) => pos_of(&args[0]),
         _ => None,
     }
-}
-
-/// An array that is read at the loop's turn.
-fn walked(var: Var, body: &[Stmt]) -> Option<BufferId> {
-    let mut found = None;
-    body.iter().flat_map(Stmt::exprs).for_each(|e| {
-        e.each(&mut |e| match e {
-            Expr::Load(b, at) if **at == Expr::Var(var) => found = found.or(Some(*b)),
-            _ => {}
-        });
-    });
-    found
 }

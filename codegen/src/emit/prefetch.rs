@@ -26,7 +26,7 @@ use super::Emitter;
 use super::statement::Range;
 use crate::Error;
 use fiberloom_core::algebra::{Op, Type};
-use fiberloom_core::loops::{BufferId, Expr, How, Role, Stmt, Var, bare, gathers};
+use fiberloom_core::loops::{BufferId, Expr, How, Role, Stmt, Turn, Var, gathers};
 use inkwell::IntPredicate;
 use inkwell::values::IntValue;
 use std::collections::BTreeSet;
@@ -103,24 +103,10 @@ impl<'c> Emitter<'c, '_> {
 
     /// Arrays of results of which a turn reads or writes its own element.
     fn filled_in(&self, var: Var, body: &[Stmt]) -> BTreeSet<BufferId> {
-        let mut arrays = BTreeSet::new();
-        let mut element = |b: BufferId, at: &Expr| {
-            let is_own = *at == Expr::Var(var) && self.kernel.buffers[b.0 as usize].role == Role::Result;
-            is_own.then(|| arrays.insert(b));
-        };
-        for stmt in body {
-            if let Stmt::Store(b, at, _) = stmt {
-                element(*b, at);
-            }
-            stmt.exprs().for_each(|e| {
-                e.each(&mut |e| {
-                    if let Expr::Load(b, at) = e {
-                        element(*b, at);
-                    }
-                })
-            });
-        }
-        arrays
+        let turn = Turn::of(var, body);
+        let own = turn.stores.iter().filter(|stored| *stored.at == Expr::Var(var)).map(|stored| stored.buffer);
+        let result = |b: &BufferId| self.kernel.buffers[b.0 as usize].role == Role::Result;
+        own.chain(turn.streams()).filter(result).collect()
     }
 
     /// The index `ahead` elements on, at most the last.
@@ -143,14 +129,8 @@ impl<'c> Emitter<'c, '_> {
 
     fn wide_rows(&self, var: Var, body: &[Stmt]) -> Option<Rows> {
         let operand = |b: BufferId| self.kernel.buffers[b.0 as usize].role == Role::Operand;
-        let row = |stmt: &Stmt| match stmt {
-            Stmt::Let(k, e) => match bare(e) {
-                Expr::Load(crd, at) if **at == Expr::Var(var) && operand(*crd) => Some((*k, *crd)),
-                _ => None,
-            },
-            _ => None,
-        };
-        let (row, crd) = body.iter().find_map(row)?;
+        let turn = Turn::of(var, body);
+        let (row, crd) = turn.coordinates().find(|(_, crd)| operand(*crd))?;
         let mut found = None;
         for stmt in body {
             let Stmt::For { var: column, body, .. } = stmt else { continue };

@@ -13,7 +13,7 @@
 use super::Emitter;
 use super::statement::Range;
 use crate::Error;
-use fiberloom_core::loops::{BufferId, Expr, Holds, How, LevelBuffers, Role, Stmt, Var, bare, one_fiber};
+use fiberloom_core::loops::{BufferId, Expr, Holds, How, LevelBuffers, Role, Stmt, Turn, Var, one_fiber};
 use inkwell::IntPredicate;
 use inkwell::values::IntValue;
 
@@ -29,30 +29,17 @@ impl<'c> Emitter<'c, '_> {
 
     /// Whether no turn of a loop accesses what another writes: the loop is a `vector for`, or its form shows it.
     pub(super) fn are_apart(&self, var: Var, range: [&Expr; 2], how: How, body: &[Stmt]) -> bool {
-        how == How::Vector && body.iter().all(|stmt| matches!(stmt, Stmt::Let(..) | Stmt::Store(..)))
-            || self.scatters(var, range, body)
+        let turn = Turn::of(var, body);
+        turn.only_stores() && (how == How::Vector || self.scatters(&turn, range, body))
     }
 
-    /// Whether a loop only folds values into dense arrays at the coordinates of one fiber.
-    fn scatters(&self, var: Var, [lo, hi]: [&Expr; 2], body: &[Stmt]) -> bool {
+    /// Whether a turn only folds values into dense arrays at the coordinates of one fiber.
+    fn scatters(&self, turn: &Turn, [lo, hi]: [&Expr; 2], body: &[Stmt]) -> bool {
         let Some(crd) = one_fiber(lo, hi).and_then(|(pos, _)| self.coordinates(pos)) else { return false };
-        let coordinate = |stmt: &Stmt| match stmt {
-            Stmt::Let(i, e) => {
-                matches!(bare(e), Expr::Load(b, at) if *b == crd && **at == Expr::Var(var)).then_some(*i)
-            }
-            _ => None,
-        };
-        let Some(at) = body.iter().find_map(coordinate) else { return false };
-        let mut written = vec![];
-        let there = |stmt: &Stmt| match stmt {
-            Stmt::Let(..) => true,
-            Stmt::Store(b, place, _) => {
-                written.push(*b);
-                *place == Expr::Var(at)
-            }
-            _ => false,
-        };
-        body.iter().all(there) && !written.is_empty() && body.iter().all(|stmt| reads_there(stmt, &written, at))
+        let Some((at, _)) = turn.coordinates().find(|(_, b)| *b == crd) else { return false };
+        let written: Vec<BufferId> = turn.stores.iter().map(|stored| stored.buffer).collect();
+        let there = turn.stores.iter().all(|stored| *stored.at == Expr::Var(at));
+        there && !written.is_empty() && body.iter().all(|stmt| reads_there(stmt, &written, at))
     }
 
     /// The coordinates of the operand's compressed level that has these positions.

@@ -21,7 +21,7 @@ use super::arith::plus;
 use super::flatten::map_blocks;
 use super::inline::uses;
 use super::names::Vars;
-use super::{Expr, How, Kernel, Stmt, Var, gathers};
+use super::{Expr, How, Kernel, Stmt, Var, fold_of, gathers};
 use crate::algebra::{Mode, Op, Type, Value, properties};
 use std::collections::BTreeSet;
 
@@ -111,15 +111,15 @@ impl Exits<'_> {
 
     /// The annihilator of `f`, if `e` is `f(t, …)`.
     fn folds(&self, t: Var, e: &Expr) -> Option<Value> {
-        let Expr::Op(op, args) = e else { return None };
+        let (op, _) = fold_of(t, e)?;
         let ty = self.vars.ty(t);
         // Statements behind the loop fold in other values, of floats perhaps NaN.
         let asked = ty == Type::Bool || !ty.is_float() && matches!(op, Op::Mul | Op::And | Op::Or);
-        if !asked || !matches!(&args[..], [Expr::Var(v), _] if *v == t) {
+        if !asked {
             return None;
         }
         // Integers and truth values have the same properties in both modes.
-        let known = properties(*op, ty, Mode::Strict).annihilators;
+        let known = properties(op, ty, Mode::Strict).annihilators;
         let (_, by, _) = known.into_iter().find(|(at, by, result)| *at == 0 && by == result)?;
         Some(by)
     }

@@ -21,7 +21,7 @@ use super::arith::{int, minus, plus, times};
 use super::blocks::{is_fixed, steps_with};
 use super::flatten::map_blocks;
 use super::names::Vars;
-use super::{BufferId, Expr, How, Kernel, Stmt, Var};
+use super::{BufferId, Expr, How, Kernel, Stmt, Turn, Var};
 use crate::algebra::{Op, Type};
 use std::collections::BTreeMap;
 
@@ -108,31 +108,31 @@ impl Jam<'_> {
 
 /// The loop, if all it does is to fold a row into the same row at each turn.
 fn rows(stmt: &Stmt) -> Option<Rows<'_>> {
-    let Stmt::For { var: turn, lo, hi, how: How::Serial, body } = stmt else { return None };
-    let (Stmt::For { var: column, lo: from, hi: to, how: How::Serial, body: inner }, named) = body.split_last()? else {
+    let Stmt::For { var, lo, hi, how: How::Serial, body } = stmt else { return None };
+    let turn = Turn::of(*var, body);
+    let [Stmt::For { var: column, lo: from, hi: to, how: How::Serial, body: inner }] = turn.inside[..] else {
         return None;
     };
-    let (Stmt::Store(b, at, Expr::Op(op, args)), element) = inner.split_last()? else { return None };
-    let [Expr::Load(into, place), folded] = &args[..] else { return None };
-    let said = |stmt| match stmt {
-        &Stmt::Let(v, ref e) if !e.loads_from(*b) => Some((v, e)),
-        _ => None,
-    };
-    let [named, element] = [named, element].map(|block| block.iter().map(said).collect::<Option<Vec<_>>>());
-    let (named, element) = (named?, element?);
-    let moving = [*turn].into_iter().chain(named.iter().chain(&element).map(|(v, _)| *v)).collect();
-    let one_row = (into, &**place) == (b, at) && steps_with(at, *column, &moving) && !folded.loads_from(*b);
+    let columns = Turn::of(*column, inner);
+    let [stored] = &columns.stores[..] else { return None };
+    if !turn.sets.is_empty() || !turn.stores.is_empty() || !columns.only_stores() {
+        return None;
+    }
+    let ((op, folded), b, at) = (stored.fold()?, stored.buffer, stored.at);
+    let moving = turn.moving().into_iter().chain(columns.named.iter().map(|(v, _)| *v)).collect();
+    let elsewhere = turn.named.iter().chain(&columns.named).all(|(_, e)| !e.loads_from(b));
+    let one_row = elsewhere && steps_with(at, *column, &moving) && !folded.loads_from(b);
     let as_long = is_fixed(from, &moving) && is_fixed(to, &moving);
     let in_registers = matches!((from, to), (Expr::Const(_), Expr::Const(_)));
     (one_row && as_long && !in_registers).then_some(Rows {
-        turn: *turn,
+        turn: *var,
         range: [lo, hi],
-        named,
+        named: turn.named,
         column: *column,
         columns: [from, to],
-        element,
-        into: (*b, at),
-        fold: (*op, folded),
+        element: columns.named,
+        into: (b, at),
+        fold: (op, folded),
     })
 }
 

@@ -37,6 +37,7 @@ mod strips;
 mod symbolic;
 #[cfg(test)]
 mod tests;
+mod turn;
 
 pub use crate::stream::{BufferId, LANES, Sought};
 pub use crate::text::{DEPTH, LITERALS, is_name};
@@ -55,3 +56,4 @@ pub use print::{expression, headline};
 pub use read::read;
 pub use strips::{strips, strips_of};
 pub use symbolic::{Symbolic, Term};
+pub use turn::{Stored, Turn, fold_of};

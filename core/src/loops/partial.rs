@@ -15,7 +15,7 @@
 
 use super::flatten::map_blocks;
 use super::names::Vars;
-use super::{Expr, How, Kernel, Stmt, Var};
+use super::{Expr, How, Kernel, Stmt, Turn, Var, fold_of};
 use crate::algebra::{Mode, Op, Type, Value, identity, properties};
 
 /// Gives folds in loops that stand in others variables of their own.
@@ -62,17 +62,18 @@ impl Partials<'_> {
 
     /// A loop's fold, if the loop does nothing else.
     fn fold(&self, stmt: &Stmt) -> Option<Fold> {
-        let Stmt::For { how: How::Serial, body, .. } = stmt else { return None };
-        let (Stmt::Set(t, Expr::Op(op, args)), named) = body.split_last()? else { return None };
-        let [first, folded] = &args[..] else { return None };
-        let ty = self.vars.ty(*t);
-        let properties = properties(*op, ty, self.mode);
-        let fits = *first == Expr::Var(*t) && properties.associative && properties.commutative;
-        let only = named.iter().all(|stmt| matches!(stmt, Stmt::Let(_, e) if !e.reads(*t))) && !folded.reads(*t);
-        let begins = identity(*op, ty).filter(|_| fits && only && ty != Type::Bool)?;
+        let Stmt::For { var, how: How::Serial, body, .. } = stmt else { return None };
+        let turn = Turn::of(*var, body);
+        let [(t, e)] = turn.sets[..] else { return None };
+        let (op, folded) = fold_of(t, e)?;
+        let ty = self.vars.ty(t);
+        let properties = properties(op, ty, self.mode);
+        let fits = turn.only_sets() && properties.associative && properties.commutative;
+        let only = turn.named.iter().all(|(_, e)| !e.reads(t)) && !folded.reads(t);
+        let begins = identity(op, ty).filter(|_| fits && only && ty != Type::Bool)?;
         // A loop may have no turns, so the identity must leave every `t` unchanged: gcd(−6, 0) is 6.
         let stays = properties.identities.contains(&(1, begins));
-        stays.then_some(Fold { t: *t, op: *op, begins })
+        stays.then_some(Fold { t, op, begins })
     }
 
     /// The loop with a variable of its own, which is folded into `t` behind it.
@@ -80,11 +81,11 @@ impl Partials<'_> {
         let part = self.vars.fresh("part", self.vars.ty(t));
         let into = |v: Var, e: Expr| Stmt::Set(v, Expr::Op(op, vec![Expr::Var(v), e]));
         if let Stmt::For { body, .. } = &mut stmt
-            && let Some(Stmt::Set(_, Expr::Op(_, args))) = body.last_mut()
+            && let Some(set) = body.iter_mut().find(|stmt| matches!(stmt, Stmt::Set(..)))
+            && let Stmt::Set(_, Expr::Op(_, args)) = set
             && let Some(folded) = args.pop()
         {
-            body.pop();
-            body.push(into(part, folded));
+            *set = into(part, folded);
         }
         [Stmt::Set(part, Expr::Const(begins)), stmt, into(t, Expr::Var(part))]
     }
