@@ -33,6 +33,7 @@ mod readings;
 
 pub mod seeks;
 pub mod semiring;
+pub mod set;
 pub mod spread;
 pub mod stream;
 #[cfg(test)]

@@ -9,7 +9,7 @@
 //! end, and that a load is out of bounds.
 
 use crate::choose::every;
-use crate::{directory, emitted, merge, mistakes, pieces, product, spread, stream, view};
+use crate::{directory, emitted, merge, mistakes, pieces, product, set, spread, stream, view};
 use std::collections::BTreeMap;
 
 /// A wrong iterator.
@@ -49,6 +49,7 @@ fn all() -> Vec<Wrong> {
         view::tests::wrong(),
         product::tests::wrong(),
         pieces::tests::wrong(),
+        set::tests::wrong(),
         spread::tests::wrong(),
         directory::tests::wrong(),
         merge::tests::wrong(),
@@ -59,7 +60,7 @@ fn all() -> Vec<Wrong> {
 }
 
 /// Each law with what it says.
-const LAWS: [(&str, &[&str]); 31] = [
+const LAWS: [(&str, &[&str]); 33] = [
     ("termination", &["a loop does not end", "Terminates"]),
     ("positions in bounds", &["a load out of bounds", "a store out of bounds"]),
     (
@@ -94,6 +95,14 @@ const LAWS: [(&str, &[&str]); 31] = [
     ),
     ("what is laid is asked", &["what is laid is not asked where it is", "what is not laid is there"]),
     ("a table is as it was", &["something is left on a table"]),
+    (
+        "a set is what was inserted",
+        &[
+            "what is absent was inserted, or what was not is there",
+            "what is drained is not what was inserted, ascending",
+        ],
+    ),
+    ("a set is as it was", &["something is left in a set"]),
     ("stretches begin where they say", &["a stretch does not begin where it says"]),
     ("stretches are short", &["there are too many stretches", "stretches are too long"]),
     (

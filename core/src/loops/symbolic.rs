@@ -277,6 +277,19 @@ impl Domain for Symbolic {
         };
         self.emit(Stmt::Store(table, i, x));
     }
+    fn capacity(&mut self, array: BufferId) -> Term {
+        Term::fixed(Expr::Capacity(array))
+    }
+    fn trailing_zeros(&mut self, x: &Term) -> Term {
+        Term::join(Op::TrailingZeros, &[x])
+    }
+    fn flag(&mut self, flags: BufferId, i: &Term) -> Term {
+        Term { expr: Expr::Load(flags, Box::new(i.expr.clone())), reads: i.reads.clone() }
+    }
+    fn mark(&mut self, flags: BufferId, i: &Term, is: bool) {
+        let i = self.place(i);
+        self.emit(Stmt::Store(flags, i, Expr::Const(Value::bool(is))));
+    }
     fn arith(&mut self, op: Arith, a: &Term, b: &Term) -> Term {
         let op = match op {
             Arith::Add => Op::Add,
@@ -287,6 +300,7 @@ impl Domain for Symbolic {
             Arith::Min => Op::Min,
             Arith::Max => Op::Max,
             Arith::And => Op::And,
+            Arith::Or => Op::Or,
             Arith::Xor => Op::Xor,
             Arith::Shl => Op::Shl,
             Arith::Shr => Op::Shr,
@@ -305,6 +319,7 @@ impl Domain for Symbolic {
             Compare::Lt => Op::Lt,
             Compare::Le => Op::Le,
             Compare::Eq => Op::Eq,
+            Compare::Ne => Op::Ne,
         };
         Term::join(op, &[a, b])
     }

@@ -2,6 +2,7 @@
 
 use super::domain::{Arith, Compare, Domain, State};
 use super::domain::{BufferId, Sought};
+use std::cell::Cell;
 use std::convert::Infallible;
 
 /// The table that an iterator may write.
@@ -13,12 +14,18 @@ pub const PLACES: usize = 8;
 /// The most variables of an iterator and of the law about it.
 const VARS: usize = 64;
 
+/// The nth of the arrays that a law gives to be written ([`Concrete::over`]).
+pub const fn written(n: u32) -> BufferId {
+    BufferId(TABLE.0 - 1 - n)
+}
+
 /// Runs iterators on slices. Buffer `b` is `arrays[b]`; loads out of bounds and more than `fuel` turns of loops are
-/// recorded in `fault` instead of happening, so that a law can say "none"; the first is kept. One table may be written:
-/// buffer `TABLE`, of as many places as the law says.
+/// recorded in `fault` instead of happening, so that a law can say "none"; the first is kept. What may be written: buffer
+/// `TABLE`, of as many places as the law says, and the arrays that it gives.
 #[derive(Clone, Debug)]
 pub struct Concrete<'a> {
     arrays: &'a [&'a [i64]],
+    written: &'a [&'a [Cell<i64>]],
     table: [i64; PLACES],
     places: usize,
     vars: [i64; VARS],
@@ -31,7 +38,13 @@ pub struct Concrete<'a> {
 impl<'a> Concrete<'a> {
     /// A domain over these arrays whose loops may turn `fuel` times in all.
     pub fn new(arrays: &'a [&'a [i64]], fuel: u32) -> Concrete<'a> {
-        Concrete { arrays, table: [0; PLACES], places: 0, vars: [0; VARS], used: 0, fuel, sums_fit: false, fault: None }
+        let (table, vars) = ([0; PLACES], [0; VARS]);
+        Concrete { arrays, written: &[], table, places: 0, vars, used: 0, fuel, sums_fit: false, fault: None }
+    }
+
+    /// The same, over arrays that may be written: the nth is buffer [`written(n)`](written).
+    pub fn over(self, written: &'a [&'a [Cell<i64>]]) -> Self {
+        Concrete { written, ..self }
     }
 
     /// The same, with a table of so many places, all 0.
@@ -53,9 +66,18 @@ impl<'a> Concrete<'a> {
         &self.table[..self.places]
     }
 
+    /// A place that may be written, if there is one in an array that the law gives.
+    fn cell(&self, array: BufferId, i: i64) -> Option<&'a Cell<i64>> {
+        let n = TABLE.0.checked_sub(array.0)?.checked_sub(1)?;
+        self.written.get(n as usize)?.get(usize::try_from(i).ok()?)
+    }
+
     /// An element, if there is one.
     fn element(&self, array: BufferId, i: i64) -> Option<i64> {
-        let array = if array == TABLE { self.table() } else { self.arrays[array.0 as usize] };
+        if let Some(cell) = self.cell(array, i) {
+            return Some(cell.get());
+        }
+        let array = if array == TABLE { self.table() } else { *self.arrays.get(array.0 as usize)? };
         array.get(usize::try_from(i).ok()?).copied()
     }
 
@@ -120,10 +142,23 @@ impl Domain for Concrete<'_> {
         lane
     }
     fn store(&mut self, table: BufferId, &i: &i64, &x: &i64) {
-        match self.element(table, i) {
-            Some(_) if table == TABLE => self.table[i as usize] = x,
+        match (self.cell(table, i), self.element(table, i)) {
+            (Some(cell), _) => cell.set(x),
+            (None, Some(_)) if table == TABLE => self.table[i as usize] = x,
             _ => self.fail("a store out of bounds"),
         }
+    }
+    fn capacity(&mut self, array: BufferId) -> i64 {
+        let given = TABLE.0.checked_sub(array.0).and_then(|n| self.written.get(n.checked_sub(1)? as usize));
+        let length = match given {
+            Some(cells) => cells.len(),
+            None if array == TABLE => self.places,
+            None => self.arrays[array.0 as usize].len(),
+        };
+        length as i64
+    }
+    fn trailing_zeros(&mut self, x: &i64) -> i64 {
+        x.trailing_zeros().into()
     }
     fn arith(&mut self, op: Arith, &a: &i64, &b: &i64) -> i64 {
         match op {
@@ -135,6 +170,7 @@ impl Domain for Concrete<'_> {
             Arith::Min => a.min(b),
             Arith::Max => a.max(b),
             Arith::And => a & b,
+            Arith::Or => a | b,
             Arith::Xor => a ^ b,
             Arith::Shl => a << (b & 63),
             Arith::Shr => a >> (b & 63),
@@ -145,6 +181,7 @@ impl Domain for Concrete<'_> {
             Compare::Lt => a < b,
             Compare::Le => a <= b,
             Compare::Eq => a == b,
+            Compare::Ne => a != b,
         }
     }
     fn snapshot_bool(&mut self, _: &str, b: bool) -> bool {

@@ -22,6 +22,8 @@ pub enum Arith {
     /// Bit by bit.
     And,
     /// Bit by bit.
+    Or,
+    /// Bit by bit.
     Xor,
     /// To the left.
     Shl,
@@ -36,6 +38,7 @@ pub enum Compare {
     Lt,
     Le,
     Eq,
+    Ne,
 }
 
 /// The number of elements that [`Domain::among`] compares at once.
@@ -124,6 +127,10 @@ pub trait Domain: Sized {
     fn among(&mut self, sought: Sought, array: BufferId, places: [&Self::I; 3]) -> Self::I;
     /// Sets an element of a table of positions.
     fn store(&mut self, table: BufferId, i: &Self::I, x: &Self::I);
+    /// The number of elements that an array has room for.
+    fn capacity(&mut self, array: BufferId) -> Self::I;
+    /// The number of the lowest bit that is set; 64 if none is.
+    fn trailing_zeros(&mut self, x: &Self::I) -> Self::I;
     /// Arithmetic.
     fn arith(&mut self, op: Arith, a: &Self::I, b: &Self::I) -> Self::I;
     /// Comparison.
@@ -146,6 +153,18 @@ pub trait Domain: Sized {
     fn repeat(&mut self, c: &dyn Fn(&mut Self) -> Self::B, body: &mut dyn FnMut(&mut Self));
     /// A counted loop, ascending. `Symbolic` calls the body once.
     fn count(&mut self, name: &str, lo: Self::I, hi: Self::I, body: &mut dyn FnMut(&mut Self, Self::I));
+
+    /// An element of an array of flags.
+    fn flag(&mut self, flags: BufferId, i: &Self::I) -> Self::B {
+        let (element, zero) = (self.load(flags, i), self.int(0));
+        self.compare(Compare::Ne, &element, &zero)
+    }
+
+    /// Sets an element of an array of flags.
+    fn mark(&mut self, flags: BufferId, i: &Self::I, is: bool) {
+        let is = self.int(is.into());
+        self.store(flags, i, &is);
+    }
 
     /// `s := s + x`
     fn advance(&mut self, s: State, x: Self::I) {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!                     ┌ Concrete: runs at once on slices, without allocation (laws, proofs)
-//!  List, Directory, Table, Spread, Pieces, merges over a Domain
+//!  List, Directory, Table, Spread, Pieces, Set, merges over a Domain
 //!                     └ Symbolic: emits loops (what the compiler generates; it stands in `loops`)
 //! ```
 //!
@@ -18,16 +18,18 @@ mod domain;
 mod list;
 mod merge;
 mod pieces;
+mod set;
 mod spread;
 mod table;
 mod view;
 
-pub use concrete::{Concrete, PLACES, TABLE};
+pub use concrete::{Concrete, PLACES, TABLE, written};
 pub use directory::Directory;
 pub use domain::{Arith, BufferId, Compare, Domain, LANES, Sought, State};
 pub use list::{Entry, EntryRun, List, ListFiber, Run, bounds, each};
 pub use merge::{PATIENCE, Side, intersect, leap, meet, meet_lanes, unite_flat, unite_two, wide};
 pub use pieces::{Interval, Kind, Pieces, Places};
+pub use set::Set;
 pub use spread::Spread;
 pub use table::{Table, slot};
 pub use view::{Mark, Shift, View};

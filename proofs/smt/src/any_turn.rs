@@ -317,6 +317,12 @@ impl Domain for AnyTurn {
         self.know(Bool::and(&known));
         lane.into()
     }
+    fn capacity(&mut self, _: BufferId) -> Num {
+        unreachable!("no law of any length asks for an array's length")
+    }
+    fn trailing_zeros(&mut self, _: &Num) -> Num {
+        unreachable!("no law of any length takes a word apart")
+    }
     fn store(&mut self, _: BufferId, _: &Num, _: &Num) {
         unreachable!("no law of any length has a table")
     }
@@ -339,7 +345,7 @@ impl Domain for AnyTurn {
             Arith::And => return x.modulo(int(constant(b).expect("a mask is constant") + 1)).into(),
             Arith::Shr => return x.div(power()).into(),
             Arith::Shl => Int::mul(&[x, &power()]),
-            Arith::Xor => unreachable!("no law of any length hashes"),
+            Arith::Xor | Arith::Or => unreachable!("no law of any length hashes or joins bits"),
         };
         self.fits(&term);
         term.into()
@@ -352,6 +358,7 @@ impl Domain for AnyTurn {
             Compare::Lt => x.lt(y),
             Compare::Le => x.le(y),
             Compare::Eq => x.eq(y),
+            Compare::Ne => x.ne(y),
         }
     }
     fn snapshot_bool(&mut self, _: &str, b: Bool) -> Bool {

@@ -211,6 +211,13 @@ impl Domain for Walk<'_> {
         }
         self.stored.push((i.clone(), x.clone()));
     }
+    fn capacity(&mut self, array: BufferId) -> Num {
+        let places = if array == TABLE { self.terms.places } else { self.data.arrays[array.0 as usize].len() as i64 };
+        Num::constant(places)
+    }
+    fn trailing_zeros(&mut self, x: &Num) -> Num {
+        Num::constant(self.pin(x).trailing_zeros().into())
+    }
     fn arith(&mut self, op: Arith, a: &Num, b: &Num) -> Num {
         let value = Concrete::new(&[], 0).arith(op, &a.value, &b.value);
         if a.term.is_none() && b.term.is_none() {

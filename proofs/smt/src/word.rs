@@ -71,9 +71,11 @@ impl Word {
             (Word::Bits(x), Word::Bits(y), Compare::Lt) => x.bvslt(y),
             (Word::Bits(x), Word::Bits(y), Compare::Le) => x.bvsle(y),
             (Word::Bits(x), Word::Bits(y), Compare::Eq) => x.eq(y),
+            (Word::Bits(x), Word::Bits(y), Compare::Ne) => x.ne(y),
             (Word::Whole(x), Word::Whole(y), Compare::Lt) => x.lt(y),
             (Word::Whole(x), Word::Whole(y), Compare::Le) => x.le(y),
             (Word::Whole(x), Word::Whole(y), Compare::Eq) => x.eq(y),
+            (Word::Whole(x), Word::Whole(y), Compare::Ne) => x.ne(y),
             _ => unreachable!("numbers of a run are of one kind"),
         }
     }
@@ -109,6 +111,7 @@ fn bits(op: Arith, x: &BV, y: &BV) -> BV {
         Arith::Min => x.bvsle(y).ite(x, y),
         Arith::Max => x.bvsle(y).ite(y, x),
         Arith::And => x.bvand(y),
+        Arith::Or => x.bvor(y),
         Arith::Xor => x.bvxor(y),
         Arith::Shl => x.bvshl(y.bvand(number(63))),
         Arith::Shr => x.bvashr(y.bvand(number(63))),
@@ -126,7 +129,7 @@ fn whole(op: Arith, x: &Int, y: &Int, constant: Option<i64>) -> Option<Int> {
         Arith::Min => x.le(y).ite(x, y),
         Arith::Max => x.le(y).ite(y, x),
         Arith::And => x.modulo(Int::from_i64(constant.filter(|c| *c >= 0 && c & (c + 1) == 0 && *c < i64::MAX)? + 1)),
-        Arith::Xor => return None,
+        Arith::Or | Arith::Xor => return None,
         Arith::Shl => Int::mul(&[x, &power()?]),
         Arith::Shr => x.div(power()?),
     })

@@ -256,7 +256,7 @@ impl Reached {
         first: impl FnOnce(&mut Symbolic),
         again: impl FnOnce(&mut Symbolic),
     ) {
-        let enter = |absent: Expr, insert: &dyn Fn(&mut Symbolic)| {
+        let enter = |d: &mut Symbolic, absent: Expr, insert: &dyn Fn(&mut Symbolic)| {
             let put = |d: &mut Symbolic| {
                 insert(d);
                 first(d);
@@ -264,8 +264,11 @@ impl Reached {
             d.when(absent, put, again);
         };
         match self {
-            Reached::Anywhere { set, .. } => enter(set.absent(at), &|d| set.insert(d, at)),
-            Reached::Few(few) => enter(few.absent(at), &|d| few.insert(d, at)),
+            Reached::Anywhere { set, .. } => {
+                let absent = set.absent(d, at);
+                enter(d, absent, &|d| set.insert(d, at));
+            }
+            Reached::Few(few) => enter(d, few.absent(at), &|d| few.insert(d, at)),
             // Each place holds a value or the clear one.
             Reached::Said => {}
             Reached::Within { there, .. } => d.emit(Stmt::Store(*there, at.clone(), yes())),
