@@ -46,11 +46,8 @@ impl Set {
     /// Inserts a coordinate that is not in the set. (Inserting without the test would make each insertion into a word
     /// wait for the last.)
     pub fn insert<D: Domain>(&self, d: &mut D, at: &D::I) {
-        for (array, level) in [(self.bits, 1), (self.words, 2)] {
-            let (place, number) = (shifted(d, at, WORD * level), shifted(d, at, WORD * (level - 1)));
-            let bit = bit(d, &number);
-            join(d, array, &place, &bit);
-        }
+        set_bit(d, self.bits, at, 1);
+        set_bit(d, self.words, at, 2);
         let block = shifted(d, at, 2 * WORD + BLOCK);
         d.mark(self.blocks, &block, true);
     }
@@ -80,9 +77,9 @@ impl Set {
 
     /// Adds bits to a word.
     fn join<D: Domain>(&self, d: &mut D, word: &D::I, with: &D::I) {
-        join(d, self.bits, word, with);
+        set_bits(d, self.bits, word, with);
         let (place, bit) = (shifted(d, word, WORD), bit(d, word));
-        join(d, self.words, &place, &bit);
+        set_bits(d, self.words, &place, &bit);
         let block = shifted(d, word, WORD + BLOCK);
         d.mark(self.blocks, &block, true);
     }
@@ -144,8 +141,15 @@ fn bit<D: Domain>(d: &mut D, number: &D::I) -> D::I {
     d.arith(Arith::Shl, &one, number)
 }
 
+/// Sets a coordinate's bit in the words of a level.
+fn set_bit<D: Domain>(d: &mut D, array: BufferId, at: &D::I, level: i64) {
+    let (place, number) = (shifted(d, at, WORD * level), shifted(d, at, WORD * (level - 1)));
+    let bit = bit(d, &number);
+    set_bits(d, array, &place, &bit);
+}
+
 /// Sets bits of an element.
-fn join<D: Domain>(d: &mut D, array: BufferId, at: &D::I, with: &D::I) {
+fn set_bits<D: Domain>(d: &mut D, array: BufferId, at: &D::I, with: &D::I) {
     let was = d.load(array, at);
     let joined = d.arith(Arith::Or, &was, with);
     d.store(array, at, &joined);
