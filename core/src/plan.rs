@@ -80,6 +80,8 @@ struct Decisions {
     splits: Vec<Planned>,
     /// Sums that became temporaries, and how these are stored.
     stages: Vec<Planned>,
+    /// Sums that cannot run where they stand, and are made before.
+    sums: Vec<Planned>,
     /// Operands in another order or format.
     copies: Vec<Planned>,
     /// Loops in another order than the meaning's.
@@ -119,35 +121,36 @@ impl Decisions {
         Decisions {
             splits: statements().flat_map(split).collect(),
             stages: stages.iter().flat_map(stage).collect(),
+            sums: statements()
+                .filter(|(_, s)| own(s))
+                .flat_map(|(n, s)| sums(program, s, concrete, owner(n)))
+                .collect(),
             copies: copies(program, copied, &owner),
             orders: statements().filter_map(order).collect(),
         }
     }
 
-    /// Those that read back: all, else of each statement what does with what is said of those before it.
+    /// Those that read back: all, else of each statement what does with what is said of those before it, by kinds.
     fn said(self, reads_back: impl Fn(&[Planned]) -> bool) -> Vec<Planned> {
-        let Decisions { splits, stages, copies, orders } = &self;
+        let Decisions { splits, stages, sums, copies, orders } = &self;
+        let kinds = [stages, sums, copies, orders];
         let of = |n: Option<usize>, kinds: &[&Vec<Planned>]| -> Vec<Planned> {
             let all = kinds.iter().flat_map(|kind| kind.iter());
             all.filter(|p| n.is_none_or(|n| p.statement == n)).cloned().collect()
         };
-        let whole = of(None, &[splits, stages, copies, orders]);
+        let whole = of(None, &[splits, stages, sums, copies, orders]);
         if whole.is_empty() || reads_back(&whole) {
             return whole;
         }
         let mut statements: Vec<usize> = whole.iter().map(|p| p.statement).collect();
         statements.sort_unstable();
         statements.dedup();
-        let tried: [&[&Vec<Planned>]; 8] = [
-            &[splits, stages, copies, orders],
-            &[splits, stages, copies],
-            &[splits, stages, orders],
-            &[splits, stages],
-            &[splits, copies, orders],
-            &[splits, copies],
-            &[splits, orders],
-            &[splits],
-        ];
+        // Every set of kinds, one before its parts.
+        let some = |set: usize| (0..kinds.len()).filter(move |k| set >> (kinds.len() - 1 - k) & 1 == 1);
+        let tried: Vec<Vec<&Vec<Planned>>> = (0..1 << kinds.len())
+            .rev()
+            .map(|set| [splits].into_iter().chain(some(set).map(|k| kinds[k])).collect())
+            .collect();
         let mut said: Vec<Planned> = vec![];
         for n in statements {
             let more = tried.iter().map(|kinds| of(Some(n), kinds)).filter(|more| !more.is_empty());
@@ -156,6 +159,46 @@ impl Decisions {
         }
         said
     }
+}
+
+/// The sums inside a statement's value that were made before it, each with how it is stored: those of the names that the temporaries have.
+fn sums(
+    program: &typed::Program,
+    s: &typed::Statement,
+    concrete: &concrete::Program,
+    statement: usize,
+) -> Vec<Planned> {
+    let named = |nest: &concrete::Nest| &concrete.tensors[nest.target.tensor.0];
+    let is_own = |t: &concrete::Tensor| program.tensors.iter().any(|known| known.name == t.name);
+    let target = &program.tensors[s.tensor.index()].name;
+    let mut made = vec![];
+    for nest in concrete.nests() {
+        match named(nest) {
+            t if t.name == *target => break,
+            t if is_own(t) => made.clear(),
+            t if t.role == concrete::Role::Temporary => made.push(nest),
+            _ => {}
+        }
+    }
+    let mut reduced = vec![];
+    s.rhs.walk(&mut |e| {
+        // A sum that is the whole value is the statement's own.
+        let inside = matches!(e.kind, typed::Kind::Reduce { .. }) && !std::ptr::eq(e, &s.rhs);
+        reduced.extend(inside.then_some(e));
+    });
+    let mut planned = vec![];
+    for nest in made {
+        let over: Vec<&String> = nest.target.vars.iter().map(|v| &concrete.vars[v.0].name).collect();
+        let var = |e: &typed::Expr, name: &String| e.free().into_iter().find(|v| program.vars[v.index()].name == *name);
+        let is_it = |e: &&typed::Expr| e.free().len() == over.len() && over.iter().all(|name| var(e, name).is_some());
+        let Some(n) = reduced.iter().position(is_it) else { continue };
+        let (e, t) = (reduced.remove(n), named(nest));
+        let vars: Vec<VarId> = over.iter().filter_map(|name| var(e, name)).collect();
+        let stored = (t.format.rank() > 0).then(|| spell::store(&t.name, &t.format));
+        let commands = [spell::sum(program, e, (&t.name, &vars))].into_iter().chain(stored);
+        planned.extend(commands.map(|command| Planned { statement, command }));
+    }
+    planned
 }
 
 /// Copies as commands, each once: a command is about all statements that a statement has become.

@@ -26,10 +26,15 @@ pub struct Planned {
 
 /// A stage as a command. `program` has its tensors and variables.
 pub(crate) fn stage(program: &Program, stage: &Stage) -> CommandKind {
-    let spell = Spell::new(program, stage);
-    let under: Vec<Index> =
-        stage.vars.iter().map(|v| Index { permit: false, map: Map::Var(*v), span: Span::default() }).collect();
-    CommandKind::Stage { expr: spell.expr(&stage.expr), into: spell.access(stage.tensor, &under) }
+    sum(program, &stage.expr, (&program.tensors[stage.tensor.index()].name, &stage.vars))
+}
+
+/// A sum that becomes a temporary over these variables as a command.
+pub(crate) fn sum(program: &Program, expr: &Expr, (name, vars): (&str, &[VarId])) -> CommandKind {
+    let spell = Spell::new(program, expr);
+    let under = |v: &VarId| spell.index(&Index { permit: false, map: Map::Var(*v), span: Span::default() });
+    let into = Access { tensor: ident(name), indices: vars.iter().map(under).collect(), span: Span::default() };
+    CommandKind::Stage { expr: spell.expr(expr), into }
 }
 
 /// A copy as a command.
@@ -66,11 +71,11 @@ struct Spell<'a> {
 }
 
 impl Spell<'_> {
-    fn new<'a>(program: &'a Program, stage: &Stage) -> Spell<'a> {
+    fn new<'a>(program: &'a Program, expr: &Expr) -> Spell<'a> {
         let mut spell = Spell { program, names: FxHashMap::default() };
-        let mut taken: Vec<String> = stage.expr.free().iter().map(|v| spell.var(*v)).collect();
+        let mut taken: Vec<String> = expr.free().iter().map(|v| spell.var(*v)).collect();
         let mut bound = vec![];
-        stage.expr.walk(&mut |e| bound.extend(e.bound()));
+        expr.walk(&mut |e| bound.extend(e.bound()));
         for (n, v) in bound.iter().enumerate() {
             if bound[..n].contains(v) {
                 continue;
