@@ -35,15 +35,27 @@ pub(super) fn reads_back(subject: &impl Subject, lowered: &Lowered) -> Result<()
     let again = fiberloom_core::lower(&typed, &options(&typed)).map_err(refused)?;
     let [loops, other] = [&lowered.kernel, &again.kernel].map(|kernel| unnumbered(&kernel.to_string()));
     if loops != other {
-        let what = format!("{told}\n{}\nwithout commands\n{}", again.concrete, lowered.concrete);
+        let apart = loops.lines().zip(other.lines()).find(|(one, other)| one != other);
+        let what = format!("{told}\n{}\nwithout commands\n{}\n{apart:#?}", again.concrete, lowered.concrete);
         return Err(Finding::new("plan read back", what).into());
     }
     Ok(())
 }
 
-/// The text of a kernel without the numbers of tensors: a temporary that is asked for has another than one that is planned.
+/// The text of a kernel whatever its tensors are numbered, and whichever is named first: a temporary that is asked for stands elsewhere
+/// than one that is planned.
 fn unnumbered(text: &str) -> String {
     let mut parts = text.split('@');
     let first = parts.next().unwrap_or_default().to_string();
-    parts.fold(first, |text, part| text + part.trim_start_matches(|c: char| c.is_ascii_digit()))
+    let text = parts.fold(first, |text, part| text + part.trim_start_matches(|c: char| c.is_ascii_digit()));
+    let (head, body) = text.split_once("\n\n").unwrap_or((&text, ""));
+    let names = |line: &str| match line.trim_start().split_once(' ') {
+        Some((kind @ ("operand" | "result" | "workspace"), names)) => {
+            names.split(", ").map(|name| format!("{kind} {name}")).collect()
+        }
+        _ => vec![line.to_string()],
+    };
+    let mut head: Vec<String> = head.lines().flat_map(names).collect();
+    head.sort();
+    format!("{}\n\n{body}", head.join("\n"))
 }
