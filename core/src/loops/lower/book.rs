@@ -206,3 +206,49 @@ impl<'p> Book<'p> {
         self.state.borrow_mut().nodes().truncate(first);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loops::plan::Forall;
+    use crate::notation::concrete::Index;
+
+    /// What a walk that comes to two loops, the second inside of the first, has against a plan.
+    fn held_to(plan: &Plan, loops: [usize; 2]) -> Result<Plan, String> {
+        let book = Book::new(Some(plan));
+        let [outer, inner] = loops.map(|n| Forall(Index(n)));
+        book.under(outer, || book.under(inner, || {}));
+        book.close()
+    }
+
+    fn written(loops: [usize; 2]) -> Plan {
+        let book = Book::new(None);
+        let [outer, inner] = loops.map(|n| Forall(Index(n)));
+        book.under(outer, || book.under(inner, || {}));
+        book.close().expect("nothing was given")
+    }
+
+    #[test]
+    fn a_plan_that_is_followed_is_read_to_its_end() {
+        assert_eq!(held_to(&written([0, 1]), [0, 1]), Ok(Plan::default()));
+    }
+
+    /// A step that the walk does not come to, one that it comes to and the plan has not, and one too many, inside and behind.
+    #[test]
+    fn a_plan_of_other_loops_is_refused() {
+        let plan = written([0, 1]);
+        for loops in [[0, 2], [2, 1]] {
+            let said = held_to(&plan, loops).expect_err("other loops");
+            assert!(said.starts_with("the plan has Forall") && said.contains("where the program has Forall"), "{said}");
+        }
+        let mut fewer = plan.clone();
+        fewer.steps[0].inside.clear();
+        assert!(held_to(&fewer, [0, 1]).is_err_and(|said| said.contains("the plan has nothing")));
+        let (mut behind, mut inside) = (plan.clone(), plan.clone());
+        behind.steps.push(plan.steps[0].clone());
+        inside.steps[0].inside.push(plan.steps[0].clone());
+        for more in [behind, inside] {
+            assert!(held_to(&more, [0, 1]).is_err_and(|said| said.contains("to which the program does not come")));
+        }
+    }
+}
