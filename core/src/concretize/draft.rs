@@ -1,6 +1,6 @@
 //! A statement on its way from the program to a nest.
 
-use crate::notation::concrete::{Access, AccessId, Expr, Index, Nest, Place, Program, Workspace};
+use crate::notation::concrete::{Access, AccessId, Expr, Index, Nest, Place, Provenance, Workspace};
 use crate::notation::typed::Fun;
 use crate::schedule::order::Assembly;
 
@@ -64,16 +64,16 @@ impl Draft {
     }
 
     /// The loops over the result's coordinates.
-    pub fn outer(&self, program: &Program) -> Vec<Index> {
+    pub fn outer(&self, graph: &Provenance) -> Vec<Index> {
         match self.scatter {
             Some(_) => vec![],
-            None => self.target.iter().flat_map(|v| program.roots(*v)).collect(),
+            None => self.target.iter().flat_map(|v| graph.roots(*v)).collect(),
         }
     }
 
     /// All loops around the value.
-    pub fn loops(&self, program: &Program) -> Vec<Index> {
-        [self.outer(program), self.sums.clone()].concat()
+    pub fn loops(&self, graph: &Provenance) -> Vec<Index> {
+        [self.outer(graph), self.sums.clone()].concat()
     }
 
     /// The nest, once all is decided.

@@ -26,7 +26,7 @@ use super::schedule::Scheduled;
 use super::temporary::{folded_apart, summed_apart};
 use crate::algebra::{Op, Type, Value, evaluate};
 use crate::iteration::{Simplify, background};
-use crate::notation::concrete::{self, AccessId, Expr, Fold, Index, Program};
+use crate::notation::concrete::{self, AccessId, Expr, Fold, Index, Program, Provenance};
 use crate::notation::typed::Fun;
 
 /// What stands beside a part of a body.
@@ -226,8 +226,8 @@ fn stays(program: &Program, body: &Expr, outer: &[Index], (free, needed): (&[Ind
 
 /// The variables of a body that are not bound inside it, in order of appearance: loops' and parts', of which mapped
 /// ones are functions.
-pub(super) fn free_in(program: &Program, body: &Expr, bound: &[Index]) -> Vec<Index> {
-    fn visit(program: &Program, e: &Expr, bound: &mut Vec<Index>, free: &mut Vec<Index>) {
+pub(super) fn free_in(graph: &Provenance, body: &Expr, bound: &[Index]) -> Vec<Index> {
+    fn visit(graph: &Provenance, e: &Expr, bound: &mut Vec<Index>, free: &mut Vec<Index>) {
         let mut seen = |made_of: Vec<Index>| {
             for v in made_of {
                 if !bound.contains(&v) && !free.contains(&v) {
@@ -237,37 +237,37 @@ pub(super) fn free_in(program: &Program, body: &Expr, bound: &[Index]) -> Vec<In
         };
         match e {
             Expr::Literal(_) => {}
-            Expr::Index(v) => seen(program.made_of(*v)),
-            Expr::Access(a, _) => program.accesses[a.0].vars.iter().for_each(|v| seen(program.made_of(*v))),
-            Expr::Column(c) => program.accesses[c.of.0].vars.iter().for_each(|v| seen(program.made_of(*v))),
+            Expr::Index(v) => seen(graph.made_of(*v)),
+            Expr::Access(a, _) => graph.accesses[a.0].vars.iter().for_each(|v| seen(graph.made_of(*v))),
+            Expr::Column(c) => graph.accesses[c.of.0].vars.iter().for_each(|v| seen(graph.made_of(*v))),
             Expr::Concat(c, _) => {
                 seen(c.of.factors.keys().copied().collect());
                 for (v, part) in &c.parts {
                     bound.push(*v);
-                    visit(program, part, bound, free);
+                    visit(graph, part, bound, free);
                     bound.pop();
                 }
-                c.outside.iter().for_each(|e| visit(program, e, bound, free));
+                c.outside.iter().for_each(|e| visit(graph, e, bound, free));
             }
-            Expr::Call(_, args, _) => args.iter().for_each(|a| visit(program, a, bound, free)),
-            Expr::Where(made, _) => visit(program, &made.nest.rhs, bound, free),
+            Expr::Call(_, args, _) => args.iter().for_each(|a| visit(graph, a, bound, free)),
+            Expr::Where(made, _) => visit(graph, &made.nest.rhs, bound, free),
             Expr::Reduce(_, vars, body, _) => {
                 let outer = bound.len();
                 bound.extend(vars);
-                visit(program, body, bound, free);
+                visit(graph, body, bound, free);
                 bound.truncate(outer);
             }
             Expr::Fold(fold, _) => {
-                fold.start.iter().for_each(|e| visit(program, e, bound, free));
+                fold.start.iter().for_each(|e| visit(graph, e, bound, free));
                 let outer = bound.len();
                 bound.extend(&fold.vars);
-                visit(program, &fold.body, bound, free);
+                visit(graph, &fold.body, bound, free);
                 bound.truncate(outer);
             }
         }
     }
     let mut free = Vec::new();
-    visit(program, body, &mut bound.to_vec(), &mut free);
+    visit(graph, body, &mut bound.to_vec(), &mut free);
     free
 }
 

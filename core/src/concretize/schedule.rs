@@ -12,7 +12,7 @@ use super::rename::Renaming;
 use crate::algebra::Mode;
 use crate::map::{Map, Size};
 use crate::notation::Diagnostic;
-use crate::notation::concrete::{self, Index, Length, Limit, Origin, Program, Terms, Within};
+use crate::notation::concrete::{self, Index, Length, Limit, Origin, Program, Provenance, Terms, Within};
 use crate::notation::typed::{self, Kind, Parts, VarId};
 use crate::schedule::loops::{Cut, Loops, Split};
 use rustc_hash::FxHashMap;
@@ -303,15 +303,15 @@ impl Scheduled {
 }
 
 /// Whether a loop counts pieces.
-pub(super) fn is_piece(program: &Program, v: Index) -> bool {
-    program.vars[v.0].limits.iter().any(|limit| matches!(limit, Limit::Pieces { .. }))
+pub(super) fn is_piece(graph: &Provenance, v: Index) -> bool {
+    graph.vars[v.0].limits.iter().any(|limit| matches!(limit, Limit::Pieces { .. }))
 }
 
 /// The loops over pieces of what these are, which are a sum's as they are.
-pub(super) fn pieces_of(program: &Program, sums: &[Index], order: &[Index]) -> Vec<Index> {
+pub(super) fn pieces_of(graph: &Provenance, sums: &[Index], order: &[Index]) -> Vec<Index> {
     let cuts = |l: &Index, p: &Index| {
         let of = |(on, limit): &(Option<Index>, Limit)| *on == Some(*l) && limit.vars().contains(p);
-        program.limits.iter().any(of)
+        graph.limits.iter().any(of)
     };
-    order.iter().filter(|p| is_piece(program, **p) && sums.iter().any(|l| cuts(l, p))).copied().collect()
+    order.iter().filter(|p| is_piece(graph, **p) && sums.iter().any(|l| cuts(l, p))).copied().collect()
 }
