@@ -24,40 +24,45 @@ fn placed<'s>(stmts: &'s [Stmt], blocks: usize, all: &mut Vec<(&'s Expr, usize)>
     }
 }
 
-impl Check {
-    /// Functions in order: a body sees those above it, so none recurses.
-    pub(super) fn functions(&mut self, items: &[Item]) {
-        self.inside = true;
-        for item in items {
-            if let Item::Function(f) = item {
-                self.function(f);
-                if !self.functions.contains_key(&f.name.name) {
-                    self.faulty.insert(f.name.name.clone());
-                }
+/// Functions in order: a body sees those above it, so none recurses.
+pub(super) fn functions(items: &[Item], c: &mut Check) {
+    c.inside = true;
+    for item in items {
+        if let Item::Function(f) = item {
+            Functions { c }.function(f);
+            if !c.functions.contains_key(&f.name.name) {
+                c.faulty.insert(f.name.name.clone());
             }
         }
-        self.inside = false;
     }
+    c.inside = false;
+}
 
+/// What declared functions are checked with.
+struct Functions<'c> {
+    c: &'c mut Check,
+}
+
+impl Functions<'_> {
     fn function(&mut self, f: &syntax::Function) {
         let name = &f.name;
         let builtin = Op::from_name(&name.name).is_some() || Op::from_reduction(&name.name).is_some();
         if builtin || ["convert", COUNT].contains(&&*name.name) {
-            return self.say(name.span, format!("`{name}` is a built-in function: give this one another name"));
+            return self.c.say(name.span, format!("`{name}` is a built-in function: give this one another name"));
         }
-        if let Some(first) = self.functions.get(&name.name) {
-            let first = self.out.functions[first.index()].span;
+        if let Some(first) = self.c.functions.get(&name.name) {
+            let first = self.c.out.functions[first.index()].span;
             let d =
                 Diagnostic::new(name.span, format!("function `{name}` is declared twice")).label(first, "first here");
-            return self.error(d);
+            return self.c.error(d);
         }
-        self.local_types.clear();
+        self.c.local_types.clear();
         let mut body = Body { scope: Scope::default(), names: Vec::new() };
         for (param, ty) in &f.params {
             self.local(&mut body, param, *ty);
         }
         let stmts = self.stmts(&mut body, &f.body.stmts);
-        let value = self.expr(&body.scope, &f.body.value, Some(f.result));
+        let value = self.c.expr(&body.scope, &f.body.value, Some(f.result));
         let arity = f.params.len();
         let types: Vec<Type> = f.params.iter().map(|(_, t)| *t).collect();
         let properties = f.properties.iter().filter_map(|(p, span)| {
@@ -68,12 +73,12 @@ impl Check {
         let (Some(stmts), Some(value)) = (stmts, value) else { return };
         let mut all = vec![(&value, 0)];
         placed(&stmts, 0, &mut all);
-        let deep: Option<Vec<usize>> = all.into_iter().map(|(e, blocks)| self.nesting(e, blocks)).collect();
+        let deep: Option<Vec<usize>> = all.into_iter().map(|(e, blocks)| self.c.nesting(e, blocks)).collect();
         let Some(deep) = deep else { return };
-        self.nesting.push(deep.into_iter().max().unwrap_or(1));
-        let locals = body.names.into_iter().zip(self.local_types.clone()).collect();
-        self.functions.insert(name.name.clone(), FnId(self.out.functions.len() as u32));
-        self.out.functions.push(typed::Function {
+        self.c.nesting.push(deep.into_iter().max().unwrap_or(1));
+        let locals = body.names.into_iter().zip(self.c.local_types.clone()).collect();
+        self.c.functions.insert(name.name.clone(), FnId(self.c.out.functions.len() as u32));
+        self.c.out.functions.push(typed::Function {
             name: name.name.clone(),
             locals,
             arity,
@@ -87,11 +92,11 @@ impl Check {
 
     fn local(&mut self, body: &mut Body, name: &Ident, ty: Type) -> LocalId {
         if body.scope.locals.contains_key(&name.name) {
-            self.say(name.span, format!("`{name}` is defined already: give this one another name"));
+            self.c.say(name.span, format!("`{name}` is defined already: give this one another name"));
         }
         let id = LocalId(body.names.len() as u32);
         body.names.push(name.name.clone());
-        self.local_types.push(ty);
+        self.c.local_types.push(ty);
         body.scope.locals.insert(name.name.clone(), id);
         id
     }
@@ -112,7 +117,7 @@ impl Check {
     fn stmt(&mut self, body: &mut Body, stmt: &syntax::Stmt) -> Option<Stmt> {
         match stmt {
             syntax::Stmt::Let(name, e) => {
-                let value = self.expr(&body.scope, e, None);
+                let value = self.c.expr(&body.scope, e, None);
                 // A local whose value is wrong is known all the same: it is complained of once.
                 let ty = value.as_ref().map_or(Type::I64, |v| v.ty);
                 let id = self.local(body, name, ty);
@@ -121,19 +126,19 @@ impl Check {
             syntax::Stmt::Set(name, e) => {
                 let Some(&id) = body.scope.locals.get(&name.name) else {
                     let known: Vec<String> = body.scope.locals.keys().cloned().collect();
-                    self.unknown("local", name, known.iter().map(String::as_str));
+                    self.c.unknown("local", name, known.iter().map(String::as_str));
                     return None;
                 };
-                let ty = self.local_types[id.index()];
-                Some(Stmt::Set(id, self.expr(&body.scope, e, Some(ty))?))
+                let ty = self.c.local_types[id.index()];
+                Some(Stmt::Set(id, self.c.expr(&body.scope, e, Some(ty))?))
             }
             syntax::Stmt::While(c, inner) => {
-                let c = self.expr(&body.scope, c, Some(Type::Bool));
+                let c = self.c.expr(&body.scope, c, Some(Type::Bool));
                 let inner = self.block(body, inner);
                 Some(Stmt::While(c?, inner?))
             }
             syntax::Stmt::If(c, t, e) => {
-                let c = self.expr(&body.scope, c, Some(Type::Bool));
+                let c = self.c.expr(&body.scope, c, Some(Type::Bool));
                 let (t, e) = (self.block(body, t), self.block(body, e));
                 Some(Stmt::If(c?, t?, e?))
             }
@@ -150,21 +155,21 @@ impl Check {
             syntax::Property::Commutative | syntax::Property::Associative | syntax::Property::Idempotent => {
                 let help =
                     "commutative needs two parameters of one type; associative and idempotent a result of it too";
-                self.error(Diagnostic::new(span, format!("`{p}` does not fit the type of `{}`", f.name)).help(help));
+                self.c.error(Diagnostic::new(span, format!("`{p}` does not fit the type of `{}`", f.name)).help(help));
                 None
             }
             syntax::Property::Identity(v, at) => {
                 let (ty, at) = self.position(f, types, *at, span)?;
                 let other = at.is_none_or(|at| types.len() == 2 && types[1 - at] == f.result);
                 if !other || at.is_none() && !closed {
-                    self.say(span, format!("`{p}` does not fit the type of `{}`", f.name));
+                    self.c.say(span, format!("`{p}` does not fit the type of `{}`", f.name));
                     return None;
                 }
-                Some(Property::Identity(self.literal(v, ty, span)?, at))
+                Some(Property::Identity(self.c.literal(v, ty, span)?, at))
             }
             syntax::Property::Annihilator(v, at) => {
                 let (ty, at) = self.position(f, types, *at, span)?;
-                Some(Property::Annihilator(self.literal(v, ty, span)?, at))
+                Some(Property::Annihilator(self.c.literal(v, ty, span)?, at))
             }
             syntax::Property::Iterate(set) => Some(Property::Iterate(self.set(f, set)?)),
             syntax::Property::Case(patterns, e) => self.case(f, types, patterns, e, span),
@@ -187,7 +192,7 @@ impl Check {
         if ty.is_none() {
             let help = format!("positions are 0 to {}", types.len() - 1);
             let message = format!("`{}` has no such argument, or its parameters differ in type", f.name);
-            self.error(Diagnostic::new(span, message).help(help));
+            self.c.error(Diagnostic::new(span, message).help(help));
         }
         Some((ty?, place))
     }
@@ -202,7 +207,7 @@ impl Check {
                 Some(n) => Set::Param(n),
                 None => {
                     let known: Vec<&str> = f.params.iter().map(|(p, _)| p.name.as_str()).collect();
-                    self.unknown("parameter", name, known.into_iter());
+                    self.c.unknown("parameter", name, known.into_iter());
                     return None;
                 }
             },
@@ -218,7 +223,7 @@ impl Check {
         span: Span,
     ) -> Option<Property> {
         if patterns.len() != types.len() {
-            self.say(span, format!("a case with {} patterns for {} parameters", patterns.len(), types.len()));
+            self.c.say(span, format!("a case with {} patterns for {} parameters", patterns.len(), types.len()));
             return None;
         }
         // The names of the pattern are the parameters at their positions.
@@ -226,17 +231,17 @@ impl Check {
         let mut values = Vec::new();
         for (n, pattern) in patterns.iter().enumerate() {
             values.push(match pattern {
-                syntax::Pattern::Literal(l) => Some(self.literal(l, types[n], span)?),
+                syntax::Pattern::Literal(l) => Some(self.c.literal(l, types[n], span)?),
                 syntax::Pattern::Name(name) => {
                     if scope.locals.insert(name.name.clone(), LocalId(n as u32)).is_some() {
-                        self.say(name.span, format!("`{name}` stands twice in a case"));
+                        self.c.say(name.span, format!("`{name}` stands twice in a case"));
                         return None;
                     }
                     None
                 }
             });
         }
-        let value: Expr = self.expr(&scope, e, Some(f.result))?;
+        let value: Expr = self.c.expr(&scope, e, Some(f.result))?;
         Some(Property::Case(values, value))
     }
 }

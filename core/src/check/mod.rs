@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!  depth.rs      refuses deep trees before anything recurses over them
-//!  declare.rs    dims, tensors, formats, scopes of tensors
+//!  declare.rs    dims, tensors, scopes of tensors
+//!  formats.rs    formats of tensors
 //!  function.rs   declared functions and their properties
 //!  statement.rs  left sides, the einsum short form, where-blocks
 //!  steps.rs      the order of statements: blocks, the statement that a schedule is for
@@ -17,6 +18,7 @@
 mod declare;
 mod depth;
 mod expr;
+mod formats;
 mod function;
 mod schedules;
 mod statement;
@@ -33,6 +35,7 @@ use crate::schedule::loops::Loops;
 use crate::schedule::protocol;
 use crate::stack::with_room;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use steps::Statements;
 
 pub use undeclared::{Undeclared, undeclared};
 
@@ -65,11 +68,11 @@ fn check_here(program: &syntax::Program, stored: &BTreeMap<String, Type>) -> Res
     };
     let mut c = Check::default();
     c.out.relations = relations;
-    c.declarations(&program.items);
-    c.functions(&program.items);
-    c.computed();
-    c.out.order = c.steps(&program.items, 0);
-    c.carried();
+    let results = declare::declarations(&program.items, &mut c);
+    function::functions(&program.items, &mut c);
+    declare::computed(&mut c);
+    c.out.order = Statements { c: &mut c, results, own: 0..0 }.steps(&program.items, 0);
+    steps::carried(&mut c);
     if c.errors.is_empty() {
         c.errors.extend(crate::shape::check(&c.out).err().into_iter().flatten());
         c.errors.extend(crate::notation::property::check(&c.out));
@@ -82,6 +85,7 @@ fn check_here(program: &syntax::Program, stored: &BTreeMap<String, Type>) -> Res
     if c.errors.is_empty() { Ok(c.out) } else { Err(c.errors) }
 }
 
+/// What names mean, and what is wrong so far: what expressions are checked with.
 #[derive(Default)]
 struct Check {
     out: typed::Program,
@@ -96,22 +100,14 @@ struct Check {
     unmade: HashSet<String>,
     /// Tensors that a statement so far has defined.
     defined: HashSet<TensorId>,
-    /// Where a statement that is no local defines a tensor first.
-    results: HashMap<String, Span>,
-    /// Names that `where` blocks define; where they are declared, too, that says of each block's own what it is like.
-    locals: HashSet<String>,
     /// The names of the blocks that are being checked.
     open: HashSet<String>,
     /// A function each: how deep it nests, those that it calls counted.
     nesting: Vec<usize>,
     /// Functions are being checked, not statements.
     inside: bool,
-    /// The index variables of the statement before.
-    own: std::ops::Range<usize>,
-    /// What the schedule that is being checked has made.
-    made: Option<temporaries::Made>,
     /// Types of the locals of the function that is being checked.
-    local_types: Vec<crate::algebra::Type>,
+    local_types: Vec<Type>,
 }
 
 /// What names mean inside an expression.

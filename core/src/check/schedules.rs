@@ -2,42 +2,54 @@
 //! tensors are checked in `temporaries.rs`.
 
 use super::Check;
+use super::temporaries::Made;
 use crate::notation::Diagnostic;
 use crate::notation::syntax::{self, Affine, Factor, Ident, Index, Schedule};
 use crate::notation::typed::{Command, CommandKind, Parts, Statement, TensorId, VarId};
+use std::ops::Range;
 
 /// The index variables that commands may name, with what earlier ones derive.
 type Known = Vec<(String, VarId)>;
 
-impl Check {
-    /// Resolves names against the index variables of the statement before, and those that earlier commands derive.
-    pub(super) fn schedule(&mut self, schedule: &Schedule, of: &Statement) -> Vec<Command> {
-        let named = |v: usize| (self.out.vars[v].name.clone(), VarId(v as u32));
-        let mut known: Known = self.own.clone().map(named).collect();
-        self.begin_schedule(of);
-        let commands = schedule.commands.iter().filter_map(|command| self.command(command, &mut known)).collect();
-        self.end_schedule();
-        commands
-    }
+/// The commands of a statement's schedule. Their names are resolved against the statement's index variables, `own`, and those that
+/// earlier commands derive.
+pub(super) fn commands(schedule: &Schedule, of: &Statement, own: Range<usize>, c: &mut Check) -> Vec<Command> {
+    let named = |v: usize| (c.out.vars[v].name.clone(), VarId(v as u32));
+    let mut known: Known = own.clone().map(named).collect();
+    let mut commands = Commands { c, own, made: Made::of(of) };
+    let all = schedule.commands.iter().filter_map(|command| commands.command(command, &mut known)).collect();
+    commands.end();
+    all
+}
 
+/// What the commands of one schedule are checked with.
+pub(super) struct Commands<'c> {
+    pub c: &'c mut Check,
+    /// The statement's index variables.
+    pub own: Range<usize>,
+    /// What they have made so far.
+    pub made: Made,
+}
+
+impl Commands<'_> {
     fn command(&mut self, command: &syntax::Command, known: &mut Known) -> Option<Command> {
         let (uses, makes) = names(&command.kind);
         for (n, name) in uses.iter().enumerate() {
             self.known_var(name, known);
             if uses[..n].iter().any(|other| other.name == name.name) {
-                self.say(name.span, format!("index variable `{name}` stands twice in one command"));
+                self.c.say(name.span, format!("index variable `{name}` stands twice in one command"));
             }
         }
         if let syntax::CommandKind::Split { factor: 0, .. } | syntax::CommandKind::Unroll(_, 0) = command.kind {
             let d = Diagnostic::new(command.span, "a loop in parts of no turns");
-            self.error(d.help("a number from 1 says how many turns a part has"));
+            self.c.error(d.help("a number from 1 says how many turns a part has"));
         }
         for name in makes {
             if known.iter().any(|(other, _)| *other == name.name) {
                 let message = format!("index variable `{}` exists already: shadowing is an error", name.name);
-                self.error(Diagnostic::new(name.span, message).help("choose a new name for what the command makes"));
+                self.c.error(Diagnostic::new(name.span, message).help("choose a new name for what the command makes"));
             }
-            let derived = self.fresh_var(name);
+            let derived = self.c.fresh_var(name);
             known.push((name.name.clone(), derived));
         }
         let kind = self.resolved(&command.kind, known)?;
@@ -104,15 +116,15 @@ impl Check {
 
     fn known_var(&mut self, name: &Ident, known: &Known) {
         if !known.iter().any(|(other, _)| *other == name.name) {
-            self.unknown("index variable", name, known.iter().map(|(name, _)| name.as_str()));
+            self.c.unknown("index variable", name, known.iter().map(|(name, _)| name.as_str()));
         }
     }
 
     pub(super) fn known_tensor(&mut self, name: &Ident) -> Option<TensorId> {
-        let found = self.tensors.get(&name.name).copied();
+        let found = self.c.tensors.get(&name.name).copied();
         if found.is_none() {
-            let known: Vec<String> = self.tensors.keys().cloned().collect();
-            self.unknown("tensor", name, known.iter().map(String::as_str));
+            let known: Vec<String> = self.c.tensors.keys().cloned().collect();
+            self.c.unknown("tensor", name, known.iter().map(String::as_str));
         }
         found
     }

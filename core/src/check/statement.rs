@@ -7,42 +7,44 @@
 //! The right side is a tree of `+` and `-` over terms; a variable that is absent on the left is summed over each term
 //! in which it is free. The sums of one statement share their variables: `j` has one extent wherever it stands.
 
-use super::{Check, Scope};
+use super::Scope;
+use super::schedules::commands;
+use super::steps::Statements;
 use crate::algebra::{COUNT, Op, Type};
 use crate::notation::diagnostic::{Diagnostic, Span};
 use crate::notation::free::{free_names, indexing_names, left_names};
 use crate::notation::syntax::{self, Assign, BinaryOp, ExprKind, Ident};
 use crate::notation::typed::{self, Cut, Expr, Fun, Kind, Line, Map, Role, TensorId, VarId};
 
-impl Check {
+impl Statements<'_> {
     /// A statement, after those of its where-block. Whether it is right.
     pub(super) fn statement(&mut self, s: &syntax::Statement, local: bool) -> bool {
         let hidden = self.open_block(&s.locals);
         for inner in &s.locals {
             self.statement(inner, true);
         }
-        let first = self.out.vars.len();
+        let first = self.c.out.vars.len();
         let mut made = self.define(s, local);
-        self.own = first..self.out.vars.len();
+        self.own = first..self.c.out.vars.len();
         if let (Some(schedule), Some(made)) = (&s.schedule, &mut made) {
-            made.commands = self.schedule(schedule, made);
+            made.commands = commands(schedule, made, self.own.clone(), self.c);
         }
         for (name, before) in hidden {
-            self.open.remove(&name);
+            self.c.open.remove(&name);
             match before {
-                Some(before) => self.tensors.insert(name, before),
-                None => self.tensors.remove(&name),
+                Some(before) => self.c.tensors.insert(name, before),
+                None => self.c.tensors.remove(&name),
             };
         }
         if let Some(made) = made {
-            self.defined.insert(made.tensor);
-            self.out.statements.push(made);
+            self.c.defined.insert(made.tensor);
+            self.c.out.statements.push(made);
             return true;
         }
         // It is complained of already; those that read it are not.
-        match self.tensors.get(&s.lhs.tensor.name) {
-            Some(&tensor) => drop(self.defined.insert(tensor)),
-            None => drop(self.unmade.insert(s.lhs.tensor.name.clone())),
+        match self.c.tensors.get(&s.lhs.tensor.name) {
+            Some(&tensor) => drop(self.c.defined.insert(tensor)),
+            None => drop(self.c.unmade.insert(s.lhs.tensor.name.clone())),
         }
         false
     }
@@ -58,19 +60,19 @@ impl Check {
             if let Some(&first) = self.results.get(name) {
                 let message = format!("`{name}` is a result of the program, and a local of this `where` block");
                 let d = Diagnostic::new(*span, message).label(first, "defined here");
-                self.error(d.help("give one of the two another name"));
+                self.c.error(d.help("give one of the two another name"));
                 continue;
             }
-            if !self.open.insert(name.clone()) {
+            if !self.c.open.insert(name.clone()) {
                 let message = format!("`{name}` is a local of a `where` block around this one");
-                self.error(Diagnostic::new(*span, message).help("give one of the two another name"));
+                self.c.error(Diagnostic::new(*span, message).help("give one of the two another name"));
                 continue;
             }
-            let declared = self.tensors.get(name).copied();
+            let declared = self.c.tensors.get(name).copied();
             // The declared one itself is the first block's.
-            if let Some(like) = declared.filter(|like| self.defined.contains(like)) {
-                let tensor = self.out.tensors[like.index()].clone();
-                self.add_tensor(tensor);
+            if let Some(like) = declared.filter(|like| self.c.defined.contains(like)) {
+                let tensor = self.c.out.tensors[like.index()].clone();
+                self.c.add_tensor(tensor);
             }
             hidden.push((name.clone(), declared));
         }
@@ -82,29 +84,29 @@ impl Check {
             && name.name == COUNT
         {
             let d = Diagnostic::new(name.span, "`count` is no function that folds values");
-            self.error(d.help("it stands in expressions: write `+= count(i: …)`"));
+            self.c.error(d.help("it stands in expressions: write `+= count(i: …)`"));
             return None;
         }
         let mut scope = Scope::default();
         let mut vars = Vec::new();
         for name in left_names(&s.lhs) {
-            let var = self.fresh_var(name);
+            let var = self.c.fresh_var(name);
             scope.vars.insert(name.name.clone(), var);
             vars.push(var);
         }
-        let declared = self.tensors.get(&s.lhs.tensor.name).copied();
-        let want = declared.map(|t| self.out.tensors[t.index()].ty);
+        let declared = self.c.tensors.get(&s.lhs.tensor.name).copied();
+        let want = declared.map(|t| self.c.out.tensors[t.index()].ty);
         let (rhs, folded) = self.right(s, &mut scope, want);
         let rhs = rhs?;
-        self.nesting(&rhs, 0)?;
+        self.c.nesting(&rhs, 0)?;
         if let Some(at) = rhs.may_miss() {
             let d =
                 Diagnostic::new(at, "an index under `~` may leave the array, and what is missing there has no value");
-            self.error(d.help("replace it: coalesce(…, 0)"));
+            self.c.error(d.help("replace it: coalesce(…, 0)"));
             return None;
         }
         let tensor = declared.unwrap_or_else(|| self.undeclared(&s.lhs, rhs.ty, local));
-        self.rank(tensor, &s.lhs)?;
+        self.c.rank(tensor, &s.lhs)?;
         let mut cuts = Vec::new();
         let indices = s.lhs.indices.iter().enumerate().map(|(mode, i)| self.left(&scope, mode, i, &mut cuts));
         let indices = indices.collect::<Option<Vec<_>>>()?;
@@ -112,13 +114,13 @@ impl Check {
             self.part(tensor, &indices, &s.lhs)?;
         }
         if let Some(i) = indices.iter().find(|i| i.permit && !matches!(i.map, Map::Computed(_))) {
-            self.say(i.span, "`~` on a left side: a result has no place outside its extent");
+            self.c.say(i.span, "`~` on a left side: a result has no place outside its extent");
             return None;
         }
         let fold = match &s.op {
             Assign::Set => None,
             Assign::Add => Some(Fun::Op(self.added(rhs.ty, s.span)?)),
-            Assign::Fold(name) => Some(self.fold(name, rhs.ty, false)?),
+            Assign::Fold(name) => Some(self.c.fold(name, rhs.ty, false)?),
         };
         if let Some(fun) = fold {
             self.begins(tensor, fun, &s.lhs)?;
@@ -129,30 +131,30 @@ impl Check {
 
     /// What accumulates has something to begin with: a declared fill, an earlier statement's values, or the function's identity.
     fn begins(&mut self, tensor: TensorId, fun: Fun, lhs: &syntax::Access) -> Option<()> {
-        let typed::Tensor { name, ty, fill, .. } = &self.out.tensors[tensor.index()];
-        let begins = fill.is_some() || self.defined.contains(&tensor) || self.out.identity(fun, *ty).is_some();
+        let typed::Tensor { name, ty, fill, .. } = &self.c.out.tensors[tensor.index()];
+        let begins = fill.is_some() || self.c.defined.contains(&tensor) || self.c.out.identity(fun, *ty).is_some();
         if begins {
             return Some(());
         }
         let message =
             format!("nothing says what `{name}` begins with: the function that it accumulates with has no identity");
         let help = format!("declare `{name}`: it begins with its fill");
-        self.error(Diagnostic::new(lhs.span, message).help(help));
+        self.c.error(Diagnostic::new(lhs.span, message).help(help));
         None
     }
 
     fn added(&mut self, ty: Type, span: Span) -> Option<Op> {
         let fits = Op::Add.takes(ty);
         if !fits {
-            self.say(span, format!("`+=` does not add values of type {ty}"));
+            self.c.say(span, format!("`+=` does not add values of type {ty}"));
         }
         fits.then_some(Op::Add)
     }
 
     /// An index of a left side; a slice is where its variable is, and says how far that goes.
     fn left(&mut self, scope: &Scope, mode: usize, index: &syntax::Index, cuts: &mut Vec<Cut>) -> Option<typed::Index> {
-        let syntax::Index::Slice { var, start, end, step, span } = index else { return self.index(scope, index) };
-        let (start, end, step) = self.bounds(scope, (start.as_ref(), end.as_ref(), *step), *span)?;
+        let syntax::Index::Slice { var, start, end, step, span } = index else { return self.c.index(scope, index) };
+        let (start, end, step) = self.c.bounds(scope, (start.as_ref(), end.as_ref(), *step), *span)?;
         let var = *scope.vars.get(&var.name)?;
         let begin = if start.terms.is_empty() { Map::Const(start.constant) } else { Map::Bound(start.clone()) };
         let along = if step == 1 { Map::Var(var) } else { Map::Mul(step as i64, Box::new(Map::Var(var))) };
@@ -169,14 +171,14 @@ impl Check {
                 let message = format!("`=` defines each element of `{}` once, and this names some again", lhs.tensor);
                 let d = Diagnostic::new(index.span, message).label(lhs.span, "here");
                 let what = "distinct index variables define the whole, `i + 2`, `2*i`, `i(2:4)` and coordinates a part";
-                self.error(d.help(format!("{what}; anything else accumulates: `+=`, `max=`")));
+                self.c.error(d.help(format!("{what}; anything else accumulates: `+=`, `max=`")));
                 return None;
             };
             seen.extend(var.map(|(v, _)| v));
         }
-        let declared = self.out.tensors[tensor.index()].fill.is_some();
-        let local = self.out.tensors[tensor.index()].role == Role::Local;
-        let there = self.defined.contains(&tensor) || declared && !local;
+        let declared = self.c.out.tensors[tensor.index()].fill.is_some();
+        let local = self.c.out.tensors[tensor.index()].role == Role::Local;
+        let there = self.c.defined.contains(&tensor) || declared && !local;
         if indices.iter().all(|i| i.bare().is_some()) || there {
             return Some(());
         }
@@ -185,15 +187,15 @@ impl Check {
             true => format!("define the whole before: `{}[…] = 0`", lhs.tensor),
             false => format!("define the whole before, or declare `{}`: then it is given", lhs.tensor),
         };
-        self.error(Diagnostic::new(lhs.span, message).help(help));
+        self.c.error(Diagnostic::new(lhs.span, message).help(help));
         None
     }
 
     fn undeclared(&mut self, lhs: &syntax::Access, ty: Type, local: bool) -> TensorId {
-        let sizes = lhs.indices.iter().map(|_| self.fresh_size(None, None, lhs.span)).collect();
+        let sizes = lhs.indices.iter().map(|_| self.c.fresh_size(None, None, lhs.span)).collect();
         let role = if local { Role::Local } else { Role::Result };
         let name = lhs.tensor.name.clone();
-        self.add_tensor(typed::Tensor { name, ty, sizes, fill: None, format: None, role, span: lhs.tensor.span })
+        self.c.add_tensor(typed::Tensor { name, ty, sizes, fill: None, format: None, role, span: lhs.tensor.span })
     }
 
     /// The right side with its sums, and the variables that an accumulating assignment folds over.
@@ -202,13 +204,13 @@ impl Check {
         let mut inner = scope.clone();
         let mut made: Vec<(String, VarId)> = Vec::new();
         for name in absent {
-            let var = self.fresh_var(name);
+            let var = self.c.fresh_var(name);
             inner.vars.insert(name.name.clone(), var);
             made.push((name.name.clone(), var));
         }
         match &s.op {
             Assign::Fold(_) => {
-                let rhs = self.expr(&inner, &s.rhs, want);
+                let rhs = self.c.expr(&inner, &s.rhs, want);
                 *scope = inner;
                 (rhs, made.into_iter().map(|(_, v)| v).collect())
             }
@@ -240,17 +242,17 @@ impl Check {
         if let (ExprKind::Binary(op @ (BinaryOp::Add | BinaryOp::Sub), a, b), false) = (&e.kind, absent.is_empty()) {
             let (a, b) = (self.term(scope, a, absent, want), self.term(scope, b, absent, want));
             let op = if *op == BinaryOp::Add { Op::Add } else { Op::Sub };
-            return self.apply(Fun::Op(op), vec![a?, b?], e.span);
+            return self.c.apply(Fun::Op(op), vec![a?, b?], e.span);
         }
         let free: Vec<String> = free_names(e).into_iter().map(|n| n.name.name.clone()).collect();
         let own: Vec<VarId> = absent.iter().filter(|(n, _)| free.contains(n)).map(|(_, v)| *v).collect();
-        let body = self.expr(scope, e, want)?;
+        let body = self.c.expr(scope, e, want)?;
         if own.is_empty() {
             return Some(body);
         }
         let ty = body.ty;
         if !Op::Add.takes(ty) {
-            self.say(e.span, format!("values of type {ty} are not summed"));
+            self.c.say(e.span, format!("values of type {ty} are not summed"));
             return None;
         }
         let kind = Kind::Reduce { fun: Fun::Op(Op::Add), vars: own, body: Box::new(body), start: None };
@@ -259,12 +261,12 @@ impl Check {
 
     /// The type of an expression, its errors reported once.
     fn type_of(&mut self, scope: &Scope, e: &syntax::Expr, want: Option<Type>) -> Option<Type> {
-        let (errors, vars, sizes) = (self.errors.len(), self.out.vars.len(), self.out.sizes.len());
-        let ty = self.expr(scope, e, want).map(|e| e.ty);
-        self.out.vars.truncate(vars);
-        self.out.sizes.truncate(sizes);
+        let (errors, vars, sizes) = (self.c.errors.len(), self.c.out.vars.len(), self.c.out.sizes.len());
+        let ty = self.c.expr(scope, e, want).map(|e| e.ty);
+        self.c.out.vars.truncate(vars);
+        self.c.out.sizes.truncate(sizes);
         if ty.is_some() {
-            self.errors.truncate(errors);
+            self.c.errors.truncate(errors);
         }
         ty
     }

@@ -7,7 +7,8 @@
 //!  copy(B, {dense, compressed} order(1, 0))  B is read from a copy
 //! ```
 
-use super::{Check, Scope};
+use super::schedules::Commands;
+use super::{Scope, formats};
 use crate::algebra::Mode;
 use crate::format::Format;
 use crate::notation::Diagnostic;
@@ -26,70 +27,68 @@ pub(super) struct Made {
     copies: Vec<(TensorId, Format)>,
 }
 
-impl Check {
-    /// Begins a statement's schedule.
-    pub(super) fn begin_schedule(&mut self, statement: &Statement) {
+impl Made {
+    /// Of a statement, nothing.
+    pub fn of(statement: &Statement) -> Made {
         let (statement, staged) = (statement.clone(), Staged::new(statement.rhs.clone()));
-        self.made = Some(Made { statement, staged, tensors: vec![], copies: vec![] });
+        Made { statement, staged, tensors: vec![], copies: vec![] }
     }
+}
 
-    /// Ends it: its temporaries have names in it alone.
-    pub(super) fn end_schedule(&mut self) {
-        for tensor in self.made.take().map_or(vec![], |made| made.tensors) {
-            let name = &self.out.tensors[tensor.index()].name;
-            self.tensors.remove(name);
-            self.open.remove(name);
+impl Commands<'_> {
+    /// Ends the schedule: its temporaries have names in it alone.
+    pub fn end(self) {
+        for tensor in self.made.tensors {
+            let name = &self.c.out.tensors[tensor.index()].name;
+            self.c.tensors.remove(name);
+            self.c.open.remove(name);
         }
     }
 
-    fn made(&mut self) -> &mut Made {
-        self.made.as_mut().expect("commands stand in a schedule")
-    }
-
     /// `stage(expr, into)`
-    pub(super) fn stage(&mut self, expr: &syntax::Expr, into: &Access) -> Option<CommandKind> {
-        let (vars, value) = (self.out.vars.len(), self.value(expr)?);
+    pub fn stage(&mut self, expr: &syntax::Expr, into: &Access) -> Option<CommandKind> {
+        let (vars, value) = (self.c.out.vars.len(), self.value(expr)?);
         if !matches!(value.kind, Kind::Reduce { .. }) {
             let d = Diagnostic::new(expr.span, "`stage` makes a sum a temporary, and this is none");
-            self.error(d.help("write precompute(…, i -> iw, W) for what is no sum"));
+            self.c.error(d.help("write precompute(…, i -> iw, W) for what is no sum"));
             return None;
         }
         let free = value.free();
         let under: Option<Vec<VarId>> = into.indices.iter().map(|index| self.under(index, &free, into)).collect();
         let under = under?;
         if under.iter().enumerate().any(|(n, v)| under[..n].contains(v)) {
-            self.say(into.span, format!("a mode of `{}` for each variable, and one stands twice", into.tensor));
+            self.c.say(into.span, format!("a mode of `{}` for each variable, and one stands twice", into.tensor));
             return None;
         }
         if let Some(v) = free.iter().filter(|v| !under.contains(v)).min() {
-            let name = &self.out.vars[v.index()].name;
+            let name = &self.c.out.vars[v.index()].name;
             let message = format!("`{into}` has no mode for `{name}`, which is free in its value");
-            let all: Vec<&str> = under.iter().chain([v]).map(|v| self.out.vars[v.index()].name.as_str()).collect();
+            let all: Vec<&str> = under.iter().chain([v]).map(|v| self.c.out.vars[v.index()].name.as_str()).collect();
             let help = format!("write {}[{}]", into.tensor, all.join(","));
-            self.error(Diagnostic::new(into.span, message).help(help));
+            self.c.error(Diagnostic::new(into.span, message).help(help));
             return None;
         }
         self.temporary(&into.tensor, (under, vec![]), value, vars)
     }
 
     /// `precompute(expr, from -> to, workspace)`; `loops` has the variables of `to`.
-    pub(super) fn precompute(
+    pub fn precompute(
         &mut self,
         (expr, from, loops): (&syntax::Expr, &[Ident], Vec<VarId>),
         workspace: &Ident,
     ) -> Option<CommandKind> {
-        let (vars, value) = (self.out.vars.len(), self.value(expr)?);
+        let (vars, value) = (self.c.out.vars.len(), self.value(expr)?);
         let free = value.free();
         if from.len() != loops.len() {
-            self.say(workspace.span, format!("{} variables become {}", from.len(), loops.len()));
+            self.c.say(workspace.span, format!("{} variables become {}", from.len(), loops.len()));
             return None;
         }
         let mut inner = vec![];
         for name in from {
-            let named = |v: &&VarId| self.out.vars[v.index()].name == name.name;
+            let named = |v: &&VarId| self.c.out.vars[v.index()].name == name.name;
             let Some(v) = free.iter().find(named) else {
                 let d = Diagnostic::new(name.span, format!("`{name}` is not free in what is precomputed"));
-                self.error(d.help("name index variables that stand in the expression, and that no sum in it binds"));
+                self.c.error(d.help("name index variables that stand in the expression, and that no sum in it binds"));
                 return None;
             };
             inner.push(*v);
@@ -105,13 +104,13 @@ impl Check {
         let mut scope = Scope::default();
         for free in free_names(expr) {
             let name = &free.name.name;
-            let known = self.own.clone().find(|v| self.out.vars[*v].name == *name);
+            let known = self.own.clone().find(|v| self.c.out.vars[*v].name == *name);
             scope.vars.extend(known.map(|v| (name.clone(), VarId(v as u32))));
         }
-        let value = self.expr(&scope, expr, None)?;
-        self.nesting(&value, 0)?;
+        let value = self.c.expr(&scope, expr, None)?;
+        self.c.nesting(&value, 0)?;
         if let Some(d) = refused(&value) {
-            self.error(d);
+            self.c.error(d);
             return None;
         }
         Some(value)
@@ -120,17 +119,17 @@ impl Check {
     /// A mode of a temporary: one of the variables that are free in its value.
     fn under(&mut self, index: &syntax::Index, free: &rustc_hash::FxHashSet<VarId>, into: &Access) -> Option<VarId> {
         let name = index.variable();
-        let named = |v: &&VarId| name.is_some_and(|name| self.out.vars[v.index()].name == name.name);
+        let named = |v: &&VarId| name.is_some_and(|name| self.c.out.vars[v.index()].name == name.name);
         let found = free.iter().find(named).copied();
         if found.is_none() {
             let message = match name {
                 Some(name) => format!("`{name}` is not free in the value of `{}`", into.tensor),
                 None => format!("a mode of `{}` is an index variable, and `{index}` is none", into.tensor),
             };
-            let mut names: Vec<&str> = free.iter().map(|v| self.out.vars[v.index()].name.as_str()).collect();
+            let mut names: Vec<&str> = free.iter().map(|v| self.c.out.vars[v.index()].name.as_str()).collect();
             names.sort();
             let help = format!("write {}[{}]: one variable for each that is free", into.tensor, names.join(","));
-            self.error(Diagnostic::new(name.map_or(into.span, |name| name.span), message).help(help));
+            self.c.error(Diagnostic::new(name.map_or(into.span, |name| name.span), message).help(help));
         }
         found
     }
@@ -143,17 +142,17 @@ impl Check {
         expr: Expr,
         own: usize,
     ) -> Option<CommandKind> {
-        let taken = self.tensors.contains_key(&name.name)
-            || self.sizes.contains_key(&name.name)
-            || self.functions.contains_key(&name.name);
+        let taken = self.c.tensors.contains_key(&name.name)
+            || self.c.sizes.contains_key(&name.name)
+            || self.c.functions.contains_key(&name.name);
         if taken {
             let d = Diagnostic::new(name.span, format!("`{name}` exists already: a temporary has a name of its own"));
-            self.error(d.help("choose a new name"));
+            self.c.error(d.help("choose a new name"));
             return None;
         }
         let (ty, fill) = (expr.ty, filled(&expr));
         let (span, at) = (name.span, expr.span);
-        let tensor = self.add_tensor(typed::Tensor {
+        let tensor = self.c.add_tensor(typed::Tensor {
             name: name.name.clone(),
             ty,
             sizes: vec![],
@@ -162,34 +161,33 @@ impl Check {
             role: Role::Local,
             span,
         });
-        self.open.insert(name.name.clone());
-        self.defined.insert(tensor);
-        let names = std::mem::take(&mut self.out.vars);
-        let made = self.made();
-        made.tensors.push(tensor);
-        let staged = made.staged.stage(Stage { tensor, vars, loops, expr }, &names, Mode::Algebraic);
-        self.out.vars = names;
+        self.c.open.insert(name.name.clone());
+        self.c.defined.insert(tensor);
+        let names = std::mem::take(&mut self.c.out.vars);
+        self.made.tensors.push(tensor);
+        let staged = self.made.staged.stage(Stage { tensor, vars, loops, expr }, &names, Mode::Algebraic);
+        self.c.out.vars = names;
         let Some(stage) = staged else {
             let d = Diagnostic::new(at, format!("the value of `{name}` does not occur in the statement"));
             let help = "it is a part of the right side: a sum over some factors of a product, or factors, in any order";
-            self.error(d.help(help));
+            self.c.error(d.help(help));
             return None;
         };
-        self.out.vars.truncate(own);
+        self.c.out.vars.truncate(own);
         let sizes = stage.vars.iter().map(|v| self.extent(&stage.expr, *v, name));
-        self.out.tensors[tensor.index()].sizes = sizes.collect::<Option<Vec<SizeId>>>()?;
+        self.c.out.tensors[tensor.index()].sizes = sizes.collect::<Option<Vec<SizeId>>>()?;
         Some(CommandKind::Stage(stage))
     }
 
     /// The size of a mode that an index variable alone stands in: in a value, or in its statement.
     fn extent(&mut self, value: &Expr, v: VarId, name: &Ident) -> Option<SizeId> {
-        let tensors = &self.out.tensors;
+        let tensors = &self.c.out.tensors;
         let mut found = None;
         let mut look = |t: TensorId, indices: &[typed::Index]| {
             let mode = indices.iter().position(|index| index.bare() == Some(v));
             found = found.or(mode.and_then(|m| tensors[t.index()].sizes.get(m).copied()));
         };
-        let made = self.made.as_ref().expect("commands stand in a schedule");
+        let made = &self.made;
         [value].into_iter().chain(made.staged.parts()).for_each(|e| {
             e.walk(&mut |e| {
                 if let Kind::Access(t, indices) = &e.kind {
@@ -199,58 +197,58 @@ impl Check {
         });
         look(made.statement.tensor, &made.statement.indices);
         if found.is_none() {
-            let var = &self.out.vars[v.index()].name;
+            let var = &self.c.out.vars[v.index()].name;
             let message =
                 format!("`{name}` has a mode for `{var}`, and `{var}` stands alone in no index of the statement");
             let d = Diagnostic::new(name.span, message);
-            self.error(d.help("the extent of a temporary's mode is that of a tensor's: stage a part without it"));
+            self.c.error(d.help("the extent of a temporary's mode is that of a tensor's: stage a part without it"));
         }
         found
     }
 
     /// `store(temporary, format)`
-    pub(super) fn store(&mut self, name: &Ident, format: &syntax::Format) {
-        let made = self.made().tensors.clone();
-        let named = |t: &&TensorId| self.out.tensors[t.index()].name == name.name;
+    pub fn store(&mut self, name: &Ident, format: &syntax::Format) {
+        let made = &self.made.tensors;
+        let named = |t: &&TensorId| self.c.out.tensors[t.index()].name == name.name;
         let Some(&tensor) = made.iter().find(named) else {
             let d = Diagnostic::new(name.span, format!("`{name}` is no temporary of this schedule"));
-            let names: Vec<String> = made.iter().map(|t| format!("`{}`", self.out.tensors[t.index()].name)).collect();
-            self.error(d.help(match names.is_empty() {
+            let names: Vec<String> = made.iter().map(|t| format!("`{}`", self.c.out.tensors[t.index()].name)).collect();
+            self.c.error(d.help(match names.is_empty() {
                 true => "make one first: stage(sum(…), W[i])".to_string(),
                 false => format!("there is {}", names.join(", ")),
             }));
             return;
         };
-        if self.out.tensors[tensor.index()].format.is_some() {
-            self.say(name.span, format!("`{name}` has a format already"));
+        if self.c.out.tensors[tensor.index()].format.is_some() {
+            self.c.say(name.span, format!("`{name}` has a format already"));
             return;
         }
-        self.out.tensors[tensor.index()].format = self.kept(name, tensor, format);
+        self.c.out.tensors[tensor.index()].format = self.kept(name, tensor, format);
     }
 
     /// `copy(tensor, format)`
-    pub(super) fn copy(&mut self, name: &Ident, format: &syntax::Format) -> Option<CommandKind> {
+    pub fn copy(&mut self, name: &Ident, format: &syntax::Format) -> Option<CommandKind> {
         let tensor = self.known_tensor(name)?;
         let format = self.kept(name, tensor, format)?;
         let mut read = false;
-        let made = self.made.as_ref().expect("commands stand in a schedule");
+        let made = &self.made;
         made.staged.parts().for_each(|e| e.reads(&mut |t| read |= t == tensor));
         if !read {
             let d = Diagnostic::new(name.span, format!("`{name}` is not read in this statement: nothing is copied"));
-            self.error(d.help("name a tensor of the right side"));
+            self.c.error(d.help("name a tensor of the right side"));
             return None;
         }
-        if matches!(self.out.tensors[tensor.index()].role, Role::Computed(_)) {
+        if matches!(self.c.out.tensors[tensor.index()].role, Role::Computed(_)) {
             let d =
                 Diagnostic::new(name.span, format!("`{name}` is given by a function: nothing is stored to be copied"));
-            self.error(d.help("assign it to a tensor in a statement before"));
+            self.c.error(d.help("assign it to a tensor in a statement before"));
             return None;
         }
-        let copies = &mut self.made().copies;
+        let copies = &mut self.made.copies;
         match copies.iter().find(|(other, _)| *other == tensor) {
             Some((_, other)) if *other != format => {
                 let message = format!("`{name}` is copied twice, as `{other}` and as `{format}`");
-                self.error(Diagnostic::new(name.span, message).help("a statement reads one copy: leave one out"));
+                self.c.error(Diagnostic::new(name.span, message).help("a statement reads one copy: leave one out"));
                 None
             }
             Some(_) => None,
@@ -263,9 +261,9 @@ impl Check {
 
     /// A format in which what is computed can be kept.
     fn kept(&mut self, name: &Ident, tensor: TensorId, format: &syntax::Format) -> Option<Format> {
-        let sizes = self.out.tensors[tensor.index()].sizes.clone();
-        let (errors, format) = (self.errors.len(), self.format(format, &sizes, &name.name)?);
-        self.takes_entries(&format, name);
-        (self.errors.len() == errors).then_some(format)
+        let sizes = self.c.out.tensors[tensor.index()].sizes.clone();
+        let (errors, format) = (self.c.errors.len(), formats::format(format, &sizes, &name.name, self.c)?);
+        formats::takes_entries(&format, name, self.c);
+        (self.c.errors.len() == errors).then_some(format)
     }
 }

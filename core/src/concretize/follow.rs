@@ -11,9 +11,13 @@
 //! not copied but spread in each turn of those that move it (`loops/lower/spread.rs`).
 
 use super::Concretize;
+use super::draft::Draft;
+use super::given::Given;
+use super::out::Out;
+use super::steps::Steps;
 use crate::format::{Format, LevelKind};
 use crate::iteration::background;
-use crate::notation::concrete::{self, AccessId, Expr, Index, Iterated, Nest, Origin, Place, Role, Tensor};
+use crate::notation::concrete::{self, AccessId, Expr, Index, Iterated, Nest, Origin, Place, Program, Role, Tensor};
 use crate::notation::typed::{self, TensorId};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
@@ -33,7 +37,7 @@ pub struct Copied {
 #[derive(Default)]
 pub(super) struct Copies {
     /// The statement at hand.
-    pub statement: usize,
+    statement: usize,
     /// Those that its commands ask for.
     wanted: Vec<(TensorId, Format)>,
     /// Those whose nests come before the first that reads them: copy, and what is copied.
@@ -48,79 +52,83 @@ pub(super) struct Copies {
 
 impl Copies {
     /// No command is about what comes.
-    pub(super) fn none(&mut self) {
+    pub fn none(&mut self) {
         self.wanted.clear();
     }
 
     /// Begins a statement.
-    pub(super) fn begin(&mut self, s: &typed::Statement) {
+    pub fn begin(&mut self, number: usize, s: &typed::Statement) {
+        self.statement = number;
         let copy = |c: &typed::Command| match &c.kind {
             typed::CommandKind::Copy(tensor, format) => Some((*tensor, format.assembled())),
             _ => None,
         };
         self.wanted = s.commands.iter().filter_map(copy).collect();
     }
-}
 
-impl Concretize<'_> {
-    /// The place that an access reads: the tensor's, or that of the copy that a command asks for.
-    pub(super) fn source(&mut self, id: TensorId) -> Place {
-        let place = self.reading(id);
-        let Some((_, format)) = self.copies.wanted.iter().find(|(t, _)| *t == id).cloned() else { return place };
-        self.copied(place, format)
-    }
-
-    /// Makes the copies that an expression reads, unless they are there, in its order.
-    pub(super) fn make_copies(&mut self, e: &Expr) {
-        for a in e.accesses() {
-            self.make_copy(self.out.accesses[a.0].tensor);
-        }
-    }
-
-    /// Makes the copies that commands ask for and that nothing reads after all: what it would be part of is constant.
-    pub(super) fn make_all_copies(&mut self) {
-        while let Some((copy, _)) = self.copies.waiting.first() {
-            self.make_copy(*copy);
-        }
-    }
-
-    /// Makes a copy that waits to be made, and before it what it is a copy of.
-    fn make_copy(&mut self, copy: Place) {
-        if let Some(n) = self.copies.waiting.iter().position(|(waits, _)| *waits == copy) {
-            let (copy, place) = self.copies.waiting.remove(n);
-            self.make_copy(place);
-            self.fill_copy(copy, place);
-        }
+    /// A copy that waits to be made, waits no more: with what it is a copy of.
+    fn due(&mut self, copy: Place) -> Option<(Place, Place)> {
+        let n = self.waiting.iter().position(|(waits, _)| *waits == copy)?;
+        Some(self.waiting.remove(n))
     }
 
     /// Notes what a nest reads.
-    pub(super) fn note_reads(&mut self, e: &Expr) {
-        if !self.copies.copying {
-            let places = e.accesses().into_iter().map(|a| (self.copies.statement, self.out.accesses[a.0].tensor));
-            self.copies.read.extend(places.collect::<Vec<_>>());
+    pub fn note(&mut self, nest: &Nest, program: &Program) {
+        if !self.copying {
+            let places = nest.rhs.accesses().into_iter().map(|a| (self.statement, program.accesses[a.0].tensor));
+            self.read.extend(places);
         }
     }
 
     /// The tensors of which statements read one copy, and nothing else of them.
-    pub(super) fn copied_whole(&self) -> Vec<Copied> {
+    pub fn whole(&self, program: &Program) -> Vec<Copied> {
         let mut whole = vec![];
-        for (statement, copy) in &self.copies.read {
-            let Some((_, of)) = self.copies.made.iter().find(|(made, _)| made == copy) else { continue };
-            let Role::Operand(tensor) = self.out.tensors[of.0].role else { continue };
+        for (statement, copy) in &self.read {
+            let Some((_, of)) = self.made.iter().find(|(made, _)| made == copy) else { continue };
+            let Role::Operand(tensor) = program.tensors[of.0].role else { continue };
             let other = |place: &Place| {
-                let copied = self.copies.made.iter().any(|(made, from)| made == place && from == of);
+                let copied = self.made.iter().any(|(made, from)| made == place && from == of);
                 place != copy && (place == of || copied)
             };
-            if !self.copies.read.iter().any(|(s, place)| s == statement && other(place)) {
-                let format = self.out.tensors[copy.0].format.clone();
+            if !self.read.iter().any(|(s, place)| s == statement && other(place)) {
+                let format = program.tensors[copy.0].format.clone();
                 whole.push(Copied { statement: *statement, tensor, format });
             }
         }
         whole
     }
+}
+
+/// What makes accesses that loops can follow: other accesses, of copies.
+pub(super) struct Follow<'s, 'a> {
+    pub given: Given<'a>,
+    pub out: &'s mut Out<'a>,
+    pub steps: &'s Steps,
+    pub copies: &'s mut Copies,
+}
+
+impl Follow<'_, '_> {
+    /// A nest with every access that cannot be followed replaced by one of a transposed copy.
+    pub fn followed(mut self, mut nest: Nest) -> Nest {
+        nest.rhs = self.follow(nest.rhs, &mut nest.order);
+        nest
+    }
+
+    /// A nest with every list that would be walked anew in each turn of a loop replaced by one that is asked.
+    pub fn spread(mut self, mut nest: Nest) -> Nest {
+        nest.rhs = self.ask(nest.rhs, &mut nest.order);
+        nest
+    }
+
+    /// The place that an access reads: the tensor's, or that of the copy that a command asks for.
+    pub fn source(&mut self, id: TensorId) -> Place {
+        let place = self.out.reading(id);
+        let Some((_, format)) = self.copies.wanted.iter().find(|(t, _)| *t == id).cloned() else { return place };
+        self.copied(place, format)
+    }
 
     /// The expression with every access that cannot be followed replaced by one of a transposed copy.
-    pub(super) fn follow(&mut self, e: Expr, bound: &mut Vec<Index>) -> Expr {
+    fn follow(&mut self, e: Expr, bound: &mut Vec<Index>) -> Expr {
         match e {
             Expr::Access(a, ty) => {
                 let access = self.out.accesses[a.0].clone();
@@ -140,7 +148,7 @@ impl Concretize<'_> {
     /// it replaced by one that is asked: of a copy, made once, whose level is located or hashed.
     ///
     /// `y[i] = sum(j: A[i,j] * x[j])` with A by rows and x sparse costs |A| instead of rows · |x| + |A|.
-    pub(super) fn spread(&mut self, e: Expr, bound: &mut Vec<Index>) -> Expr {
+    fn ask(&mut self, e: Expr, bound: &mut Vec<Index>) -> Expr {
         let mut e = e;
         for n in 1..bound.len() {
             for (a, level) in self.unmoved(&e, &bound[..n], bound[n]) {
@@ -157,7 +165,7 @@ impl Concretize<'_> {
                 e = e.map_accesses(&mut |b, ty| if b == a { spread.clone() } else { Expr::Access(b, ty) });
             }
         }
-        e.map_parts(bound, &mut |part, bound| self.spread(part, bound))
+        e.map_parts(bound, &mut |part, bound| self.ask(part, bound))
     }
 
     /// The accesses, each with its level, whose lists over `v` are intersected with one that every loop of `outer`
@@ -173,7 +181,7 @@ impl Concretize<'_> {
             level.extend(first.filter(|&l| format.levels[l].is_list()).map(|l| (a, l)));
         }
         let names: Vec<AccessId> = e.accesses().into_iter().filter(|a| level.contains_key(a)).collect();
-        let (sequence, _) = background(e, &names, &|a| self.out.tensor(a).fill, self.simplify);
+        let (sequence, _) = background(e, &names, &|a| self.out.tensor(a).fill, self.given.simplify);
         let moved = |a: &AccessId| self.out.moved(*a, outer, v);
         let hashed = |a: &AccessId| self.out.tensor(*a).format.levels[level[a]].has_table();
         let free = |a: &AccessId| self.out.protocol(*a, level[a]).is_none();
@@ -203,13 +211,13 @@ impl Concretize<'_> {
             level.extend(list.filter(|&l| self.out.protocol(a, l).is_none()).map(|l| (a, l)));
         }
         let names: Vec<AccessId> = e.accesses().into_iter().filter(|a| level.contains_key(a)).collect();
-        let (sequence, _) = background(e, &names, &|a| self.out.tensor(a).fill, self.simplify);
+        let (sequence, _) = background(e, &names, &|a| self.out.tensor(a).fill, self.given.simplify);
         let moves = |a: &AccessId| {
             let access = &self.out.accesses[a.0];
             (0..level[a]).any(|l| self.out.follows(self.out.level_var(access, l), *last))
         };
         let mode = |a: AccessId| self.out.tensor(a).format.order[level[&a]];
-        let narrow = |a: &AccessId| !self.sizes.wide(self.out.tensor(*a).extents[mode(*a)]);
+        let narrow = |a: &AccessId| !self.given.sizes.wide(self.out.tensor(*a).extents[mode(*a)]);
         let parts = sequence.intersections().into_iter().filter(|part| part.iter().any(moves));
         let mut staying: Vec<AccessId> = parts.flatten().filter(|a| !moves(a) && narrow(a)).collect();
         staying.sort();
@@ -226,7 +234,7 @@ impl Concretize<'_> {
         }
         // An outermost level has a flag a coordinate, if those are not too many; below, that would be one for each entry
         // and coordinate.
-        let wide = self.sizes.wide(tensor.extents[tensor.format.order[l]]);
+        let wide = self.given.sizes.wide(tensor.extents[tensor.format.order[l]]);
         levels[l] = if l == 0 && !wide { LevelKind::Bytemap } else { LevelKind::Hashed };
         let format = Format { levels: levels.into(), order: tensor.format.order.clone() };
         if self.is_still_to_be_made(place) {
@@ -250,7 +258,7 @@ impl Concretize<'_> {
         // What is always bound comes first.
         order.sort_by_key(|&m| times[m].wrapping_add(1));
         let mut levels = vec![LevelKind::Compressed; times.len()];
-        let wide = self.sizes.wide(tensor.extents[order[0]]);
+        let wide = self.given.sizes.wide(tensor.extents[order[0]]);
         if tensor.format.levels.iter().any(|k| k.is_located()) && !wide {
             levels[0] = LevelKind::Dense;
         }
@@ -301,7 +309,31 @@ impl Concretize<'_> {
         let tensor = self.out.tensors[place.0].clone();
         let suffix = if format.order == tensor.format.order { "w" } else { "t" };
         let name = format!("{}_{suffix}", tensor.name);
-        self.place(Tensor { name, format, role: Role::Temporary, ..tensor })
+        self.out.place(Tensor { name, format, role: Role::Temporary, ..tensor })
+    }
+}
+
+impl Concretize<'_> {
+    /// Makes the copies that a nest reads, unless they are there, in its order.
+    pub(super) fn make_copies(&mut self, nest: &Nest) {
+        for a in nest.rhs.accesses() {
+            self.make_copy(self.out.accesses[a.0].tensor);
+        }
+    }
+
+    /// Makes the copies that commands ask for and that nothing reads after all: what it would be part of is constant.
+    pub(super) fn make_all_copies(&mut self) {
+        while let Some((copy, _)) = self.copies.waiting.first() {
+            self.make_copy(*copy);
+        }
+    }
+
+    /// Makes a copy that waits to be made, and before it what it is a copy of.
+    fn make_copy(&mut self, copy: Place) {
+        if let Some((copy, place)) = self.copies.due(copy) {
+            self.make_copy(place);
+            self.fill_copy(copy, place);
+        }
     }
 
     /// Emits the nest of a copy.
@@ -309,11 +341,10 @@ impl Concretize<'_> {
         let inner = self.steps.leave(place);
         let around = std::mem::replace(&mut self.copies.copying, true);
         let tensor = self.out.tensors[place.0].clone();
-        let vars: Vec<Index> =
-            tensor.extents.iter().enumerate().map(|(m, e)| self.fresh(format!("m{m}"), *e)).collect();
-        let rhs = Expr::Access(self.out.access(place, vars.clone()), tensor.ty);
+        let vars = self.out.modes(&tensor.extents);
+        let rhs = self.out.read(place, vars.clone());
         let order = tensor.format.order.iter().map(|&m| vars[m]).collect();
-        self.define(copy, vars, rhs, Some(order));
+        self.define(Draft { order: Some(order), ..Draft::new(copy, vars, rhs) });
         self.copies.copying = around;
         self.steps.enter_again(inner);
     }

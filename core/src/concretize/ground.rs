@@ -5,18 +5,30 @@
 //!   ⊕(j: e)     the value of e, folded as often as j has coordinates: that is known when a kernel is planned
 //! ```
 
-use super::Concretize;
+use super::given::Given;
 use crate::algebra::{Op, Type, Value};
 use crate::iteration::literal;
-use crate::notation::concrete::{Expr, Index, Origin};
+use crate::notation::concrete::{Expr, Index, Origin, Program};
 use crate::notation::typed::Fun;
 
 /// The most values that are folded one after the other.
 const STEPS: u128 = 1 << 16;
 
-impl Concretize<'_> {
+/// What says values where nothing is stored.
+#[derive(Clone, Copy)]
+pub(super) struct Ground<'s> {
+    pub program: &'s Program,
+    pub given: Given<'s>,
+}
+
+impl Ground<'_> {
+    /// The value of an expression where nothing is stored, if it is one value.
+    pub fn background(self, rhs: &Expr) -> Option<Value> {
+        self.ground(&self.given.simplify.replace(rhs, &|a| Some(self.program.tensor(a).fill)))
+    }
+
     /// The one value of an expression in which no access is left.
-    pub(super) fn ground(&self, e: &Expr) -> Option<Value> {
+    fn ground(self, e: &Expr) -> Option<Value> {
         match e {
             Expr::Literal(value) => Some(*value),
             Expr::Index(v) => self.extent_of(*v),
@@ -40,30 +52,30 @@ impl Concretize<'_> {
     }
 
     /// The value of a variable that is mapped to an extent, if that is known.
-    fn extent_of(&self, v: Index) -> Option<Value> {
-        let Origin::Mapped(map) = &self.out.vars[v.0].origin else { return None };
+    fn extent_of(self, v: Index) -> Option<Value> {
+        let Origin::Mapped(map) = &self.program.vars[v.0].origin else { return None };
         let mut terms = map.constant.terms().filter(|_| map.factors.is_empty());
         let (Some((1, [class])), None) = (terms.next(), terms.next()) else { return None };
-        Some(Value::i64(i64::try_from(self.sizes.extent(*class)?).ok()?))
+        Some(Value::i64(i64::try_from(self.given.sizes.extent(*class)?).ok()?))
     }
 
-    fn applied(&self, fun: Fun, args: Vec<Expr>, ty: Type) -> Option<Value> {
-        literal(&self.simplify.call(fun, args, ty))
+    fn applied(self, fun: Fun, args: Vec<Expr>, ty: Type) -> Option<Value> {
+        literal(&self.given.simplify.call(fun, args, ty))
     }
 
     /// `term` folded once for each coordinate of the variables.
-    fn fold_again(&self, fun: Fun, start: Option<Value>, term: Value, vars: &[Index], ty: Type) -> Option<Value> {
-        let extents = vars.iter().map(|v| self.sizes.extent(self.out.vars[v.0].extent));
+    fn fold_again(self, fun: Fun, start: Option<Value>, term: Value, vars: &[Index], ty: Type) -> Option<Value> {
+        let extents = vars.iter().map(|v| self.given.sizes.extent(self.program.vars[v.0].extent));
         let n = extents.into_iter().try_fold(1u128, |n, extent| n.checked_mul(extent?.into()))?;
         match start {
             Some(start) => self.again(fun, start, term, n, ty),
-            None if n == 0 => self.simplify.begins(fun, ty),
+            None if n == 0 => self.given.simplify.begins(fun, ty),
             None => self.again(fun, term, term, n - 1, ty),
         }
     }
 
     /// `term` folded into `sum`, `n` times: by doubling where no order is wrong and nothing rounds.
-    fn again(&self, fun: Fun, mut sum: Value, mut term: Value, mut n: u128, ty: Type) -> Option<Value> {
+    fn again(self, fun: Fun, mut sum: Value, mut term: Value, mut n: u128, ty: Type) -> Option<Value> {
         use Op::{Add, And, AndAlso, Gcd, Max, Min, Mul, Or, OrElse, Xor};
         let apply = |a: Value, b: Value| self.applied(fun, vec![Expr::Literal(a), Expr::Literal(b)], ty);
         let any_order = matches!(fun, Fun::Op(Add | Mul | Min | Max | And | Or | Xor | Gcd | AndAlso | OrElse));

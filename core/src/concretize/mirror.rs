@@ -11,62 +11,62 @@
 //! It needs a fold whose order is free, into a vector with a place for each coordinate; and operands beside the symmetric one with places
 //! too, of the fold's variable alone: where rows are looked at, those of the mirrored entry are at hand.
 
-use super::Concretize;
+use super::draft::Draft;
+use super::given::Given;
+use super::out::Out;
 use crate::algebra::{Op, Type};
-use crate::notation::concrete::{Access, AccessId, Both, Expr, Index, Nest, Origin, Place};
+use crate::notation::concrete::{Access, AccessId, Both, Expr, Index, Nest, Origin, Program};
 use crate::notation::typed::Fun;
 
-impl Concretize<'_> {
-    /// The nest that visits each stored entry once, if that is possible.
-    pub(super) fn mirrored(&mut self, place: Place, target: &[Index], rhs: &Expr) -> Option<Nest> {
-        let (&[i], Expr::Reduce(fun, vars, body, ty)) = (target, rhs) else { return None };
-        let &[j] = &vars[..] else { return None };
-        let none = self.gathered(*fun, *ty, false)?;
-        let loops = [i, j].iter().all(|v| self.out.vars[v.0].origin == Origin::Loop);
-        let twice = self.stands_twice(body, [i, j])?;
-        if !(loops && self.out.tensors[place.0].format.is_dense() && is_arithmetic(body)) {
-            return None;
-        }
-        let row = self.under(body, twice, [i, j], j);
-        let (diagonal, column) = (self.under(body, twice, [i, i], i), self.under(body, twice, [i, j], i));
-        let left = Expr::Call(Fun::Op(Op::Lt), vec![Expr::Index(j), Expr::Index(i)], Type::Bool);
-        let row = Expr::Call(Fun::Op(Op::Select), vec![left, row, Expr::Literal(none)], *ty);
-        let row = Expr::Reduce(*fun, vec![j], Box::new(row), *ty);
-        let rhs = Expr::Call(*fun, vec![row, diagonal], *ty);
-        let both = Some(Both { at: j, fun: *fun, rhs: column });
-        let target = Access::of(place, vec![i]);
-        Some(Nest { target, order: vec![i], fold: None, rhs, places: None, before: None, both, workspace: None })
+/// The nest that visits each stored entry once, if that is possible.
+pub(super) fn mirrored(s: &Draft, out: &mut Out, given: Given) -> Option<Nest> {
+    let (&[i], Some(fun), &[j], body) = (&s.target[..], s.fold, &s.sums[..], &s.rhs) else { return None };
+    let ty = out.tensors[s.place.0].ty;
+    let none = given.gathered(fun, ty, false)?;
+    let loops = [i, j].iter().all(|v| out.vars[v.0].origin == Origin::Loop);
+    let twice = stands_twice(body, [i, j], out)?;
+    if !(loops && out.tensors[s.place.0].format.is_dense() && is_arithmetic(body)) {
+        return None;
     }
+    let row = under(body, twice, ([i, j], j), out);
+    let (diagonal, column) = (under(body, twice, ([i, i], i), out), under(body, twice, ([i, j], i), out));
+    let left = Expr::Call(Fun::Op(Op::Lt), vec![Expr::Index(j), Expr::Index(i)], Type::Bool);
+    let row = Expr::Call(Fun::Op(Op::Select), vec![left, row, Expr::Literal(none)], ty);
+    let row = Expr::Reduce(fun, vec![j], Box::new(row), ty);
+    let rhs = Expr::Call(fun, vec![row, diagonal], ty);
+    let both = Some(Both { at: j, fun, rhs: column });
+    let target = Access::of(s.place, vec![i]);
+    Some(Nest { target, order: vec![i], fold: None, rhs, places: None, before: None, both, workspace: None })
+}
 
-    /// The one access of a body that is symmetric, beside which is only what has a place for each `j`.
-    fn stands_twice(&self, body: &Expr, [i, j]: [Index; 2]) -> Option<AccessId> {
-        let symmetric = |a: &AccessId| matches!(self.out.tensor(*a).format.levels[..], [rows, columns] if rows.is_full() && columns.is_mirrored());
-        let vars = |a: &AccessId| &self.out.accesses[a.0].vars[..];
-        let (twice, beside): (Vec<AccessId>, Vec<AccessId>) = body.accesses().into_iter().partition(symmetric);
-        let &[a] = &twice[..] else { return None };
-        let plain = |a: &AccessId| self.out.accesses[a.0].protocols.is_empty();
-        let of_j = |a: &AccessId| self.out.tensor(*a).format.is_dense() && vars(a).iter().all(|v| *v == j);
-        let both = vars(&a) == [i, j] || vars(&a) == [j, i];
-        (both && plain(&a) && beside.iter().all(|a| plain(a) && of_j(a))).then_some(a)
-    }
+/// The one access of a body that is symmetric, beside which is only what has a place for each `j`.
+fn stands_twice(body: &Expr, [i, j]: [Index; 2], program: &Program) -> Option<AccessId> {
+    let symmetric = |a: &AccessId| matches!(program.tensor(*a).format.levels[..], [rows, columns] if rows.is_full() && columns.is_mirrored());
+    let vars = |a: &AccessId| &program.accesses[a.0].vars[..];
+    let (twice, beside): (Vec<AccessId>, Vec<AccessId>) = body.accesses().into_iter().partition(symmetric);
+    let &[a] = &twice[..] else { return None };
+    let plain = |a: &AccessId| program.accesses[a.0].protocols.is_empty();
+    let of_j = |a: &AccessId| program.tensor(*a).format.is_dense() && vars(a).iter().all(|v| *v == j);
+    let both = vars(&a) == [i, j] || vars(&a) == [j, i];
+    (both && plain(&a) && beside.iter().all(|a| plain(a) && of_j(a))).then_some(a)
+}
 
-    /// A body with the symmetric access under these variables, level by level, and the others under `at`.
-    fn under(&mut self, e: &Expr, twice: AccessId, levels: [Index; 2], at: Index) -> Expr {
-        match e {
-            Expr::Access(a, ty) => {
-                let Access { tensor, vars, .. } = self.out.accesses[a.0].clone();
-                let mut under = vec![at; vars.len()];
-                if *a == twice {
-                    let order = &self.out.tensors[tensor.0].format.order;
-                    order.iter().zip(levels).for_each(|(m, v)| under[*m] = v);
-                }
-                Expr::Access(self.out.access(tensor, under), *ty)
+/// A body with the symmetric access under these variables, level by level, and the others under `at`.
+fn under(e: &Expr, twice: AccessId, (levels, at): ([Index; 2], Index), out: &mut Out) -> Expr {
+    match e {
+        Expr::Access(a, ty) => {
+            let Access { tensor, vars, .. } = out.accesses[a.0].clone();
+            let mut under = vec![at; vars.len()];
+            if *a == twice {
+                let order = &out.tensors[tensor.0].format.order;
+                order.iter().zip(levels).for_each(|(m, v)| under[*m] = v);
             }
-            Expr::Call(fun, args, ty) => {
-                Expr::Call(*fun, args.iter().map(|e| self.under(e, twice, levels, at)).collect(), *ty)
-            }
-            other => other.clone(),
+            Expr::Access(out.access(tensor, under), *ty)
         }
+        Expr::Call(fun, args, ty) => {
+            Expr::Call(*fun, args.iter().map(|e| under(e, twice, (levels, at), out)).collect(), *ty)
+        }
+        other => other.clone(),
     }
 }
 

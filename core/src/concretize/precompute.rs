@@ -12,15 +12,17 @@
 //! A temporary stays in a statement of its own where a loop that it ranges over stands around one that it does not, where several
 //! accesses read it, or where what makes it needs a workspace.
 
-use super::{Concretize, distinct};
+use super::distinct;
+use super::given::Given;
+use super::out::Out;
+use super::rename::Renaming;
 use crate::format::{Format, LevelKind};
 use crate::iteration::{Sequence, background};
 use crate::notation::concrete::{
-    self, ALWAYS, AccessId, Expr, Index, Iterated, Nest, Origin, Place, Step, Where, WorkspaceKind,
+    self, ALWAYS, AccessId, Expr, Index, Iterated, Nest, Origin, Place, Program, Step, Where, WorkspaceKind,
 };
 use crate::notation::syntax;
 use crate::notation::typed::{Command, CommandKind, Statement, TensorId};
-use rustc_hash::FxHashMap;
 
 /// A temporary that a command asks for.
 struct Precomputed {
@@ -32,185 +34,177 @@ struct Precomputed {
     stored: bool,
 }
 
-impl Concretize<'_> {
-    /// Moves what the program's commands precompute inside of the loops that read it.
-    pub(super) fn precomputed(&mut self) {
-        for asked in self.typed.statements.iter().flat_map(|s| self.asked_of(s)).collect::<Vec<_>>() {
-            let mut steps = std::mem::take(&mut self.out.steps);
-            if reads(&self.out, &steps, asked.place) == 1 {
-                self.move_inside(&mut steps, &asked);
-            }
-            self.out.steps = steps;
+/// Moves what the program's commands precompute inside of the loops that read it.
+pub(super) fn precomputed(out: &mut Out, given: Given) {
+    for asked in given.typed.statements.iter().flat_map(|s| asked_of(s, out)).collect::<Vec<_>>() {
+        let mut steps = std::mem::take(&mut out.steps);
+        if reads(out, &steps, asked.place) == 1 {
+            move_inside(&mut steps, &asked, out, given);
         }
+        out.steps = steps;
     }
+}
 
-    /// What a statement's commands precompute over some of the variables that it has.
-    fn asked_of(&self, s: &Statement) -> Vec<Precomputed> {
-        let stored = |id: TensorId| {
-            let name = &self.typed.tensors[id.index()].name;
-            let stores = |c: &syntax::Command| matches!(&c.kind, syntax::CommandKind::Store(t, _) if t.name == *name);
-            s.schedule.iter().any(|schedule| schedule.commands.iter().any(stores))
-        };
-        let of = |command: &Command| {
-            let CommandKind::Stage(stage) = &command.kind else { return None };
-            let named = |m: &usize| stage.loops.iter().any(|(_, of)| *of == stage.vars[*m]);
-            let own: Vec<usize> = (0..stage.vars.len()).filter(named).collect();
-            let some = !own.is_empty() && own.len() < stage.vars.len();
-            let place = self.current[stage.tensor.index()].filter(|_| some)?;
-            Some(Precomputed { place, own, stored: stored(stage.tensor) })
-        };
-        s.commands.iter().filter_map(of).collect()
-    }
+/// What a statement's commands precompute over some of the variables that it has.
+fn asked_of(s: &Statement, out: &Out) -> Vec<Precomputed> {
+    let stored = |id: TensorId| {
+        let name = &out.typed.tensors[id.index()].name;
+        let stores = |c: &syntax::Command| matches!(&c.kind, syntax::CommandKind::Store(t, _) if t.name == *name);
+        s.schedule.iter().any(|schedule| schedule.commands.iter().any(stores))
+    };
+    let of = |command: &Command| {
+        let CommandKind::Stage(stage) = &command.kind else { return None };
+        let named = |m: &usize| stage.loops.iter().any(|(_, of)| *of == stage.vars[*m]);
+        let own: Vec<usize> = (0..stage.vars.len()).filter(named).collect();
+        let some = !own.is_empty() && own.len() < stage.vars.len();
+        let place = out.current(stage.tensor).filter(|_| some)?;
+        Some(Precomputed { place, own, stored: stored(stage.tensor) })
+    };
+    s.commands.iter().filter_map(of).collect()
+}
 
-    fn move_inside(&mut self, steps: &mut Vec<Step>, asked: &Precomputed) {
-        let makes = |step: &Step| matches!(step, Step::Nest(nest) if nest.target.tensor == asked.place);
-        let Some(at) = steps.iter().position(makes) else {
-            for step in steps {
-                if let Step::Repeat(block) = step {
-                    self.move_inside(&mut block.steps, asked);
-                }
-            }
-            return;
-        };
-        let Step::Nest(maker) = steps[at].clone() else { return };
-        for step in &mut steps[at + 1..] {
-            if let Step::Nest(reader) = step
-                && let Some(rhs) = self.moved(&maker, reader, asked)
-            {
-                reader.rhs = rhs;
-                steps.remove(at);
-                return;
+fn move_inside(steps: &mut Vec<Step>, asked: &Precomputed, out: &mut Out, given: Given) {
+    let makes = |step: &Step| matches!(step, Step::Nest(nest) if nest.target.tensor == asked.place);
+    let Some(at) = steps.iter().position(makes) else {
+        for step in steps {
+            if let Step::Repeat(block) = step {
+                move_inside(&mut block.steps, asked, out, given);
             }
         }
-    }
-
-    /// The right side of a nest with a temporary made inside of its loops; `None` if it does not read it, or it stays where it is.
-    fn moved(&mut self, maker: &Nest, reader: &Nest, asked: &Precomputed) -> Option<Expr> {
-        let Precomputed { place, own, .. } = asked;
-        let place = *place;
-        let reads = |a: &AccessId| self.out.accesses[a.0].tensor == place;
-        let a = reader.rhs.accesses().into_iter().find(reads)?;
-        let access = self.out.accesses[a.0].clone();
-        let plain = |nest: &Nest| nest.places.is_none() && nest.both.is_none();
-        let concat = |e: &Expr| {
-            let mut found = false;
-            e.each(&mut |e| found |= matches!(e, Expr::Concat(..) | Expr::Where(..)));
-            found
-        };
-        // A copy is made of all of a temporary.
-        let copies = matches!(reader.rhs, Expr::Access(..));
-        let loops = maker.target.vars.iter().all(|v| self.out.vars[v.0].origin == Origin::Loop);
-        if copies || !loops || !plain(maker) || maker.workspace.is_some() || reader.both.is_some() || concat(&maker.rhs)
+        return;
+    };
+    let Step::Nest(maker) = steps[at].clone() else { return };
+    for step in &mut steps[at + 1..] {
+        if let Step::Nest(reader) = step
+            && let Some(rhs) = moved(&maker, reader, asked, out, given)
         {
-            return None;
-        }
-        let is_own = |m: &usize| own.contains(m);
-        let around = [&reader.order[..], &reader.rhs.around(a)?].concat();
-        let when = |m: usize| self.out.time(access.vars[m], &around);
-        let outer: Vec<usize> = (0..access.vars.len()).filter(|m| !is_own(m)).collect();
-        let bound: Vec<usize> = outer.iter().map(|m| when(*m)).collect::<Option<_>>()?;
-        let bound = bound.into_iter().filter(|t| *t != ALWAYS).max();
-        let first = own.iter().flat_map(|m| self.out.roots(access.vars[*m]));
-        let first =
-            first.map(|v| around.iter().position(|u| *u == v)).collect::<Option<Vec<_>>>()?.into_iter().min()?;
-        if !access.protocols.is_empty() || bound.is_some_and(|bound| bound >= first) {
-            return None;
-        }
-        let order: Vec<Index> =
-            maker.order.iter().copied().filter(|v| outer.iter().all(|m| maker.target.vars[*m] != *v)).collect();
-        let format = self.own_format(maker, &order, asked)?;
-        let mut fresh: FxHashMap<Index, Index> =
-            outer.iter().map(|m| (maker.target.vars[*m], access.vars[*m])).collect();
-        let rhs = self.rename(&maker.rhs, &mut fresh);
-        let rhs = self.not_spread(rhs);
-        let known = [&around[..first], &order].concat();
-        let followed = |a: AccessId| {
-            let sums = rhs.around(a)?;
-            let order = [&known[..], &sums].concat();
-            let times =
-                self.out.accesses[a.0].vars.iter().map(|v| self.out.time(*v, &order)).collect::<Option<Vec<_>>>()?;
-            self.out.concordant(a, &times).then_some(())
-        };
-        rhs.accesses().into_iter().try_for_each(followed)?;
-        self.names_apart(&order, &rhs, (&around, reader));
-        let tensor = &mut self.out.tensors[place.0];
-        tensor.extents = own.iter().map(|m| tensor.extents[*m]).collect();
-        tensor.format = format;
-        let target = concrete::Access::of(place, own.iter().map(|m| maker.target.vars[*m]).collect());
-        let read = self.out.access(place, own.iter().map(|m| access.vars[*m]).collect());
-        let nest = Nest { target, order, rhs, ..maker.clone() };
-        let read = Where { read, nest };
-        Some(reader.rhs.clone().map_accesses(&mut |b, ty| match b == a {
-            true => Expr::Where(Box::new(read.clone()), ty),
-            false => Expr::Access(b, ty),
-        }))
-    }
-
-    /// The same with lists walked that were spread: inside of loops there is no table for them.
-    fn not_spread(&mut self, e: Expr) -> Expr {
-        e.map_accesses(&mut |a, ty| {
-            let mut access = self.out.accesses[a.0].clone();
-            access.protocols.retain(|_, how| *how != Iterated::Spread);
-            Expr::Access(self.out.accessed(access), ty)
-        })
-    }
-
-    /// The format of a temporary over these of its modes: the levels that a command asks for, lists where only entries of lists have
-    /// values, else dense ones. `None` if they cannot be made in this order, or dense ones would be too long.
-    fn own_format(&self, maker: &Nest, order: &[Index], asked: &Precomputed) -> Option<Format> {
-        let Precomputed { place, own, stored: given } = asked;
-        let tensor = &self.out.tensors[place.0];
-        let stored: Vec<(usize, LevelKind)> =
-            tensor.format.order.iter().copied().zip(tensor.format.levels.iter().copied()).collect();
-        let kept: Vec<(usize, LevelKind)> = stored.into_iter().filter(|(m, _)| own.contains(m)).collect();
-        let modes = kept.iter().map(|(m, _)| own.iter().position(|o| o == m)).collect::<Option<Vec<usize>>>()?;
-        let vars: Vec<Index> = kept.iter().map(|(m, _)| maker.target.vars[*m]).collect();
-        let in_order = order == vars;
-        let levels: Vec<LevelKind> = if *given {
-            kept.iter().map(|(_, kind)| *kind).collect()
-        } else {
-            let over = |a: &AccessId| {
-                let access = &self.out.accesses[a.0];
-                let levels = &self.out.tensor(*a).format.levels;
-                (0..levels.len()).any(|l| {
-                    levels[l].is_list() && vars.iter().any(|v| self.out.follows(self.out.level_var(access, l), *v))
-                })
-            };
-            let lists: Vec<AccessId> = maker.rhs.accesses().into_iter().filter(over).collect();
-            let (set, rest) = background(&maker.rhs, &lists, &|a| self.out.tensor(a).fill, self.simplify);
-            let listed = set != Sequence::Full
-                && set != Sequence::Empty
-                && matches!(rest, Expr::Literal(v) if self.simplify.same(v, tensor.fill));
-            let kind =
-                if listed && in_order && maker.fold.is_none() { LevelKind::Compressed } else { LevelKind::Dense };
-            vec![kind; kept.len()]
-        };
-        let extents: Vec<_> = own.iter().map(|m| tensor.extents[*m]).collect();
-        let short = || self.sizes.workspace(&extents, true).0 == WorkspaceKind::Dense || extents.len() > 1;
-        let dense = levels.iter().all(|kind| kind.is_full());
-        let made = if dense {
-            short()
-        } else {
-            in_order && maker.fold.is_none() && levels.iter().all(|k| k.is_full() || k.is_plain() || k.is_flagged())
-        };
-        made.then(|| Format { levels: levels.into(), order: modes.into() })
-    }
-
-    /// Names the loops that make a temporary otherwise than those around it.
-    fn names_apart(&mut self, order: &[Index], rhs: &Expr, (around, reader): (&[Index], &Nest)) {
-        let own = [order, &rhs.fold_vars()].concat();
-        let others = [around, &reader.order, &reader.rhs.fold_vars()].concat();
-        let mut taken: Vec<String> = others.iter().map(|v| self.out.vars[v.0].name.clone()).collect();
-        for v in own {
-            let name = distinct(&self.out.vars[v.0].name, |name| taken.contains(name));
-            taken.push(name.clone());
-            self.out.vars[v.0].name = name;
+            reader.rhs = rhs;
+            steps.remove(at);
+            return;
         }
     }
 }
 
+/// The right side of a nest with a temporary made inside of its loops; `None` if it does not read it, or it stays where it is.
+fn moved(maker: &Nest, reader: &Nest, asked: &Precomputed, out: &mut Out, given: Given) -> Option<Expr> {
+    let Precomputed { place, own, .. } = asked;
+    let place = *place;
+    let reads = |a: &AccessId| out.accesses[a.0].tensor == place;
+    let a = reader.rhs.accesses().into_iter().find(reads)?;
+    let access = out.accesses[a.0].clone();
+    let plain = |nest: &Nest| nest.places.is_none() && nest.both.is_none();
+    let concat = |e: &Expr| {
+        let mut found = false;
+        e.each(&mut |e| found |= matches!(e, Expr::Concat(..) | Expr::Where(..)));
+        found
+    };
+    // A copy is made of all of a temporary.
+    let copies = matches!(reader.rhs, Expr::Access(..));
+    let loops = maker.target.vars.iter().all(|v| out.vars[v.0].origin == Origin::Loop);
+    if copies || !loops || !plain(maker) || maker.workspace.is_some() || reader.both.is_some() || concat(&maker.rhs) {
+        return None;
+    }
+    let is_own = |m: &usize| own.contains(m);
+    let around = [&reader.order[..], &reader.rhs.around(a)?].concat();
+    let when = |m: usize| out.time(access.vars[m], &around);
+    let outer: Vec<usize> = (0..access.vars.len()).filter(|m| !is_own(m)).collect();
+    let bound: Vec<usize> = outer.iter().map(|m| when(*m)).collect::<Option<_>>()?;
+    let bound = bound.into_iter().filter(|t| *t != ALWAYS).max();
+    let first = own.iter().flat_map(|m| out.roots(access.vars[*m]));
+    let first = first.map(|v| around.iter().position(|u| *u == v)).collect::<Option<Vec<_>>>()?.into_iter().min()?;
+    if !access.protocols.is_empty() || bound.is_some_and(|bound| bound >= first) {
+        return None;
+    }
+    let order: Vec<Index> =
+        maker.order.iter().copied().filter(|v| outer.iter().all(|m| maker.target.vars[*m] != *v)).collect();
+    let format = own_format(maker, &order, asked, out, given)?;
+    let mut fresh: Renaming = outer.iter().map(|m| (maker.target.vars[*m], access.vars[*m])).collect();
+    let rhs = out.rename(&maker.rhs, &mut fresh);
+    let rhs = not_spread(rhs, out);
+    let known = [&around[..first], &order].concat();
+    let followed = |a: AccessId| {
+        let sums = rhs.around(a)?;
+        let order = [&known[..], &sums].concat();
+        let times = out.accesses[a.0].vars.iter().map(|v| out.time(*v, &order)).collect::<Option<Vec<_>>>()?;
+        out.concordant(a, &times).then_some(())
+    };
+    rhs.accesses().into_iter().try_for_each(followed)?;
+    names_apart(&order, &rhs, (&around, reader), out);
+    let tensor = &mut out.tensors[place.0];
+    tensor.extents = own.iter().map(|m| tensor.extents[*m]).collect();
+    tensor.format = format;
+    let target = concrete::Access::of(place, own.iter().map(|m| maker.target.vars[*m]).collect());
+    let read = out.access(place, own.iter().map(|m| access.vars[*m]).collect());
+    let nest = Nest { target, order, rhs, ..maker.clone() };
+    let read = Where { read, nest };
+    Some(reader.rhs.clone().map_accesses(&mut |b, ty| match b == a {
+        true => Expr::Where(Box::new(read.clone()), ty),
+        false => Expr::Access(b, ty),
+    }))
+}
+
+/// The same with lists walked that were spread: inside of loops there is no table for them.
+fn not_spread(e: Expr, program: &mut Program) -> Expr {
+    e.map_accesses(&mut |a, ty| {
+        let mut access = program.accesses[a.0].clone();
+        access.protocols.retain(|_, how| *how != Iterated::Spread);
+        Expr::Access(program.accessed(access), ty)
+    })
+}
+
+/// The format of a temporary over these of its modes: the levels that a command asks for, lists where only entries of lists have
+/// values, else dense ones. `None` if they cannot be made in this order, or dense ones would be too long.
+fn own_format(maker: &Nest, order: &[Index], asked: &Precomputed, program: &Program, given: Given) -> Option<Format> {
+    let Precomputed { place, own, stored: is_said } = asked;
+    let tensor = &program.tensors[place.0];
+    let stored: Vec<(usize, LevelKind)> =
+        tensor.format.order.iter().copied().zip(tensor.format.levels.iter().copied()).collect();
+    let kept: Vec<(usize, LevelKind)> = stored.into_iter().filter(|(m, _)| own.contains(m)).collect();
+    let modes = kept.iter().map(|(m, _)| own.iter().position(|o| o == m)).collect::<Option<Vec<usize>>>()?;
+    let vars: Vec<Index> = kept.iter().map(|(m, _)| maker.target.vars[*m]).collect();
+    let in_order = order == vars;
+    let levels: Vec<LevelKind> = if *is_said {
+        kept.iter().map(|(_, kind)| *kind).collect()
+    } else {
+        let over = |a: &AccessId| {
+            let access = &program.accesses[a.0];
+            let levels = &program.tensor(*a).format.levels;
+            (0..levels.len())
+                .any(|l| levels[l].is_list() && vars.iter().any(|v| program.follows(program.level_var(access, l), *v)))
+        };
+        let lists: Vec<AccessId> = maker.rhs.accesses().into_iter().filter(over).collect();
+        let (set, rest) = background(&maker.rhs, &lists, &|a| program.tensor(a).fill, given.simplify);
+        let listed = set != Sequence::Full
+            && set != Sequence::Empty
+            && matches!(rest, Expr::Literal(v) if given.simplify.same(v, tensor.fill));
+        let kind = if listed && in_order && maker.fold.is_none() { LevelKind::Compressed } else { LevelKind::Dense };
+        vec![kind; kept.len()]
+    };
+    let extents: Vec<_> = own.iter().map(|m| tensor.extents[*m]).collect();
+    let short = || given.sizes.workspace(&extents, true).0 == WorkspaceKind::Dense || extents.len() > 1;
+    let dense = levels.iter().all(|kind| kind.is_full());
+    let made = if dense {
+        short()
+    } else {
+        in_order && maker.fold.is_none() && levels.iter().all(|k| k.is_full() || k.is_plain() || k.is_flagged())
+    };
+    made.then(|| Format { levels: levels.into(), order: modes.into() })
+}
+
+/// Names the loops that make a temporary otherwise than those around it.
+fn names_apart(order: &[Index], rhs: &Expr, (around, reader): (&[Index], &Nest), program: &mut Program) {
+    let own = [order, &rhs.fold_vars()].concat();
+    let others = [around, &reader.order, &reader.rhs.fold_vars()].concat();
+    let mut taken: Vec<String> = others.iter().map(|v| program.vars[v.0].name.clone()).collect();
+    for v in own {
+        let name = distinct(&program.vars[v.0].name, |name| taken.contains(name));
+        taken.push(name.clone());
+        program.vars[v.0].name = name;
+    }
+}
+
 /// How many accesses of steps read a tensor.
-fn reads(program: &concrete::Program, steps: &[Step], place: Place) -> usize {
+fn reads(program: &Program, steps: &[Step], place: Place) -> usize {
     let of = |e: &Expr| {
         let mut found = 0;
         let own = |a: AccessId| program.accesses[a.0].tensor == place;

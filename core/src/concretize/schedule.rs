@@ -6,12 +6,14 @@
 //!                               a loop over q0 counts pieces; that over j, which q1 stands for, visits one
 //! ```
 
-use super::Concretize;
+use super::given::length;
+use super::out::Out;
+use super::rename::Renaming;
 use crate::algebra::Mode;
 use crate::map::{Map, Size};
 use crate::notation::Diagnostic;
-use crate::notation::concrete::{self, Index, Length, Limit, Origin, Terms, Within};
-use crate::notation::typed::{self, Parts, VarId};
+use crate::notation::concrete::{self, Index, Length, Limit, Origin, Program, Provenance, Terms, Within};
+use crate::notation::typed::{self, Kind, Parts, VarId};
 use crate::schedule::loops::{Cut, Loops, Split};
 use rustc_hash::FxHashMap;
 
@@ -38,17 +40,17 @@ struct Pieces {
 
 impl Scheduled {
     /// Of a statement.
-    pub(super) fn of(loops: Loops) -> Scheduled {
+    pub fn of(loops: Loops) -> Scheduled {
         Scheduled { loops, ..Scheduled::default() }
     }
 
     /// Whether no command is about loops.
-    pub(super) fn is_bare(&self) -> bool {
+    pub fn is_bare(&self) -> bool {
         self.loops.is_bare()
     }
 
     /// Whether each turn of a loop begins within what it is a part of: it counts parts of so many turns of a loop that is no part itself.
-    pub(super) fn begins_within(&self, loop_: Index) -> bool {
+    pub fn begins_within(&self, loop_: Index) -> bool {
         let Some(v) = self.named.get(&loop_) else { return false };
         let part = |whole: VarId| self.loops.splits.iter().any(|s| s.outer == whole || s.inner == whole);
         let of = self.loops.splits.iter().find(|split| split.outer == *v);
@@ -56,7 +58,7 @@ impl Scheduled {
     }
 
     /// How a coordinate is split, if it is.
-    pub(super) fn split(&self, v: VarId) -> Option<Split> {
+    fn split(&self, v: VarId) -> Option<Split> {
         self.loops.split(v).filter(|split| self.loops.cut(split.whole).is_none()).cloned()
     }
 }
@@ -76,50 +78,132 @@ pub(super) fn loops(program: &typed::Program, mode: Mode) -> Result<Vec<Loops>, 
     if errors.is_empty() { Ok(all) } else { Err(errors) }
 }
 
-impl Concretize<'_> {
+/// The loops of variables.
+impl Scheduled {
+    /// The loops of a variable: one, or where something is collapsed to it in `body` one for each part.
+    pub fn loops_of(&mut self, v: VarId, body: &typed::Expr, out: &mut Out) -> Vec<Index> {
+        if let Some(split) = self.split(v) {
+            return self.split_by_command(split, out);
+        }
+        let loops = self.loops_over(v, body, out);
+        loops.iter().for_each(|l| self.stands_for(*l, v, out));
+        loops
+    }
+
+    /// The loops of a variable that no command splits.
+    fn loops_over(&mut self, v: VarId, body: &typed::Expr, out: &mut Out) -> Vec<Index> {
+        let mut parts: Option<(&[VarId], &typed::Expr)> = None;
+        body.walk(&mut |e| {
+            if let Kind::Collapse { body, from, to } = &e.kind
+                && *to == v
+            {
+                parts.get_or_insert((from, body));
+            }
+        });
+        match parts {
+            None => {
+                let known = out.of(v);
+                if out.vars[known.0].origin != Origin::Loop {
+                    // Another sum over the same variable collapses to it.
+                    let own = out.own_loop(v);
+                    out.bind(v, own);
+                }
+                vec![out.of(v)]
+            }
+            Some((from, body)) => self.split_loop(v, from, body, out),
+        }
+    }
+
+    /// Loops over the parts of a variable, which is mapped to them.
+    pub fn split_loop(&mut self, v: VarId, from: &[VarId], body: &typed::Expr, out: &mut Out) -> Vec<Index> {
+        let (mut loops, mut whole) = (Vec::new(), None);
+        for part in from {
+            // These loops run around what stands beside the collapsed expression, where their names may be others'. Each part's are
+            // numbered before the next part's, also where it is collapsed itself.
+            let own = out.own_loop(*part);
+            out.bind(*part, own);
+            loops.extend(self.loops_of(*part, body, out));
+            let map = out.map_of(*part);
+            whole = Some(match whole {
+                None => map,
+                Some(outer) => Map::split((&outer, &map), &length(out.classes, out.classes.class_of_var(*part))),
+            });
+        }
+        out.bind_to_map(v, whole.expect("two parts or more"));
+        loops
+    }
+
     /// The loops of a variable that a command splits: those of its parts. It is mapped to them.
-    pub(super) fn split_by_command(&mut self, split: Split) -> Vec<Index> {
+    fn split_by_command(&mut self, split: Split, out: &mut Out) -> Vec<Index> {
         let Split { whole, outer, inner, parts } = split;
-        let loops = [self.part_of(outer), self.part_of(inner)].concat();
+        let loops = [self.part_of(outer, out), self.part_of(inner, out)].concat();
         let length = match parts {
             Parts::Of(n) => Size::number(n as i64),
-            Parts::Into(_) => self.classes.size(self.classes.class_of_var(inner)),
+            Parts::Into(_) => out.classes.size(out.classes.class_of_var(inner)),
         };
-        let at = Map::split((&self.map_of(outer), &self.map_of(inner)), &length);
-        let extent = self.classes.class_of_var(whole);
-        let reached = [outer, inner].map(|v| self.classes.value(self.classes.class_of_var(v)));
+        let at = Map::split((&out.map_of(outer), &out.map_of(inner)), &length);
+        let extent = out.classes.class_of_var(whole);
+        let reached = [outer, inner].map(|v| out.classes.value(out.classes.class_of_var(v)));
         let exact = reached[0].zip(reached[1]).and_then(|(a, b)| a.checked_mul(b));
-        if exact.is_none() || exact != self.classes.value(extent) {
-            self.out.limits.push((None, Limit::Below { at: at.clone(), extent }));
+        if exact.is_none() || exact != out.classes.value(extent) {
+            out.limits.push((None, Limit::Below { at: at.clone(), extent }));
         }
-        self.mapped(whole, at);
+        out.bind_to_map(whole, at);
         loops
     }
 
     /// The loops of a part.
-    fn part_of(&mut self, v: VarId) -> Vec<Index> {
-        if let Some(split) = self.scheduled.split(v) {
-            return self.split_by_command(split);
+    fn part_of(&mut self, v: VarId, out: &mut Out) -> Vec<Index> {
+        if let Some(split) = self.split(v) {
+            return self.split_by_command(split, out);
         }
-        let own = self.own_name(v);
-        let own = self.fresh(own, self.classes.class_of_var(v));
-        self.vars.insert(v, own);
-        self.stands_for(own, v);
+        let own = out.own_loop(v);
+        out.bind(v, own);
+        self.stands_for(own, v, out);
         vec![own]
     }
 
     /// Notes which loop of the schedule one is.
-    pub(super) fn stands_for(&mut self, own: Index, v: VarId) {
-        self.scheduled.named.insert(own, v);
-        self.out.vars[own.0].asked = self.scheduled.loops.asked(v);
+    fn stands_for(&mut self, own: Index, v: VarId, out: &mut Out) {
+        self.named.insert(own, v);
+        out.vars[own.0].asked = self.loops.asked(v);
     }
 
+    /// A loop's variable of its own for each.
+    pub fn fresh_loops(&mut self, vars: &[Index], out: &mut Out) -> Renaming {
+        let own = |v: &Index| {
+            let concrete::Var { name, extent, .. } = out.vars[v.0].clone();
+            (*v, out.fresh(name, extent))
+        };
+        let fresh: Renaming = vars.iter().map(own).collect();
+        self.limited(&fresh, out);
+        fresh
+    }
+
+    /// Loops that have taken the places of others go as far as those, and have their places in the schedule.
+    fn limited(&mut self, fresh: &Renaming, out: &mut Out) {
+        let moved =
+            |(on, limit): &&(Option<Index>, Limit)| on.is_none() && limit.vars().iter().any(|v| fresh.contains_key(v));
+        let mut own = |v: Index| fresh.get(&v).copied().unwrap_or(v);
+        let limits: Vec<Limit> = out.limits.iter().filter(moved).map(|(_, limit)| limit.clone()).collect();
+        for limit in limits {
+            out.limits.push((None, limit.renamed(&mut own, &mut |cut| cut)));
+        }
+        for (old, new) in fresh {
+            if let Some(name) = self.named.get(old).copied() {
+                self.named.insert(*new, name);
+            }
+        }
+    }
+}
+
+/// The order of loops.
+impl Scheduled {
     /// These loops in the order that the schedule says, if it says one of all of them; with loops over the pieces of what is cut.
-    pub(super) fn said(&mut self, loops: &[Index]) -> Option<Vec<Index>> {
+    pub fn said(&mut self, loops: &[Index], out: &mut Out) -> Option<Vec<Index>> {
         let says = |said: &Loops| said.ordered || said.none || !said.cuts.is_empty();
-        let said = Some(&self.scheduled.loops).filter(|said| says(said)).cloned()?;
-        let names: FxHashMap<Index, VarId> =
-            loops.iter().filter_map(|l| Some((*l, *self.scheduled.named.get(l)?))).collect();
+        let said = Some(&self.loops).filter(|said| says(said)).cloned()?;
+        let names: FxHashMap<Index, VarId> = loops.iter().filter_map(|l| Some((*l, *self.named.get(l)?))).collect();
         let name = |l: &Index| names.get(l).copied();
         let mut placed = vec![];
         for l in loops {
@@ -130,7 +214,7 @@ impl Concretize<'_> {
             let cut_here: Option<Vec<Index>> =
                 cut.loops.iter().map(|v| loops.iter().find(|l| name(l) == Some(*v)).copied()).collect();
             if let Some(here) = cut_here.filter(|_| said.split(cut.whole).is_some()) {
-                let pieces = self.pieces(cut, here.clone());
+                let pieces = self.pieces(cut, here.clone(), out);
                 placed.extend(pieces.loops.iter().map(|(place, l)| (*place, 0, *l)));
                 let innermost = |entry: &mut (usize, usize, Index)| {
                     if here.contains(&entry.2) {
@@ -147,29 +231,28 @@ impl Concretize<'_> {
     }
 
     /// Loops over the pieces of a cut of these loops.
-    fn pieces(&mut self, cut: &Cut, loops: Vec<Index>) -> Pieces {
+    fn pieces(&mut self, cut: &Cut, loops: Vec<Index>, out: &mut Out) -> Pieces {
         let key = (cut.whole, loops.clone());
-        if let Some(known) = self.scheduled.pieces.get(&key) {
+        if let Some(known) = self.pieces.get(&key) {
             return known.clone();
         }
-        let said = self.scheduled.loops.clone();
+        let said = self.loops.clone();
         let place = |v: VarId| said.place(v).expect("parts are loops");
         let rest = said.innermost(cut.whole);
         let parts = said.parts(cut.whole);
         let last = parts.iter().map(|(v, _)| place(*v)).max().expect("it is split");
         // Where what is left is counted outside of some pieces, it is counted one by one.
         let counted = place(rest) < last;
-        let tensors = cut.tensors.iter().map(|t| self.reading(*t)).collect();
-        let extents = loops.iter().map(|l| self.out.vars[l.0].extent).collect();
-        self.out.cuts.push(concrete::Cut { counted: cut.counted, tensors, extents });
-        let number = self.out.cuts.len() - 1;
+        let tensors = cut.tensors.iter().map(|t| out.reading(*t)).collect();
+        let extents = loops.iter().map(|l| out.vars[l.0].extent).collect();
+        out.cuts.push(concrete::Cut { counted: cut.counted, tensors, extents });
+        let number = out.cuts.len() - 1;
         let mut made: FxHashMap<VarId, Index> = FxHashMap::default();
         let mut pieces = Pieces { loops: vec![], cut: last };
         for (v, _) in parts.iter().filter(|(v, _)| *v != rest || counted) {
-            let name = self.own_name(*v);
-            let own = self.fresh(name, self.classes.class_of_var(*v));
-            self.out.vars[own.0].asked = said.asked(*v);
-            self.out.vars[own.0].limits.push(Limit::Pieces { cut: number, turns: said.length(*v) });
+            let own = out.own_loop(*v);
+            out.vars[own.0].asked = said.asked(*v);
+            out.vars[own.0].limits.push(Limit::Pieces { cut: number, turns: said.length(*v) });
             made.insert(*v, own);
             pieces.loops.push((place(*v), own));
         }
@@ -190,37 +273,23 @@ impl Concretize<'_> {
                 ends: ends.clone(),
                 beyond: beyond.clone(),
             };
-            self.out.limits.push((Some(*l), Limit::Within(within)));
+            out.limits.push((Some(*l), Limit::Within(within)));
         }
-        self.scheduled.pieces.insert(key, pieces.clone());
+        self.pieces.insert(key, pieces.clone());
         pieces
     }
 
-    /// Whether a loop counts pieces.
-    pub(super) fn is_piece(&self, v: Index) -> bool {
-        self.out.vars[v.0].limits.iter().any(|limit| matches!(limit, Limit::Pieces { .. }))
-    }
-
-    /// The loops over pieces of what these are, which are a sum's as they are.
-    pub(super) fn pieces_of(&self, sums: &[Index], order: &[Index]) -> Vec<Index> {
-        let cuts = |l: &Index, p: &Index| {
-            let of = |(on, limit): &(Option<Index>, Limit)| *on == Some(*l) && limit.vars().contains(p);
-            self.out.limits.iter().any(of)
-        };
-        order.iter().filter(|p| self.is_piece(**p) && sums.iter().any(|l| cuts(l, p))).copied().collect()
-    }
-
     /// The program in which what commands have split is one loop each, and its parts, outermost first; `None` if nothing is split.
-    pub(super) fn unsplit(&self) -> Option<(concrete::Program, Wholes)> {
-        let said = &self.scheduled.loops;
+    pub fn unsplit(&self, out: &Out) -> Option<(Program, Wholes)> {
+        let said = &self.loops;
         let mut program = None;
         let mut parts = vec![];
         for split in said.splits.iter().filter(|split| said.root(split.whole) == split.whole) {
-            let Some(whole) = self.vars.get(&split.whole).copied() else { continue };
-            if let Origin::Mapped(map) = &self.out.vars[whole.0].origin {
+            let Some(whole) = out.bound(split.whole) else { continue };
+            if let Origin::Mapped(map) = &out.vars[whole.0].origin {
                 let mut own: Vec<Index> = map.factors.keys().copied().collect();
-                own.sort_by_key(|l| self.scheduled.named.get(l).and_then(|v| said.place(*v)));
-                let program: &mut concrete::Program = program.get_or_insert_with(|| self.out.clone());
+                own.sort_by_key(|l| self.named.get(l).and_then(|v| said.place(*v)));
+                let program: &mut Program = program.get_or_insert_with(|| Program::clone(out));
                 let one = Map::var(whole);
                 for var in program.vars.iter_mut().filter(|var| var.origin == Origin::Mapped(map.clone())) {
                     var.origin = Origin::Mapped(one.clone());
@@ -231,4 +300,18 @@ impl Concretize<'_> {
         }
         Some((program?, parts))
     }
+}
+
+/// Whether a loop counts pieces.
+pub(super) fn is_piece(graph: &Provenance, v: Index) -> bool {
+    graph.vars[v.0].limits.iter().any(|limit| matches!(limit, Limit::Pieces { .. }))
+}
+
+/// The loops over pieces of what these are, which are a sum's as they are.
+pub(super) fn pieces_of(graph: &Provenance, sums: &[Index], order: &[Index]) -> Vec<Index> {
+    let cuts = |l: &Index, p: &Index| {
+        let of = |(on, limit): &(Option<Index>, Limit)| *on == Some(*l) && limit.vars().contains(p);
+        graph.limits.iter().any(of)
+    };
+    order.iter().filter(|p| is_piece(graph, **p) && sums.iter().any(|l| cuts(l, p))).copied().collect()
 }

@@ -23,11 +23,14 @@
 //! coordinate is no loop's, nor of the form `|J|*i + j`, or is collapsed twice from different parts, the collapsed
 //! expression is made first, as a temporary.
 
-use super::{Concretize, distinct};
+use super::bare::Bare;
+use super::given::length;
+use super::hoist::free_in;
+use super::temporary::taken_apart;
 use crate::algebra::{Op, Type, Value};
 use crate::map::{ClassId, Map, Size};
 use crate::notation::concrete::{Computed, Concat, Expr, Index, Limit, Origin};
-use crate::notation::typed::{self, Fun, Kind, VarId};
+use crate::notation::typed::{self, Fun, VarId};
 use std::collections::BTreeMap;
 
 /// An index as `c + Σ f·v`, no f being 0; `None` of what is no such sum.
@@ -63,84 +66,58 @@ pub(super) fn linear(index: &typed::Index) -> Option<(i64, BTreeMap<VarId, i64>)
     sum(&index.map)
 }
 
-impl Concretize<'_> {
+/// Operators.
+impl Bare<'_, '_> {
     /// `slice(body, from -> to, start::step)`
-    pub(super) fn slice(
+    pub fn slice(
         &mut self,
         (from, to): (VarId, VarId),
         (start, step): (&typed::Bound, u64),
         body: &typed::Expr,
     ) -> Expr {
-        let to = self.map_of(to);
+        let to = self.c.out.map_of(to);
         // Past 2⁶³ there is no coordinate: such a slice is empty, and its map is never asked.
-        let start = self.classes.bound(start);
-        self.mapped(from, Map::slice(&to, start, step as i64));
+        let start = self.c.given.classes.bound(start);
+        self.c.out.bind_to_map(from, Map::slice(&to, start, step as i64));
         self.expr(body)
     }
 
-    /// A size's extent: a number if the program says it, else the value of a variable that is mapped to it.
-    pub(super) fn size(&mut self, size: typed::SizeId) -> Expr {
-        self.extent(self.classes.class_of_size(size))
-    }
-
-    /// An extent as a value.
-    pub(super) fn extent(&mut self, class: ClassId) -> Expr {
-        let extent = self.classes.size(class);
-        match extent.value() {
-            Some(n) => Expr::Literal(Value::i64(n)),
-            None => Expr::Index(self.at(class, Origin::Mapped(Map::constant(extent)))),
-        }
-    }
-
-    /// Where a slice on a left side begins.
-    pub(super) fn bound(&mut self, bound: &typed::Bound) -> Expr {
-        let start = self.classes.bound(bound);
-        match (start.value(), bound.terms.first()) {
-            (None, Some((_, size))) => {
-                let extent = self.classes.class_of_size(*size);
-                Expr::Index(self.at(extent, Origin::Mapped(Map::constant(start))))
-            }
-            (n, _) => Expr::Literal(Value::i64(n.unwrap_or(0))),
-        }
-    }
-
     /// `split(body, from -> to)`
-    pub(super) fn split(&mut self, from: VarId, to: (VarId, VarId), body: &typed::Expr) -> Expr {
+    pub fn split(&mut self, from: VarId, to: (VarId, VarId), body: &typed::Expr) -> Expr {
         let inner = self.length(to.1);
-        let to = (self.map_of(to.0), self.map_of(to.1));
-        self.mapped(from, Map::split((&to.0, &to.1), &inner));
+        let to = (self.c.out.map_of(to.0), self.c.out.map_of(to.1));
+        self.c.out.bind_to_map(from, Map::split((&to.0, &to.1), &inner));
         self.expr(body)
     }
 
     /// `concat(parts, from -> to)`
-    pub(super) fn concat(&mut self, parts: &[typed::Expr], from: &[VarId], to: VarId, ty: Type) -> Expr {
+    pub fn concat(&mut self, parts: &[typed::Expr], from: &[VarId], to: VarId, ty: Type) -> Expr {
         if !self.apart {
             return self.side_by_side(parts, from, to, ty);
         }
-        let at = self.var(to);
-        let own = self.own_name(to);
-        let own = self.fresh(own, self.classes.class_of_var(to));
-        self.vars.insert(to, own);
+        let at = self.c.out.of(to);
+        let own = self.c.out.own_loop(to);
+        self.c.out.bind(to, own);
         self.apart = false;
         let around = std::mem::take(&mut self.missing);
         let value = self.side_by_side(parts, from, to, ty);
         let missing = joined(Op::OrElse, std::mem::replace(&mut self.missing, around));
         self.apart = true;
-        self.vars.insert(to, at);
-        self.made_apart("concat", (value, missing), (&[own], own, at), ty)
+        self.c.out.bind(to, at);
+        self.made_apart("concat", (value, missing), (&[own], own, at))
     }
 
     /// A concatenation whose parts are ranges of one loop.
     fn side_by_side(&mut self, parts: &[typed::Expr], from: &[VarId], to: VarId, ty: Type) -> Expr {
-        let of = self.map_of(to);
+        let of = self.c.out.map_of(to);
         let mut before = Size::default();
         let (mut made, mut missing) = (Vec::new(), Vec::new());
         for (part, v) in parts.iter().zip(from) {
-            let extent = self.classes.class_of_var(*v);
-            let own = self.own_name(*v);
-            let bound = self.out.var(own, extent, Origin::Part(Map::part(&of, &before)));
+            let extent = self.c.given.classes.class_of_var(*v);
+            let own = self.c.out.own_name(*v);
+            let bound = self.c.out.var(own, extent, Origin::Part(Map::part(&of, &before)));
             before = before.plus(&Size::unknown(extent));
-            self.vars.insert(*v, bound);
+            self.c.out.bind(*v, bound);
             let (part, misses) = self.inside(part);
             made.push((bound, part));
             missing.push((bound, misses));
@@ -154,22 +131,22 @@ impl Concretize<'_> {
     }
 
     /// `collapse(body, from -> to)`
-    pub(super) fn collapse(&mut self, body: &typed::Expr, from: &[VarId], to: VarId, ty: Type) -> Expr {
-        let whole = self.map_of(to);
+    pub fn collapse(&mut self, body: &typed::Expr, from: &[VarId], to: VarId) -> Expr {
+        let whole = self.c.out.map_of(to);
         if let Some(parts) = self.parts(whole, from) {
-            from.iter().zip(parts).for_each(|(v, map)| self.mapped(*v, map));
+            from.iter().zip(parts).for_each(|(v, map)| self.c.out.bind_to_map(*v, map));
             let (value, missing) = self.inside(body);
             self.missing.extend(missing);
             return value;
         }
-        self.collapsed(body, from, to, ty)
+        self.collapsed(body, from, to)
     }
 
     /// The coordinates of the parts of a collapsed one, by the rule `collapse of split`.
     fn parts(&self, whole: Map<Index>, from: &[VarId]) -> Option<Vec<Map<Index>>> {
         let (mut left, mut parts) = (whole, Vec::new());
         for v in from[1..].iter().rev() {
-            let extent = |u: Index| self.length_of(self.out.vars[u.0].extent);
+            let extent = |u: Index| length(self.c.given.classes, self.c.out.vars[u.0].extent);
             let (quotient, rest) = left.divided(&self.length(*v), extent)?;
             // What is always 0 is bound by no loop.
             parts.push(Some(rest).filter(|rest| !rest.factors.is_empty())?);
@@ -177,7 +154,8 @@ impl Concretize<'_> {
         }
         parts.push(Some(left).filter(|left| !left.factors.is_empty())?);
         parts.reverse();
-        let reaches = self.overhangs(&parts[0]) && !self.ends_within(&parts[0], self.classes.class_of_var(from[0]));
+        let reaches =
+            self.overhangs(&parts[0]) && !self.ends_within(&parts[0], self.c.given.classes.class_of_var(from[0]));
         (!reaches && self.stays_inside(&parts[0], from)).then_some(parts)
     }
 
@@ -185,26 +163,27 @@ impl Concretize<'_> {
     /// nothing of how far that part goes. It does where no other part can be nothing, or its map reaches as far as its extent.
     fn stays_inside(&self, outermost: &Map<Index>, from: &[VarId]) -> bool {
         let some = |v: &VarId| self.length(*v).value().is_some_and(|n| n > 0);
-        let sizes = self.classes.sizes();
+        let sizes = self.c.given.classes.sizes();
         let parted = |size: Size| size.within(&|c| sizes.get(&c).cloned());
         // One past the last: what the map is where each variable is as far as it goes.
         let last = |(v, f): (&Index, &Size)| {
-            let extent = parted(self.classes.size(self.out.vars[v.0].extent));
+            let extent = parted(self.c.given.classes.size(self.c.out.vars[v.0].extent));
             extent.plus(&Size::number(-1)).times(&parted(f.clone()))
         };
         let reach = outermost.factors.iter().map(last);
         let reach = reach.fold(parted(outermost.constant.plus(&Size::number(1))), |sum, term| sum.plus(&term));
-        from[1..].iter().all(some) || reach == parted(self.classes.size(self.classes.class_of_var(from[0])))
+        from[1..].iter().all(some)
+            || reach == parted(self.c.given.classes.size(self.c.given.classes.class_of_var(from[0])))
     }
 
     /// A collapsed expression that is made: its variables, and those that it is collapsed to.
-    fn collapsed(&mut self, body: &typed::Expr, from: &[VarId], to: VarId, ty: Type) -> Expr {
-        let at = self.var(to);
-        let loops = self.split_loop(to, from, body);
-        let own = self.var(to);
-        self.vars.insert(to, at);
+    fn collapsed(&mut self, body: &typed::Expr, from: &[VarId], to: VarId) -> Expr {
+        let at = self.c.out.of(to);
+        let loops = self.c.scheduled.split_loop(to, from, body, &mut self.c.out);
+        let own = self.c.out.of(to);
+        self.c.out.bind(to, at);
         let made = self.inside(body);
-        self.made_apart("collapse", made, (&loops, own, at), ty)
+        self.made_apart("collapse", made, (&loops, own, at))
     }
 
     /// An expression, and where it is missing, made over loops of its own, and read at `at`.
@@ -213,114 +192,50 @@ impl Concretize<'_> {
         name: &str,
         (value, missing): (Expr, Option<Expr>),
         (loops, own, at): (&[Index], Index, Index),
-        ty: Type,
     ) -> Expr {
-        let mut made = |value: Expr, ty| {
-            let value = self.simplify.simplify(&value);
-            let free = self.free(&value, loops);
-            self.made(name, value, (free, own, at), ty)
+        let mut made = |value: Expr| {
+            let value = self.c.given.simplify.simplify(&value);
+            let free = free_in(&self.c.out, &value, loops);
+            taken_apart(name, value, (free, (own, at)), self.c)
         };
-        let value = made(value, ty);
+        let value = made(value);
         if let Some(missing) = missing {
-            let missing = made(missing, Type::Bool);
+            let missing = made(missing);
             self.missing.push(missing);
         }
         value
     }
 
-    /// The loops of a variable: one, or where something is collapsed to it in `body` one for each part.
-    pub(super) fn loops(&mut self, v: VarId, body: &typed::Expr) -> Vec<Index> {
-        if let Some(split) = self.scheduled.split(v) {
-            return self.split_by_command(split);
-        }
-        let loops = self.loops_over(v, body);
-        loops.iter().for_each(|l| self.stands_for(*l, v));
-        loops
-    }
-
-    /// The loops of a variable that no command splits.
-    fn loops_over(&mut self, v: VarId, body: &typed::Expr) -> Vec<Index> {
-        let mut parts: Option<(&[VarId], &typed::Expr)> = None;
-        body.walk(&mut |e| {
-            if let Kind::Collapse { body, from, to } = &e.kind
-                && *to == v
-            {
-                parts.get_or_insert((from, body));
-            }
-        });
-        match parts {
-            None => {
-                let known = self.var(v);
-                if self.out.vars[known.0].origin != Origin::Loop {
-                    // Another sum over the same variable collapses to it.
-                    let own = self.own_name(v);
-                    let own = self.fresh(own, self.classes.class_of_var(v));
-                    self.vars.insert(v, own);
-                }
-                vec![self.var(v)]
-            }
-            Some((from, body)) => self.split_loop(v, from, body),
-        }
-    }
-
-    /// Loops over the parts of a variable, which is mapped to them.
-    fn split_loop(&mut self, v: VarId, from: &[VarId], body: &typed::Expr) -> Vec<Index> {
-        let (mut loops, mut whole) = (Vec::new(), None);
-        for part in from {
-            // These loops run around what stands beside the collapsed expression, where their names may be others'. Each part's are
-            // numbered before the next part's, also where it is collapsed itself.
-            let own = self.own_name(*part);
-            let own = self.fresh(own, self.classes.class_of_var(*part));
-            self.vars.insert(*part, own);
-            loops.extend(self.loops(*part, body));
-            let map = self.map_of(*part);
-            whole = Some(match whole {
-                None => map,
-                Some(outer) => Map::split((&outer, &map), &self.length(*part)),
-            });
-        }
-        self.mapped(v, whole.expect("two parts or more"));
-        loops
-    }
-
-    /// The extent of a variable as a factor: a number if the program says it, and it is not 0.
+    /// The extent of a variable as a factor.
     fn length(&self, v: VarId) -> Size {
-        self.length_of(self.classes.class_of_var(v))
+        length(self.c.given.classes, self.c.given.classes.class_of_var(v))
     }
+}
 
-    fn length_of(&self, class: ClassId) -> Size {
-        Some(self.classes.size(class)).filter(|n| *n != Size::default()).unwrap_or(Size::unknown(class))
-    }
-
-    /// Whether a variable is split into these, outermost first: each turn of the outer loops has a run of it.
-    pub(super) fn is_split(&self, v: Index, loops: &[Index]) -> bool {
-        let Origin::Mapped(map) = &self.out.vars[v.0].origin else { return false };
-        let whole = loops.iter().map(|l| (Map::var(*l), self.length_of(self.out.vars[l.0].extent)));
-        let whole = whole.reduce(|(outer, _), (inner, length)| (Map::split((&outer, &inner), &length), length));
-        whole.is_some_and(|(whole, _)| whole == *map)
-    }
-
+/// Indices.
+impl Bare<'_, '_> {
     /// The variable under which a mode is read: a bare one, or one that is mapped to a coordinate or a sum of others.
-    pub(super) fn index(&mut self, index: &typed::Index, extent: ClassId) -> Index {
+    pub fn index(&mut self, index: &typed::Index, extent: ClassId) -> Index {
         if let Some(v) = index.bare().filter(|_| !index.permit) {
-            return self.var(v);
+            return self.c.out.of(v);
         }
         if let Some(map) = self.quotient(index, extent) {
-            let same = map.as_var().filter(|v| self.out.vars[v.0].extent == extent);
-            return same.unwrap_or_else(|| self.at(extent, Origin::Mapped(map)));
+            let same = map.as_var().filter(|v| self.c.out.vars[v.0].extent == extent);
+            return same.unwrap_or_else(|| self.c.out.at(extent, Origin::Mapped(map)));
         }
         let ascends = linear(index).filter(|(_, factors)| factors.values().all(|f| *f > 0));
         let Some((at, factors)) = ascends.filter(|(_, f)| !index.permit || self.caught && !self.apart && !f.is_empty())
         else {
             return self.computed(index, extent);
         };
-        let terms: Vec<Map<Index>> = factors.iter().map(|(v, f)| self.map_of(*v).times(&Size::number(*f))).collect();
+        let terms: Vec<Map<Index>> =
+            factors.iter().map(|(v, f)| self.c.out.map_of(*v).times(&Size::number(*f))).collect();
         let map = terms.iter().fold(Map::constant(Size::number(at)), |sum, term| sum.plus(term));
         if index.permit {
             return self.permitted(map, extent);
         }
-        let same = map.as_var().filter(|v| self.out.vars[v.0].extent == extent);
-        same.unwrap_or_else(|| self.at(extent, Origin::Mapped(map)))
+        let same = map.as_var().filter(|v| self.c.out.vars[v.0].extent == extent);
+        same.unwrap_or_else(|| self.c.out.at(extent, Origin::Mapped(map)))
     }
 
     /// A coordinate that divides, as a sum of loops' variables: what is split is divided by the rule `collapse of split`.
@@ -336,31 +251,31 @@ impl Concretize<'_> {
     fn overhangs(&self, map: &Map<Index>) -> bool {
         let ended = |u: &Index| {
             let ends = |(_, limit): &(Option<Index>, Limit)| matches!(limit, Limit::Below { at, .. } if at.factors.contains_key(u));
-            self.out.limits.iter().any(ends)
+            self.c.out.limits.iter().any(ends)
         };
-        map.factors.keys().any(ended) && !map.as_var().is_some_and(|u| self.scheduled.begins_within(u))
+        map.factors.keys().any(ended) && !map.as_var().is_some_and(|u| self.c.scheduled.begins_within(u))
     }
 
     /// Whether numbers say that a map ends within an extent.
     fn ends_within(&self, map: &Map<Index>, extent: ClassId) -> bool {
         let last = |(u, f): (&Index, &Size)| {
-            let turns = i64::try_from(self.classes.value(self.out.vars[u.0].extent)?).ok()?;
+            let turns = i64::try_from(self.c.given.classes.value(self.c.out.vars[u.0].extent)?).ok()?;
             f.value()?.checked_mul(turns.checked_sub(1)?)
         };
         let reach = map.factors.iter().try_fold(map.constant.value(), |sum, term| Some(sum?.checked_add(last(term)?)));
-        let extent = self.classes.value(extent).and_then(|n| i64::try_from(n).ok());
+        let extent = self.c.given.classes.value(extent).and_then(|n| i64::try_from(n).ok());
         matches!((reach.flatten(), extent), (Some(reach), Some(extent)) if reach < extent)
     }
 
     fn divided(&mut self, map: &typed::Map) -> Option<Map<Index>> {
         Some(match map {
             typed::Map::Const(c) => Map::constant(Size::number(*c)),
-            typed::Map::Var(v) => self.map_of(*v),
+            typed::Map::Var(v) => self.c.out.map_of(*v),
             typed::Map::Add(a, b) => self.divided(a)?.plus(&self.divided(b)?),
             typed::Map::Mul(f, a) if *f > 0 => self.divided(a)?.times(&Size::number(*f)),
             typed::Map::Div(a, n) | typed::Map::Mod(a, n) => {
                 let of = self.divided(a)?;
-                let extent = |u: Index| self.length_of(self.out.vars[u.0].extent);
+                let extent = |u: Index| length(self.c.given.classes, self.c.out.vars[u.0].extent);
                 let (quotient, rest) = of.divided(&Size::number(*n), extent)?;
                 if matches!(map, typed::Map::Div(..)) { quotient } else { rest }
             }
@@ -369,10 +284,10 @@ impl Concretize<'_> {
     }
 
     /// The variable of a mode under an index that no loop follows.
-    pub(super) fn computed(&mut self, index: &typed::Index, extent: ClassId) -> Index {
+    pub fn computed(&mut self, index: &typed::Index, extent: ClassId) -> Index {
         let of = self.place_of(&index.map);
-        let of = self.beside(of);
-        let v = self.at(
+        let of = self.c.columns.beside(of, &mut self.c.out);
+        let v = self.c.out.at(
             extent,
             Origin::Computed(Box::new(Computed {
                 of,
@@ -380,25 +295,19 @@ impl Concretize<'_> {
                 caught: matches!(index.map, typed::Map::Computed(_)),
             })),
         );
-        if self.out.may_miss(v) {
+        if self.c.out.may_miss(v) {
             let nowhere = vec![Expr::Index(v), Expr::Literal(Value::i64(0))];
             self.missing.push(Expr::Call(Fun::Op(Op::Lt), nowhere, Type::Bool));
         }
         v
     }
+}
 
-    /// A variable of this origin, the same wherever it stands.
-    pub(super) fn at(&mut self, extent: ClassId, origin: Origin) -> Index {
-        let known = self.out.vars.iter().position(|u| u.extent == extent && u.origin == origin);
-        known.map(Index).unwrap_or_else(|| {
-            let name = self.unused("at");
-            self.out.var(name, extent, origin)
-        })
-    }
-
+/// What may be missing.
+impl Bare<'_, '_> {
     /// The first of some expressions that is not missing. Each but the last is a window of where its permitted indices are within
     /// their arrays, and outside of it is the next; what no window can say is tested.
-    pub(super) fn coalesce(&mut self, args: &[typed::Expr], ty: Type) -> Expr {
+    pub fn coalesce(&mut self, args: &[typed::Expr], ty: Type) -> Expr {
         let certain = args.last().is_some_and(|last| last.may_miss().is_none());
         let mut choices = Vec::new();
         for (n, arg) in args.iter().enumerate() {
@@ -432,14 +341,14 @@ impl Concretize<'_> {
         let mut own = true;
         missing.each(&mut |leaf| {
             if let Expr::Index(v) = leaf {
-                own &= self.out.accesses[a.0].vars.contains(v);
+                own &= self.c.out.accesses[a.0].vars.contains(v);
             }
         });
-        own && self.simplify.same(self.out.tensor(*a).fill, *next)
+        own && self.c.given.simplify.same(self.c.out.tensor(*a).fill, *next)
     }
 
     /// An expression below an operator, or one that may be missing by itself, and where it is missing.
-    pub(super) fn inside(&mut self, e: &typed::Expr) -> (Expr, Option<Expr>) {
+    pub fn inside(&mut self, e: &typed::Expr) -> (Expr, Option<Expr>) {
         let caught = self.caught;
         let made = self.caught_inside(e, false);
         self.caught = caught;
@@ -456,48 +365,13 @@ impl Concretize<'_> {
 
     /// The variable of a mode under a permitted index, in the window where it is within its extent.
     fn permitted(&mut self, of: Map<Index>, extent: ClassId) -> Index {
-        let known = self.windows.iter().find(|(map, v)| *map == of && self.out.vars[v.0].extent == extent);
+        let known = self.windows.iter().find(|(map, v)| *map == of && self.c.out.vars[v.0].extent == extent);
         known.map(|(_, v)| *v).unwrap_or_else(|| {
-            let name = self.unused("within");
-            let v = self.out.var(name, extent, Origin::Part(Map::part(&of, &Size::default())));
+            let name = self.c.out.unused("within");
+            let v = self.c.out.var(name, extent, Origin::Part(Map::part(&of, &Size::default())));
             self.windows.push((of, v));
             v
         })
-    }
-
-    /// A variable as a map of loops' and parts' variables.
-    pub(super) fn map_of(&mut self, v: VarId) -> Map<Index> {
-        let v = self.var(v);
-        self.out.map(v)
-    }
-
-    /// Binds a variable to a map: to the variable that it is, or to one that others are bound to already.
-    pub(super) fn mapped(&mut self, v: VarId, map: Map<Index>) {
-        let extent = self.classes.class_of_var(v);
-        let same = map.as_var().filter(|u| self.out.vars[u.0].extent == extent);
-        let origin = Origin::Mapped(map);
-        let known = || self.out.vars.iter().position(|u| u.extent == extent && u.origin == origin).map(Index);
-        let bound = same.or_else(known).unwrap_or_else(|| {
-            let own = self.own_name(v);
-            self.out.var(own, extent, origin)
-        });
-        self.vars.insert(v, bound);
-    }
-
-    /// A name like this one that no variable has.
-    pub(super) fn unused(&self, name: &str) -> String {
-        let taken = |name: &String| {
-            self.typed.vars.iter().any(|u| u.name == *name) || self.out.vars.iter().any(|u| u.name == *name)
-        };
-        distinct(name, taken)
-    }
-
-    /// A variable's name, if no other has it, else one like it.
-    pub(super) fn own_name(&self, v: VarId) -> String {
-        let others = self.typed.vars.iter().enumerate().filter(|(n, _)| *n != v.index());
-        let others: Vec<&str> = others.map(|(_, u)| u.name.as_str()).collect();
-        let taken = |name: &String| others.contains(&name.as_str()) || self.out.vars.iter().any(|u| u.name == *name);
-        distinct(&self.typed.vars[v.index()].name, taken)
     }
 }
 

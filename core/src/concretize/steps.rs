@@ -11,10 +11,14 @@
 //! ```
 
 use super::Concretize;
-use super::schedule::Scheduled;
+use super::bare::Bare;
+use super::draft::Draft;
+use super::statement::Stated;
 use crate::algebra::Value;
-use crate::notation::concrete::{self, Carried, Expr, Nest, Place, Role, Step, Tensor, Turns};
-use crate::notation::typed::{self, TensorId};
+use crate::format::Format;
+use crate::notation::concrete::{self, Carried, Expr, Index, Nest, Place, Role, Step, Tensor, Turns};
+use crate::notation::typed::{self, TensorId, VarId};
+use crate::schedule::loops::Loops;
 use rustc_hash::FxHashMap;
 
 /// A place among the steps: in which of the lists that are open, and behind how many steps there.
@@ -107,22 +111,42 @@ impl Steps {
     }
 }
 
-impl Concretize<'_> {
+/// The statements of a program, which are made nests one after the other.
+pub(super) struct Statements<'a> {
+    pub c: Concretize<'a>,
+    /// The format of what each defines.
+    formats: Vec<Format>,
+    /// The loops of each, under its schedule.
+    loops: Vec<Loops>,
+    /// What the caller brings.
+    inputs: Vec<TensorId>,
+}
+
+impl<'a> Statements<'a> {
+    /// Of a program, nothing of which is made yet.
+    pub fn of(c: Concretize<'a>, formats: Vec<Format>, loops: Vec<Loops>) -> Statements<'a> {
+        Statements { inputs: c.given.typed.inputs(), c, formats, loops }
+    }
+
+    /// The loops of a variable of the statement at hand.
+    pub fn loops_of(&mut self, v: VarId, body: &typed::Expr) -> Vec<Index> {
+        self.c.scheduled.loops_of(v, body, &mut self.c.out)
+    }
+
     /// Steps of the program, or of a block.
-    pub(super) fn steps(&mut self, steps: &[typed::Step]) {
+    pub fn steps(&mut self, steps: &[typed::Step]) {
         for (n, step) in steps.iter().enumerate() {
             match step {
                 typed::Step::Statement(s) => {
-                    self.format = self.formats[*s].clone();
-                    self.copies.statement = *s;
-                    let tensor = self.typed.statements[*s].tensor;
-                    let last = self.steps.depth() == 0 && !self.defined_anew(&steps[n + 1..], tensor);
-                    self.scheduled = Scheduled::of(self.loops[*s].clone());
-                    self.statement(&self.typed.statements[*s], last);
-                    self.make_all_copies();
+                    let (number, s) = (*s, &self.c.given.typed.statements[*s]);
+                    let last = self.c.steps.depth() == 0 && !self.defined_anew(&steps[n + 1..], s.tensor);
+                    self.c.begin(number, s, self.loops[number].clone());
+                    let format = self.formats[number].clone();
+                    self.statement(Stated { s, last, format: &format });
+                    self.c.make_all_copies();
                 }
                 typed::Step::Repeat(block) => {
-                    let rest = if self.steps.depth() == 0 { Some(&steps[n + 1..]) } else { None };
+                    let rest = if self.c.steps.depth() == 0 { Some(&steps[n + 1..]) } else { None };
                     self.repeat(block, rest);
                 }
             }
@@ -132,7 +156,7 @@ impl Concretize<'_> {
     /// Whether some statement that stands in no block defines a tensor: blocks go on with the version that is there.
     fn defined_anew(&self, steps: &[typed::Step], tensor: TensorId) -> bool {
         let defines = |step: &typed::Step| match step {
-            typed::Step::Statement(s) => self.typed.statements[*s].tensor == tensor,
+            typed::Step::Statement(s) => self.c.given.typed.statements[*s].tensor == tensor,
             typed::Step::Repeat(_) => false,
         };
         steps.iter().any(defines)
@@ -140,82 +164,84 @@ impl Concretize<'_> {
 
     /// A block; `rest` are the program's steps behind it, if it stands in no other.
     fn repeat(&mut self, block: &typed::Repeat, rest: Option<&[typed::Step]>) {
-        let assigned = self.typed.carried(block);
+        let typed = self.c.given.typed;
+        let assigned = typed.carried(block);
         for t in &assigned {
             // What is not declared is not read before its one statement has defined it.
-            if self.typed.tensors[t.index()].format.is_some() {
+            if typed.tensors[t.index()].format.is_some() {
                 let last = rest.is_some_and(|rest| !self.defined_anew(rest, *t));
-                self.current[t.index()] = Some(self.first_version(*t, last));
+                let first = self.first_version(*t, last);
+                self.c.out.defined(*t, first);
             }
         }
-        let before: Vec<(TensorId, Option<Place>)> = assigned.iter().map(|t| (*t, self.current[t.index()])).collect();
-        self.steps.begin(before.iter().filter_map(|(_, place)| *place));
+        let before: Vec<(TensorId, Option<Place>)> = assigned.iter().map(|t| (*t, self.c.out.current(*t))).collect();
+        self.c.steps.begin(before.iter().filter_map(|(_, place)| *place));
         let turns = match &block.turns {
             typed::Turns::Count(n) => Turns::Count(*n),
-            typed::Turns::Extent(_, var) => Turns::Extent(self.classes.class_of_var(*var)),
+            typed::Turns::Extent(_, var) => Turns::Extent(self.c.given.classes.class_of_var(*var)),
             typed::Turns::While(condition) => {
-                self.asked = vec![];
-                self.copies.none();
-                let condition = self.expr(condition);
-                Turns::While(self.simplify.simplify(&condition))
+                self.c.copies.none();
+                Turns::While(Bare::of(&mut self.c, vec![]).simplified(condition))
             }
         };
         self.steps(&block.body);
         let mut carried = Vec::new();
         for (t, was) in before {
-            let Some(last) = self.current[t.index()] else { continue };
+            let Some(last) = self.c.out.current(t) else { continue };
             let tensor = match was {
                 Some(tensor) => tensor,
-                None if self.out.tensors[last.0].role == Role::Temporary => self.zeros(t, last),
+                None if self.c.out.tensors[last.0].role == Role::Temporary => self.zeros(t, last),
                 // A block in this one has it from turn to turn.
                 None => continue,
             };
-            self.current[t.index()] = Some(tensor);
+            self.c.out.defined(t, tensor);
             if tensor != last {
                 carried.push(Carried { tensor, last });
             }
         }
         // What a block in this one carries is another behind this one, too.
-        let changed = assigned.iter().filter_map(|t| self.current[t.index()]);
-        self.steps.end(turns, carried, changed);
+        let changed = assigned.iter().filter_map(|t| self.c.out.current(*t));
+        self.c.steps.end(turns, carried, changed);
     }
 
     /// The version of a declared tensor with which a block's turns begin: the current one if the kernel has made it, else a copy of
     /// the caller's, or its fill.
     fn first_version(&mut self, t: TensorId, last: bool) -> Place {
-        let typed::Tensor { name, ty, sizes, fill, format, .. } = &self.typed.tensors[t.index()];
-        let made = |p: Place| !matches!(self.out.tensors[p.0].role, Role::Operand(_));
-        if let Some(place) = self.current[t.index()].filter(|p| made(*p)) {
+        let typed::Tensor { name, ty, fill, format, .. } = &self.c.given.typed.tensors[t.index()];
+        let made = |p: Place| !matches!(self.c.out.tensors[p.0].role, Role::Operand(_));
+        let current = self.c.out.current(t);
+        if let Some(place) = current.filter(|p| made(*p)) {
             return place;
         }
-        let given = self.inputs.contains(&t) || self.initial.contains(&t);
+        let given = self.inputs.contains(&t) || self.c.given.initial.contains(&t);
         let (ty, fill) = (*ty, fill.unwrap_or(Value::zero(*ty)));
-        let extents: Vec<_> = sizes.iter().map(|s| self.classes.class_of_size(*s)).collect();
-        let target = self.modes(&extents);
-        let rhs = match given || self.current[t.index()].is_some() {
+        let out = &mut self.c.out;
+        let extents = self.c.given.extents(t);
+        let target = out.modes(&extents);
+        let rhs = match given || current.is_some() {
             true => {
-                let operand = self.reading(t);
-                Expr::Access(self.out.access(operand, target.clone()), ty)
+                let operand = out.reading(t);
+                out.read(operand, target.clone())
             }
             false => Expr::Literal(fill),
         };
         let format = format.as_ref().expect("it is declared").assembled();
         let role = if last { Role::Result(t) } else { Role::Temporary };
         let name = if last { name.clone() } else { format!("{name}_was") };
-        let place = self.place(Tensor { name, ty, extents, format, fill, role });
-        self.define(place, target, rhs, None);
+        let place = out.place(Tensor { name, ty, extents, format, fill, role });
+        self.c.define(Draft::new(place, target, rhs));
         place
     }
 
     /// The version of a tensor that one statement alone defines, in blocks, before them: 0 everywhere.
     fn zeros(&mut self, t: TensorId, last: Place) -> Place {
-        let made = self.out.tensors[last.0].clone();
-        let (name, zero) = (self.typed.tensors[t.index()].name.clone(), Expr::Literal(Value::zero(made.ty)));
-        let target = self.modes(&made.extents);
-        let place = self.place(Tensor { name, role: Role::Result(t), ..made });
-        let inner = self.steps.leave_all();
-        self.define(place, target, zero, None);
-        self.steps.enter_again(inner);
+        let made = self.c.out.tensors[last.0].clone();
+        let (name, zero) = (self.c.given.typed.tensors[t.index()].name.clone(), Expr::Literal(Value::zero(made.ty)));
+        let target = self.c.out.modes(&made.extents);
+        let place = self.c.out.place(Tensor { name, role: Role::Result(t), ..made });
+        let inner = self.c.steps.leave_all();
+        self.c.define(Draft::new(place, target, zero));
+        self.c.steps.enter_again(inner);
         place
     }
 }

@@ -14,12 +14,15 @@
 //! does not, of a sum of floats.
 
 use super::Concretize;
+use super::draft::{Draft, Scatter};
+use super::given::Given;
 use super::mirror::is_arithmetic;
+use super::out::Out;
 use crate::algebra::{Op, Type, Value};
 use crate::format::{Format, LevelKind};
-use crate::iteration::{Sequence, background};
+use crate::iteration::{Sequence, Simplify, background};
 use crate::map::ClassId;
-use crate::notation::concrete::{Access, AccessId, Computed, Expr, Index, Origin, Place, Role, Tensor};
+use crate::notation::concrete::{Access, AccessId, Computed, Expr, Index, Origin, Place, Program, Role, Tensor};
 use crate::notation::typed::Fun;
 
 /// Coordinates that a row is asked for one by one, where the program says that there are no more.
@@ -39,46 +42,37 @@ struct Line {
     of: Index,
 }
 
-impl Concretize<'_> {
-    /// The value of a nest in which lists that each turn of a loop would ask are walked; `fill` is the result's.
-    pub(super) fn turned(&mut self, rhs: Expr, target: &[Index], fill: Value) -> Expr {
-        if !self.scheduled.is_bare() || !self.structures.is_empty() {
-            return rhs;
-        }
-        let loops: Vec<Index> = target.iter().flat_map(|v| self.out.roots(*v)).collect();
-        match rhs {
-            Expr::Reduce(fun, vars, body, ty) => {
-                let loops = [&loops[..], &vars].concat();
-                match self.turned_in(*body, &Nested { loops: &loops, fold: Some(fun), fill }) {
-                    Expr::Reduce(inner, more, body, _) if inner == fun => {
-                        Expr::Reduce(fun, [vars, more].concat(), body, ty)
-                    }
-                    body => Expr::Reduce(fun, vars, Box::new(body), ty),
-                }
-            }
-            body => self.turned_in(body, &Nested { loops: &loops, fold: None, fill }),
-        }
+/// A statement in which lists that each turn of a loop would ask are walked.
+pub(super) fn turned(s: Draft, c: &mut Concretize) -> Draft {
+    if !c.scheduled.is_bare() || !c.columns.is_empty() {
+        return s;
     }
-
-    fn turned_in(&mut self, body: Expr, nested: &Nested) -> Expr {
-        let all = body.accesses().into_iter().flat_map(|a| self.out.accesses[a.0].vars.clone());
-        let mut coordinates: Vec<Index> =
-            all.filter(|w| self.out.computed(*w).is_some_and(|c| !c.caught && !body.has_loops())).collect();
-        coordinates.sort();
-        coordinates.dedup();
-        let turned = coordinates.into_iter().find_map(|w| Some((w, self.turns(&body, w, nested)?)));
-        match turned {
-            Some((w, under)) => match self.line(w).filter(|_| self.are_vectors(&under)) {
-                Some(line) => under.into_iter().fold(body, |body, a| self.reversed(body, a, &line)),
-                None => self.inverted(body, w, &under, nested),
-            },
-            None => body,
+    let (loops, fill) = (s.loops(&c.out), c.out.tensors[s.place.0].fill);
+    let rhs = turned_in(s.rhs, &Nested { loops: &loops, fold: s.fold, fill }, c);
+    match rhs {
+        Expr::Reduce(inner, more, rhs, _) if s.fold == Some(inner) => {
+            Draft { sums: [s.sums, more].concat(), rhs: *rhs, ..s }
         }
+        rhs => Draft { rhs, ..s }.opened(),
+    }
+}
+
+/// What is looked at: the program so far, and what is known of it.
+#[derive(Clone, Copy)]
+pub(super) struct View<'s> {
+    pub program: &'s Program,
+    pub given: Given<'s>,
+}
+
+impl View<'_> {
+    /// Of what is made so far.
+    pub fn of<'s>(c: &'s Concretize) -> View<'s> {
+        View { program: &c.out, given: c.given }
     }
 
     /// The accesses to turn round under a computed coordinate, if that pays: lists, under what loops over whole extents compute.
-    fn turns(&self, body: &Expr, w: Index, nested: &Nested) -> Option<Vec<AccessId>> {
-        let of = self.out.made_of(w);
+    fn turns(self, body: &Expr, w: Index, nested: &Nested) -> Option<Vec<AccessId>> {
+        let of = self.program.made_of(w);
         let loops = !of.is_empty() && of.iter().all(|v| nested.loops.contains(v));
         let under: Vec<AccessId> = body.accesses().into_iter().filter(|a| self.is_list_under(*a, w)).collect();
         if !loops || under.is_empty() || !under.iter().all(|a| self.may_turn(*a, w, &of)) {
@@ -94,99 +88,89 @@ impl Concretize<'_> {
     }
 
     /// Whether a coordinate ends the program where it leaves its tensor.
-    fn may_end(&self, w: Index) -> bool {
-        self.out.computed(w).is_some_and(|c| c.is_read() && !c.permit)
+    fn may_end(self, w: Index) -> bool {
+        self.program.computed(w).is_some_and(|c| c.is_read() && !c.permit)
     }
 
     /// Whether the access's level under a coordinate is a list.
-    fn is_list_under(&self, a: AccessId, w: Index) -> bool {
-        let (access, format) = (&self.out.accesses[a.0], &self.out.tensor(a).format);
-        (0..format.rank()).any(|l| self.out.level_var(access, l) == w && format.levels[l].is_list())
+    fn is_list_under(self, a: AccessId, w: Index) -> bool {
+        let (access, format) = (&self.program.accesses[a.0], &self.program.tensor(a).format);
+        (0..format.rank()).any(|l| self.program.level_var(access, l) == w && format.levels[l].is_list())
     }
 
     /// Whether an access can be walked in the place of asking it: of lists and located levels, with nothing else under the same loops.
-    fn may_turn(&self, a: AccessId, w: Index, of: &[Index]) -> bool {
-        let (access, format) = (&self.out.accesses[a.0], &self.out.tensor(a).format);
+    fn may_turn(self, a: AccessId, w: Index, of: &[Index]) -> bool {
+        let (access, format) = (&self.program.accesses[a.0], &self.program.tensor(a).format);
         let once = access.vars.iter().filter(|v| **v == w).count() == 1;
-        let apart = |v: &Index| *v == w || of.iter().all(|u| !self.out.follows(*v, *u));
+        let apart = |v: &Index| *v == w || of.iter().all(|u| !self.program.follows(*v, *u));
         let plain = format.levels.iter().all(|kind| kind.is_list() || kind.is_located());
         once && plain && access.protocols.is_empty() && access.vars.iter().all(apart)
     }
 
     /// Whether loops move the levels above the coordinate's.
-    fn is_in_rows(&self, a: AccessId, w: Index) -> bool {
-        let access = &self.out.accesses[a.0];
-        let levels = (0..access.vars.len()).map(|l| self.out.level_var(access, l));
-        levels.take_while(|v| *v != w).any(|v| !self.out.roots(v).is_empty())
+    fn is_in_rows(self, a: AccessId, w: Index) -> bool {
+        let access = &self.program.accesses[a.0];
+        let levels = (0..access.vars.len()).map(|l| self.program.level_var(access, l));
+        levels.take_while(|v| *v != w).any(|v| !self.program.roots(v).is_empty())
     }
 
     /// Whether these are vectors whose values a scatter can place: it joins them with what is there.
-    fn are_vectors(&self, under: &[AccessId]) -> bool {
-        let mut tensors = under.iter().map(|a| self.out.tensor(*a));
-        tensors.all(|t| t.format.rank() == 1 && self.joins(t.fill).is_some())
+    fn are_vectors(self, under: &[AccessId]) -> bool {
+        let mut tensors = under.iter().map(|a| self.program.tensor(*a));
+        tensors.all(|t| t.format.rank() == 1 && self.given.joins(t.fill).is_some())
     }
 
-    fn is_located(&self, a: AccessId) -> bool {
-        self.out.tensor(a).format.levels.iter().all(|kind| kind.is_located())
+    fn is_located(self, a: AccessId) -> bool {
+        self.program.tensor(a).format.levels.iter().all(|kind| kind.is_located())
     }
 
     /// Whether loops have few turns together, as far as the program says: so many searches of a row cost less than to walk it.
-    pub(super) fn are_few(&self, loops: &[Index]) -> bool {
-        let turns = loops.iter().map(|v| self.classes.value(self.out.vars[v.0].extent));
+    pub fn are_few(self, loops: &[Index]) -> bool {
+        let turns = loops.iter().map(|v| self.given.classes.value(self.program.vars[v.0].extent));
         turns.reduce(|a, b| a?.checked_mul(b?)).flatten().is_some_and(|turns| turns <= FEW)
     }
 
     /// Whether a loop visits its whole extent, as far as lists over it say.
-    pub(super) fn visits_all(&self, body: &Expr, v: Index) -> bool {
+    pub fn visits_all(self, body: &Expr, v: Index) -> bool {
         let along = |a: &AccessId| {
-            let (access, format) = (&self.out.accesses[a.0], &self.out.tensor(*a).format);
-            let over = |l: usize| self.out.binds(v, self.out.level_var(access, l), |_| true);
+            let (access, format) = (&self.program.accesses[a.0], &self.program.tensor(*a).format);
+            let over = |l: usize| self.program.binds(v, self.program.level_var(access, l), |_| true);
             (0..format.rank()).any(|l| format.levels[l].is_short() && over(l))
         };
         let lists: Vec<AccessId> = body.accesses().into_iter().filter(along).collect();
-        let (sequence, rest) = background(body, &lists, &|a| self.out.tensor(a).fill, self.simplify);
+        let (sequence, rest) = background(body, &lists, &|a| self.program.tensor(a).fill, self.given.simplify);
         sequence == Sequence::Full || !matches!(rest, Expr::Literal(_))
     }
 
     /// What the value is where these accesses have no entry, with what joins it with another and leaves that as it is; `None` where it is
     /// something to the result.
-    fn joined(&self, body: &Expr, under: &[AccessId], nested: &Nested) -> Option<(Value, Fun)> {
-        let fill = |a: AccessId| under.contains(&a).then(|| self.out.tensor(a).fill);
-        let Expr::Literal(nothing) = self.simplify.replace(body, &fill) else { return None };
+    fn joined(self, body: &Expr, under: &[AccessId], nested: &Nested) -> Option<(Value, Fun)> {
+        let fill = |a: AccessId| under.contains(&a).then(|| self.program.tensor(a).fill);
+        let Expr::Literal(nothing) = self.given.simplify.replace(body, &fill) else { return None };
         match nested.fold {
-            Some(fun) => self.begins_with(fun, nothing).then_some((nothing, fun)),
+            Some(fun) => self.given.begins_with(fun, nothing).then_some((nothing, fun)),
             None => {
-                let fun = self.joins(nothing)?;
-                self.simplify.same(nothing, nested.fill).then_some((nothing, fun))
+                let fun = self.given.joins(nothing)?;
+                self.given.simplify.same(nothing, nested.fill).then_some((nothing, fun))
             }
         }
     }
 
-    /// A function that leaves what is joined with a value as it is.
-    fn joins(&self, v: Value) -> Option<Fun> {
-        let known: &[Op] = if v.ty() == Type::Bool { &[Op::OrElse, Op::AndAlso] } else { &[Op::Add, Op::Min, Op::Max] };
-        known.iter().map(|op| Fun::Op(*op)).find(|fun| self.begins_with(*fun, v))
-    }
-
-    /// Whether folds with a function may begin with a value, in any order.
-    pub(super) fn begins_with(&self, fun: Fun, v: Value) -> bool {
-        self.gathered(fun, v.ty(), false).is_some_and(|identity| self.simplify.same(identity, v))
-    }
-
     /// A computed coordinate of one loop, if it is one of a line.
-    fn line(&self, w: Index) -> Option<Line> {
-        let (base, moved) = self.linear(&self.out.computed(w)?.of)?;
-        let (of, factor) = moved.filter(|(of, factor)| *factor != 0 && self.out.vars[of.0].origin == Origin::Loop)?;
+    fn line(self, w: Index) -> Option<Line> {
+        let (base, moved) = self.linear(&self.program.computed(w)?.of)?;
+        let (of, factor) =
+            moved.filter(|(of, factor)| *factor != 0 && self.program.vars[of.0].origin == Origin::Loop)?;
         Some(Line { base, factor, of })
     }
 
     /// An expression as what no loop moves, and a multiple of an index variable.
-    fn linear(&self, e: &Expr) -> Option<(Expr, Option<(Index, i64)>)> {
+    fn linear(self, e: &Expr) -> Option<(Expr, Option<(Index, i64)>)> {
         let zero = || Expr::Literal(Value::i64(0));
-        let call = |op, a, b| self.simplify.simplify(&Expr::Call(Fun::Op(op), vec![a, b], Type::I64));
+        let call = |op, a, b| self.given.simplify.simplify(&Expr::Call(Fun::Op(op), vec![a, b], Type::I64));
         match e {
             Expr::Literal(_) => Some((e.clone(), None)),
-            Expr::Index(v) if self.out.roots(*v).is_empty() => Some((e.clone(), None)),
+            Expr::Index(v) if self.program.roots(*v).is_empty() => Some((e.clone(), None)),
             Expr::Index(v) => Some((zero(), Some((*v, 1)))),
             Expr::Call(Fun::Op(Op::Add), args, _) => {
                 let ((a, i), (b, j)) = (self.linear(&args[0])?, self.linear(&args[1])?);
@@ -205,100 +189,121 @@ impl Concretize<'_> {
             _ => None,
         }
     }
+}
 
-    /// The body with a vector's copy in its place, whose entries stand where loops come to them.
-    fn reversed(&mut self, body: Expr, a: AccessId, line: &Line) -> Expr {
-        let Access { tensor: from, .. } = self.out.accesses[a.0].clone();
-        let tensor = self.out.tensors[from.0].clone();
-        let extent = self.out.vars[line.of.0].extent;
-        let (name, format) = (format!("{}_r", tensor.name), Format::of(vec![LevelKind::Compressed]));
-        let made = Tensor { name, extents: vec![extent], format, role: Role::Temporary, ..tensor.clone() };
-        let (made, own, target) = (self.place(made), self.modes(&tensor.extents), self.modes(&[extent]));
-        let at = self.where_it_is_read(line, own[0], extent);
-        let rhs = Expr::Access(self.out.access(from, own.clone()), tensor.ty);
-        // Like every copy it is made before the blocks in which its tensor stays what it is.
-        let inner = self.steps.leave(from);
-        let join = self.joins(tensor.fill).expect("looked at before");
-        self.scatter((made, target), (join, vec![Expr::Index(at)], None), &own, rhs);
-        self.steps.enter_again(inner);
-        let read = Expr::Access(self.out.access(made, vec![line.of]), tensor.ty);
-        body.map_accesses(&mut |b, ty| if b == a { read.clone() } else { Expr::Access(b, ty) })
+fn turned_in(body: Expr, nested: &Nested, c: &mut Concretize) -> Expr {
+    let view = View::of(c);
+    let all = body.accesses().into_iter().flat_map(|a| view.program.accesses[a.0].vars.clone());
+    let mut coordinates: Vec<Index> =
+        all.filter(|w| view.program.computed(*w).is_some_and(|c| !c.caught && !body.has_loops())).collect();
+    coordinates.sort();
+    coordinates.dedup();
+    let turned = coordinates.into_iter().find_map(|w| Some((w, view.turns(&body, w, nested)?)));
+    match turned {
+        Some((w, under)) => match view.line(w).filter(|_| view.are_vectors(&under)) {
+            Some(line) => under.into_iter().fold(body, |body, a| reversed(body, a, &line, c)),
+            None => inverted(body, (w, &under), nested, c),
+        },
+        None => body,
     }
+}
 
-    /// The `i` for which a line comes to a coordinate: a permitted one, as there may be none.
-    fn where_it_is_read(&mut self, line: &Line, coordinate: Index, extent: ClassId) -> Index {
-        let call = |op, a, b| Expr::Call(Fun::Op(op), vec![a, b], Type::I64);
-        let number = |n: i64| Expr::Literal(Value::i64(n));
-        let (base, coordinate) = (line.base.clone(), Expr::Index(coordinate));
-        let distance = match line.factor < 0 {
-            true => call(Op::Sub, base, coordinate),
-            false => call(Op::Sub, coordinate, base),
-        };
-        let step = number(line.factor.saturating_abs());
-        let of = if line.factor.unsigned_abs() == 1 {
-            distance
-        } else {
-            let rest = call(Op::FloorRem, distance.clone(), step.clone());
-            let there = Expr::Call(Fun::Op(Op::Eq), vec![rest, number(0)], Type::Bool);
-            let whole = call(Op::FloorDiv, distance, step);
-            Expr::Call(Fun::Op(Op::Select), vec![there, whole, number(-1)], Type::I64)
-        };
-        let of = self.simplify.simplify(&of);
-        self.at(extent, Origin::Computed(Box::new(Computed { of, permit: true, caught: false })))
-    }
+/// The body with a vector's copy in its place, whose entries stand where loops come to them.
+fn reversed(body: Expr, a: AccessId, line: &Line, c: &mut Concretize) -> Expr {
+    let Access { tensor: from, .. } = c.out.accesses[a.0].clone();
+    let tensor = c.out.tensors[from.0].clone();
+    let extent = c.out.vars[line.of.0].extent;
+    let (name, format) = (format!("{}_r", tensor.name), Format::of(vec![LevelKind::Compressed]));
+    let made = Tensor { name, extents: vec![extent], format, role: Role::Temporary, ..tensor.clone() };
+    let (made, own, target) = (c.out.place(made), c.out.modes(&tensor.extents), c.out.modes(&[extent]));
+    let at = where_it_is_read(line, own[0], extent, &mut c.out, c.given.simplify);
+    let rhs = c.out.read(from, own.clone());
+    // Like every copy it is made before the blocks in which its tensor stays what it is.
+    let inner = c.steps.leave(from);
+    let join = c.given.joins(tensor.fill).expect("looked at before");
+    let to = Scatter { places: vec![Expr::Index(at)], before: None };
+    c.scatter(Draft::scatter(made, target, (join, own), to, rhs));
+    c.steps.enter_again(inner);
+    let read = c.out.read(made, vec![line.of]);
+    body.map_accesses(&mut |b, ty| if b == a { read.clone() } else { Expr::Access(b, ty) })
+}
 
-    /// A sum over a coordinate's own values, of which its inverse says where they are read.
-    fn inverted(&mut self, body: Expr, w: Index, under: &[AccessId], nested: &Nested) -> Expr {
-        let (nothing, join) = self.joined(&body, under, nested).expect("looked at before");
-        let extent = self.out.vars[w.0].extent;
-        let mut of = self.out.made_of(w);
-        of.sort();
-        of.dedup();
-        let others = nested.loops.iter().filter(|v| !of.contains(v)).map(|v| self.out.vars[v.0].extent);
-        let others: Vec<ClassId> = if self.may_end(w) { others.collect() } else { vec![] };
-        let inverse = self.inverse(w, &of, &others);
-        let name = self.unused("k");
-        let k = self.fresh(name, extent);
-        let body = body.map_accesses(&mut |a, ty| {
-            let mut access = self.out.accesses[a.0].clone();
-            if under.contains(&a) {
-                access.vars.iter_mut().filter(|v| **v == w).for_each(|v| *v = k);
-            }
-            Expr::Access(self.out.accessed(access), ty)
-        });
-        let ty = body.ty();
-        let read = Expr::Access(self.out.access(inverse, [&[k][..], &of].concat()), Type::Bool);
-        let value = Expr::Call(Fun::Op(Op::Select), vec![read, body, Expr::Literal(nothing)], ty);
-        Expr::Reduce(join, vec![k], Box::new(value), ty)
-    }
+/// The `i` for which a line comes to a coordinate: a permitted one, as there may be none.
+fn where_it_is_read(line: &Line, coordinate: Index, extent: ClassId, out: &mut Out, simplify: Simplify) -> Index {
+    let call = |op, a, b| Expr::Call(Fun::Op(op), vec![a, b], Type::I64);
+    let number = |n: i64| Expr::Literal(Value::i64(n));
+    let (base, coordinate) = (line.base.clone(), Expr::Index(coordinate));
+    let distance = match line.factor < 0 {
+        true => call(Op::Sub, base, coordinate),
+        false => call(Op::Sub, coordinate, base),
+    };
+    let step = number(line.factor.saturating_abs());
+    let of = if line.factor.unsigned_abs() == 1 {
+        distance
+    } else {
+        let rest = call(Op::FloorRem, distance.clone(), step.clone());
+        let there = Expr::Call(Fun::Op(Op::Eq), vec![rest, number(0)], Type::Bool);
+        let whole = call(Op::FloorDiv, distance, step);
+        Expr::Call(Fun::Op(Op::Select), vec![there, whole, number(-1)], Type::I64)
+    };
+    let of = simplify.simplify(&of);
+    out.at(extent, Origin::Computed(Box::new(Computed { of, permit: true, caught: false })))
+}
 
-    /// Of each value of a coordinate the turns of these loops that read it, if other loops have any turns.
-    pub(super) fn inverse(&mut self, w: Index, loops: &[Index], others: &[ClassId]) -> Place {
-        let extent = self.out.vars[w.0].extent;
-        let of = loops.iter().map(|v| self.out.vars[v.0].extent);
-        let extents: Vec<ClassId> = [extent].into_iter().chain(of).collect();
-        let mut levels = vec![LevelKind::Compressed; extents.len()];
-        if !self.sizes.wide(extent) {
-            levels[0] = LevelKind::Dense;
+/// A sum over a coordinate's own values, of which its inverse says where they are read.
+fn inverted(body: Expr, (w, under): (Index, &[AccessId]), nested: &Nested, c: &mut Concretize) -> Expr {
+    let (nothing, join) = View::of(c).joined(&body, under, nested).expect("looked at before");
+    let extent = c.out.vars[w.0].extent;
+    let mut of = c.out.made_of(w);
+    of.sort();
+    of.dedup();
+    let others = nested.loops.iter().filter(|v| !of.contains(v)).map(|v| c.out.vars[v.0].extent);
+    let others: Vec<ClassId> = if View::of(c).may_end(w) { others.collect() } else { vec![] };
+    let inverse = inverse(w, &of, &others, c);
+    let name = c.out.unused("k");
+    let k = c.out.fresh(name, extent);
+    let body = body.map_accesses(&mut |a, ty| {
+        let mut access = c.out.accesses[a.0].clone();
+        if under.contains(&a) {
+            access.vars.iter_mut().filter(|v| **v == w).for_each(|v| *v = k);
         }
-        let (name, fill, format) = ("inverse".to_string(), Value::bool(false), Format::of(levels));
-        let tensor = Tensor { name, ty: Type::Bool, extents: extents.clone(), format, fill, role: Role::Temporary };
-        let place = self.place(tensor);
-        let mut fresh = self.fresh_loops(loops);
-        let at = self.renamed(w, &mut fresh);
-        let own: Vec<Index> = loops.iter().map(|v| fresh[v]).collect();
-        let places = [at].iter().chain(&own).map(|v| Expr::Index(*v)).collect();
-        let target = self.modes(&extents);
-        let there = others.iter().fold(Expr::Literal(Value::bool(true)), |there, class| self.where_some(*class, there));
-        self.scatter((place, target), (Fun::Op(Op::OrElse), places, None), &own, there);
-        place
-    }
+        Expr::Access(c.out.accessed(access), ty)
+    });
+    let ty = body.ty();
+    let read = c.out.read(inverse, [&[k][..], &of].concat());
+    let value = Expr::Call(Fun::Op(Op::Select), vec![read, body, Expr::Literal(nothing)], ty);
+    Expr::Reduce(join, vec![k], Box::new(value), ty)
+}
 
-    /// A truth value where an extent is not 0, else false.
-    fn where_some(&mut self, class: ClassId, there: Expr) -> Expr {
-        let extent = self.extent(class);
-        let some = Expr::Call(Fun::Op(Op::Gt), vec![extent, Expr::Literal(Value::i64(0))], Type::Bool);
-        let there = Expr::Call(Fun::Op(Op::Select), vec![some, there, Expr::Literal(Value::bool(false))], Type::Bool);
-        self.simplify.simplify(&there)
+/// Of each value of a coordinate the turns of these loops that read it, if other loops have any turns.
+pub(super) fn inverse(w: Index, loops: &[Index], others: &[ClassId], c: &mut Concretize) -> Place {
+    let extent = c.out.vars[w.0].extent;
+    let of = loops.iter().map(|v| c.out.vars[v.0].extent);
+    let extents: Vec<ClassId> = [extent].into_iter().chain(of).collect();
+    let mut levels = vec![LevelKind::Compressed; extents.len()];
+    if !c.given.sizes.wide(extent) {
+        levels[0] = LevelKind::Dense;
     }
+    let (name, fill, format) = ("inverse".to_string(), Value::bool(false), Format::of(levels));
+    let tensor = Tensor { name, ty: Type::Bool, extents: extents.clone(), format, fill, role: Role::Temporary };
+    let place = c.out.place(tensor);
+    let mut fresh = c.scheduled.fresh_loops(loops, &mut c.out);
+    let at = c.out.renamed(w, &mut fresh);
+    let own: Vec<Index> = loops.iter().map(|v| fresh[v]).collect();
+    let places = [at].iter().chain(&own).map(|v| Expr::Index(*v)).collect();
+    let target = c.out.modes(&extents);
+    let there = others
+        .iter()
+        .fold(Expr::Literal(Value::bool(true)), |there, class| where_some(*class, there, &mut c.out, c.given.simplify));
+    let to = Scatter { places, before: None };
+    c.scatter(Draft::scatter(place, target, (Fun::Op(Op::OrElse), own), to, there));
+    place
+}
+
+/// A truth value where an extent is not 0, else false.
+fn where_some(class: ClassId, there: Expr, out: &mut Out, simplify: Simplify) -> Expr {
+    let extent = out.extent(class);
+    let some = Expr::Call(Fun::Op(Op::Gt), vec![extent, Expr::Literal(Value::i64(0))], Type::Bool);
+    let there = Expr::Call(Fun::Op(Op::Select), vec![some, there, Expr::Literal(Value::bool(false))], Type::Bool);
+    simplify.simplify(&there)
 }

@@ -8,6 +8,7 @@
 
 mod function;
 
+use super::check::Checker;
 use super::{
     Access, AccessId, Both, Carried, Column, Computed, Concat, Counted, Cut, Expr, Fold, Index, Iterated, Length,
     Limit, Nest, Origin, Place, Program, Repeat, Role, Step, Tensor, Terms, Turns, Var, Where, Within, Workspace,
@@ -119,7 +120,7 @@ impl<'t> Reader<'t> {
         };
         self.sign("{")?;
         if let Turns::While(condition) = &turns {
-            self.program.check_condition(condition)?;
+            Checker { program: &self.program }.condition(condition)?;
         }
         if self.names.open.len() == BLOCKS {
             return Err(format!("more than {BLOCKS} blocks stand in each other"));
@@ -143,7 +144,7 @@ impl<'t> Reader<'t> {
     fn close(&mut self) -> Read<()> {
         self.skip();
         let block = self.names.open.pop().ok_or("no block is open")?;
-        self.program.check_repeat(&block)?;
+        Checker { program: &self.program }.repeat(&block)?;
         self.step(Step::Repeat(block));
         Ok(())
     }
@@ -202,7 +203,7 @@ impl<'t> Reader<'t> {
         let fill = if self.eat(Token::Word("fill")) { self.constant()? } else { Value::zero(ty) };
         let format = self.format()?;
         let tensor = Tensor { name: name.to_string(), ty, extents, format, fill, role };
-        self.program.check_tensor(&tensor)?;
+        Checker { program: &self.program }.tensor(&tensor)?;
         self.program.tensors.push(tensor);
         match self.names.tensors.insert(name.to_string(), Place(self.program.tensors.len() - 1)) {
             None => Ok(()),
@@ -499,7 +500,7 @@ impl<'t> Reader<'t> {
             let var: &mut Var = &mut self.program.vars[first + n];
             var.extent = extent.ok_or_else(|| format!("nothing says what {} runs over", var.name))?;
         }
-        self.program.check_nest(&nest)?;
+        Checker { program: &self.program }.nest(&nest)?;
         Ok(nest)
     }
 

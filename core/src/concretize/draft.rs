@@ -1,0 +1,93 @@
+//! A statement on its way from the program to a nest.
+
+use crate::notation::concrete::{Access, AccessId, Expr, Index, Nest, Place, Provenance, Workspace};
+use crate::notation::typed::Fun;
+use crate::schedule::order::Assembly;
+
+/// A statement as it stands between two decisions: each takes it and returns it changed (`mod.rs`).
+///
+/// ```text
+///  place[target]  =      fold(sums: rhs)
+///  place[places]  fold=  rhs                a scatter, over the loops `sums`; `target` is bound by none of them
+/// ```
+pub(super) struct Draft {
+    /// What is defined.
+    pub place: Place,
+    /// Under which variables, one a mode.
+    pub target: Vec<Index>,
+    /// How values that meet are joined, if any do.
+    pub fold: Option<Fun>,
+    /// Over which loops.
+    pub sums: Vec<Index>,
+    /// The value.
+    pub rhs: Expr,
+    /// Loops, outermost first, as soon as that is decided.
+    pub order: Option<Vec<Index>>,
+    /// How coordinates arrive in that order.
+    pub assembly: Assembly,
+    /// What they wait in.
+    pub workspace: Option<Workspace>,
+    /// Where values go, if not to the loops' own coordinates.
+    pub scatter: Option<Scatter>,
+}
+
+/// Where the values of a scatter go.
+pub(super) struct Scatter {
+    /// The coordinates, one a mode: functions of the loops.
+    pub places: Vec<Expr>,
+    /// What was there; without it the tensor's fill was.
+    pub before: Option<AccessId>,
+}
+
+impl Draft {
+    /// The statement `place[target] = rhs`.
+    pub fn new(place: Place, target: Vec<Index>, rhs: Expr) -> Draft {
+        let (order, assembly, workspace) = (None, Assembly::Append, None);
+        let bare = Draft { place, target, fold: None, sums: vec![], rhs, order, assembly, workspace, scatter: None };
+        bare.opened()
+    }
+
+    /// A scatter over these loops, which come in this order where the function's order counts.
+    pub fn scatter(place: Place, target: Vec<Index>, (fun, loops): (Fun, Vec<Index>), to: Scatter, rhs: Expr) -> Draft {
+        let (order, assembly, workspace) = (None, Assembly::Append, None);
+        Draft { place, target, fold: Some(fun), sums: loops, rhs, order, assembly, workspace, scatter: Some(to) }
+    }
+
+    /// The same with a sum that is the whole value around it.
+    pub fn opened(self) -> Draft {
+        match self.rhs {
+            Expr::Reduce(fun, sums, rhs, _) if self.fold.is_none() => {
+                Draft { fold: Some(fun), sums, rhs: *rhs, ..self }
+            }
+            _ => self,
+        }
+    }
+
+    /// The loops over the result's coordinates.
+    pub fn outer(&self, graph: &Provenance) -> Vec<Index> {
+        match self.scatter {
+            Some(_) => vec![],
+            None => self.target.iter().flat_map(|v| graph.roots(*v)).collect(),
+        }
+    }
+
+    /// All loops around the value.
+    pub fn loops(&self, graph: &Provenance) -> Vec<Index> {
+        [self.outer(graph), self.sums.clone()].concat()
+    }
+
+    /// The nest, once all is decided.
+    pub fn nest(self) -> Nest {
+        let (places, before) = self.scatter.map(|to| (to.places, to.before)).unzip();
+        Nest {
+            target: Access::of(self.place, self.target),
+            order: self.order.expect("its loops are ordered before"),
+            fold: self.fold,
+            rhs: self.rhs,
+            workspace: self.workspace,
+            places,
+            before: before.flatten(),
+            both: None,
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! The loops of a statement in an order, and sums that are innermost in it inside of the value.
+//!
+//! ```text
+//!  C[i,j] = sum(k: A[i,k] * B[k,j])     i k j                   the sum's loop is around one of the result's
+//!  y[i] = sum(j: A[i,j] * x[j])         i j     ─▶  i           and the value is the sum
+//! ```
+//!
+//! A schedule's order comes first, then that of a copy column by column, then the cheapest (`core/src/schedule/order.rs`).
+
+use super::draft::Draft;
+use super::given::Given;
+use super::out::Out;
+use super::schedule::{Scheduled, pieces_of};
+use super::store::counted;
+use crate::format::Format;
+use crate::notation::concrete::{Expr, Index};
+use crate::schedule::order::{Question, Target, assembly, choose};
+
+/// The statement with its loops in an order, and how its result is assembled in that. (Asking the schedule may make loops over pieces.)
+pub(super) fn ordered(s: Draft, scheduled: &mut Scheduled, out: &mut Out, given: Given) -> Draft {
+    let loops = s.loops(out);
+    let said = s.order.clone().or_else(|| scheduled.said(&loops, out));
+    let order = said.or_else(|| counted(&s, out, given)).unwrap_or_else(|| match is_in_order(&s, out, given) {
+        true => loops,
+        false => cheapest(&s, scheduled, out, given),
+    });
+    let sums = [&s.sums[..], &pieces_of(out, &s.sums, &order)].concat();
+    let assembly = assembly(target(&s, out, &Format::dense(0)), &order);
+    Draft { order: Some(order), sums, assembly, ..s }
+}
+
+/// Whether values come in the order of the loops as they are given.
+fn is_in_order(s: &Draft, out: &Out, given: Given) -> bool {
+    let (Some(to), Some(fun)) = (&s.scatter, s.fold) else { return false };
+    given.gathered(fun, out.tensors[s.place.0].ty, to.before.is_some()).is_none()
+}
+
+/// A statement's result, of a scatter without levels: no loops are over its coordinates.
+fn target<'s>(s: &'s Draft, out: &'s Out, nowhere: &'s Format) -> Target<'s> {
+    let tensor = &out.tensors[s.place.0];
+    let (format, vars) = if s.scatter.is_some() { (nowhere, &[][..]) } else { (&tensor.format, &s.target[..]) };
+    Target { program: out, format, fill: tensor.fill, vars }
+}
+
+/// The cheapest order of loops; the parts of one that a command has split stand in its place.
+fn cheapest(s: &Draft, scheduled: &Scheduled, out: &Out, given: Given) -> Vec<Index> {
+    let nowhere = Format::dense(0);
+    let (target, sums, body) = (target(s, out, &nowhere), &s.sums[..], &s.rhs);
+    let question = Question { program: out, target, sums, body, classes: given.classes, simplify: given.simplify };
+    let Some((program, parts)) = scheduled.unsplit(out) else { return choose(&question) };
+    let whole = |v: &Index| parts.iter().find(|(_, parts)| parts.contains(v)).map_or(*v, |(whole, _)| *whole);
+    let mut sums: Vec<Index> = sums.iter().map(whole).collect();
+    sums.dedup();
+    let target = Target { program: &program, ..target };
+    let order = choose(&Question { program: &program, target, sums: &sums, ..question });
+    let of = |v: &Index| parts.iter().find(|(whole, _)| whole == v).map_or(vec![*v], |(_, parts)| parts.clone());
+    order.iter().flat_map(of).collect()
+}
+
+/// The statement with the sums that are innermost inside of its value.
+pub(super) fn inward(s: Draft) -> Draft {
+    let Draft { order: Some(mut order), fold, sums, mut rhs, .. } = s else { return s };
+    let trailing = order.iter().rev().take_while(|v| sums.contains(v)).count();
+    let inner = order.split_off(order.len() - trailing);
+    if let (Some(fun), false) = (fold, inner.is_empty()) {
+        let ty = rhs.ty();
+        rhs = Expr::Reduce(fun, inner, Box::new(rhs), ty);
+    }
+    let fold = fold.filter(|_| order.iter().any(|v| sums.contains(v)));
+    Draft { order: Some(order), fold, sums, rhs, ..s }
+}
