@@ -61,7 +61,8 @@ use steps::Steps;
 const LONGEST_ROW: u64 = 256;
 
 /// The concrete program of a typed one, and the copies that its statements read in the place of tensors. Results among `initial`
-/// start from what the caller gives; those among `thin` are [thin](typed::Program::thin).
+/// start from what the caller gives; those among `thin` are [thin](typed::Program::thin). Whether they are `held` is as in
+/// [`Options::held`](crate::Options::held).
 ///
 /// # Errors
 /// What is not lowered yet, each with the construct's name and place.
@@ -70,6 +71,7 @@ pub fn concretize(
     (classes, sizes): (&Classes, &Sizes),
     mode: Mode,
     (initial, thin): (&BTreeSet<TensorId>, &BTreeSet<TensorId>),
+    held: bool,
 ) -> Result<(Program, Vec<Copied>), Vec<Diagnostic>> {
     let refused = refuse(program);
     if !refused.is_empty() {
@@ -84,6 +86,7 @@ pub fn concretize(
         sizes,
         simplify: Simplify { mode, functions: &functions },
         initial,
+        held,
         out: Program { functions: functions.clone(), ..Program::default() },
         current,
         vars: FxHashMap::default(),
@@ -116,6 +119,8 @@ struct Concretize<'a> {
     simplify: Simplify<'a>,
     /// Results that the caller gives initial values of.
     initial: &'a BTreeSet<TensorId>,
+    /// As [`Options::held`](crate::Options::held).
+    held: bool,
     out: Program,
     /// The version of each tensor that a statement reads: at first, once it is read, the caller's.
     current: Vec<Option<Place>>,
@@ -252,7 +257,12 @@ impl Concretize<'_> {
             typed::Role::Result if last => Role::Result(s.tensor),
             _ => Role::Temporary,
         };
-        let format = self.format.assembled();
+        // What a version that is no result holds its format need have no place for, and turns of blocks exchange versions.
+        let made = matches!(role, Role::Result(_)) && self.steps.depth() == 0 && self.format.is_made();
+        let format = match made && (self.held || self.format.holds_all()) {
+            true => self.format.clone(),
+            false => self.format.assembled(),
+        };
         // Where the value of what is not stored is not one value, every value that differs from zero is stored.
         let was = || self.current[s.tensor.index()].filter(|_| s.is_part()).map(|p| self.out.tensors[p.0].fill);
         let fill = tensor.fill.or_else(was).or_else(|| self.background(rhs)).unwrap_or(Value::zero(tensor.ty));

@@ -164,7 +164,7 @@ impl<'a> Context<'a> {
         if let Some((output, _)) =
             sink.slot().filter(|_| parts.len() > 1 || parts.iter().any(|p| !p.stepped.is_empty()))
         {
-            output.goes_along(None);
+            output.notes.goes_along(None);
         }
         if let (Sink::Bound { most, .. }, []) = (sink, rest) {
             let more = self.at_most_of(d, &parts);
@@ -176,9 +176,9 @@ impl<'a> Context<'a> {
         let apart = parts.iter().any(|part| !part.stepped.is_empty());
         if let Some((output, slot)) = sink.appends(v) {
             for part in &parts {
-                output.led_by(slot, self.led_by(part, v));
+                output.notes.led_by(slot, self.led_by(part, v));
             }
-            output.goes_along(walked_whole(&parts).filter(|a| scope.fiber(*a).depth == slot.level));
+            output.notes.goes_along(walked_whole(&parts).filter(|a| scope.fiber(*a).depth == slot.level));
             let all: &[Part] = if apart { &[] } else { &parts };
             output.open(d, slot, &|d| self.at_most_of(d, all));
         }
@@ -719,7 +719,7 @@ impl<'a> Context<'a> {
                     let slot = output.locate(slot, &|v| self.coordinate(&scope, v));
                     self.nest(d, rest, body, scope.clone(), &sink.at(slot));
                 };
-                output.reached(slot, &|a| scope.fiber(a).depth);
+                output.notes.reached(slot, &|a| scope.fiber(a).depth);
                 match output.shared_with(slot) {
                     Some(a) => inner(d, output.entered(slot, scope.fiber(a).position)),
                     None => output.visit(d, slot, at, driven, &mut inner),
@@ -875,7 +875,7 @@ impl<'a> Sink<'a> {
     /// Notes that a loop over `v` does not visit all of its coordinates.
     fn passes(&self, v: Index) {
         if let Some((output, _)) = self.slot() {
-            output.passes(v);
+            output.notes.passes(v);
         }
     }
 
@@ -883,7 +883,7 @@ impl<'a> Sink<'a> {
     fn skip(&self, v: Index) {
         self.passes(v);
         if let Some((output, slot)) = self.slot().filter(|(output, slot)| output.next_follows(slot, v)) {
-            output.skipped(slot);
+            output.notes.skipped(slot);
         }
     }
 

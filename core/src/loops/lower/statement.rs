@@ -11,7 +11,8 @@
 use super::Context;
 use super::fiber::Scope;
 use super::nest::Sink;
-use super::output::{Output, Shown};
+use super::notes::Shown;
+use super::output::Output;
 use super::workspace::Scratch;
 use crate::loops::Symbolic;
 use crate::loops::plan::{Arrays, Assembly, Statement};
@@ -90,8 +91,8 @@ impl<'a> Context<'a> {
             Some(split) => split.or(d, &output, walk),
             None => walk(d),
         }
-        let (needs, shown) = (output.needs(nest), output.shown());
-        let count = kept.as_ref().map(|_| output.appended());
+        let (needs, shown) = (output.needs(nest), output.notes.shown());
+        let count = kept.as_ref().map(|_| output.list().appended());
         output.finish(d);
         kept.iter().zip(count).for_each(|(kept, count)| kept.compare(d, count));
         (needs, Some(shown))

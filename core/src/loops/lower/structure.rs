@@ -44,7 +44,7 @@ pub(super) enum Phase {
 }
 
 /// The number of positions of a triangle of `i` rows: also of the rows before row `i`.
-fn triangle(i: Expr) -> Expr {
+pub(super) fn triangle(i: Expr) -> Expr {
     binary(Op::Shr, times(i.clone(), plus(i, int(1))), int(1))
 }
 

@@ -110,7 +110,7 @@ impl Context<'_> {
             let most =
                 left.into_iter().reduce(|sum, more| d.arith(Arith::Add, &sum, &more)).expect("one level or more");
             let most = d.place(&most);
-            output.expect_runs(d, slot, piece.range.lo.at.clone(), most);
+            output.runs(slot).iter().for_each(|runs| runs.expect(d, piece.range.lo.at.clone(), most.clone()));
         }
         let passed = self.passed(v, &piece, &all, sink);
         if !passed.is_empty() {
@@ -169,7 +169,7 @@ impl Context<'_> {
     /// The accesses whose runs of the fill value may be skipped: the body has no effect there, no list needs to advance past them, and
     /// the result, if the loop stores into one directly, appends coordinates.
     fn passed(&self, v: Index, piece: &Piece, all: &[Stepped], sink: &Sink) -> Vec<AccessId> {
-        let lists = sink.slot().is_none() || sink.appends(v).is_some_and(|(output, _)| output.ends.is_none());
+        let lists = sink.slot().is_none() || sink.appends(v).is_some_and(|(output, _)| !output.is_of_runs());
         if !lists || !self.walked(&piece.scope, &piece.body, v).is_empty() {
             return Vec::new();
         }
@@ -272,9 +272,8 @@ impl Context<'_> {
 
     /// Makes room for the entries that a part appends, unless its pieces do.
     pub(super) fn make_room(&self, d: &mut Symbolic, part: &Part, v: Index, sink: &Sink) {
-        let appends = sink.appends(v).filter(|(output, _)| part.stepped.is_empty() && output.ends.is_none());
-        if let Some((output, slot)) = appends {
-            output.open(d, slot, &|d| self.at_most(d, part));
+        if let Some((output, slot)) = sink.appends(v).filter(|_| part.stepped.is_empty()) {
+            output.make_room(d, slot, &|d| self.at_most(d, part));
         }
     }
 
@@ -376,7 +375,7 @@ impl Context<'_> {
     pub(super) fn is_one_run(&self, f: &Forall, point: &Point) -> bool {
         let stores = match f.sink {
             Sink::Store { nest: Nest { places: None, fold: None, .. }, output, slot } => {
-                output.ends.is_some() && f.sink.appends(f.v).is_some() && output.next_var(slot) == Some(f.v)
+                output.is_of_runs() && f.sink.appends(f.v).is_some() && output.next_var(slot) == Some(f.v)
             }
             _ => false,
         };
@@ -386,11 +385,13 @@ impl Context<'_> {
 
     /// Stores one run of the result for a range.
     pub(super) fn store_run(&self, d: &mut Symbolic, f: &Forall, point: &Point) {
-        let Some((output, slot)) = f.sink.slot() else { return };
+        let Some((runs, slot)) = f.sink.slot().and_then(|(output, slot)| Some((output.runs(slot)?, slot))) else {
+            return;
+        };
         let [lo, hi] = [&f.piece.range.lo, &f.piece.range.hi].map(|bound| bound.at.clone());
         let put = |d: &mut Symbolic, lo| {
             let value = self.value(d, f.scope(), &point.body);
-            output.put_run(d, slot, (lo, hi.clone()), value)
+            runs.put_run(d, slot, (lo, hi.clone()), value)
         };
         match f.piece.in_runs {
             true => put(d, (!f.piece.gapless).then_some(lo)),
