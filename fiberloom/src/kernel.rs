@@ -235,7 +235,7 @@ impl Kernel {
         let Options { engine, mode, .. } = self.options;
         match engine {
             Engine::Meaning => Ok(()),
-            engine => plan.code(&self.program, engine, mode, Widths::NARROW).map(|_| ()),
+            engine => plan.code(&self.program, engine, mode, Expected::default()).map(|_| ()),
         }
     }
 

@@ -148,15 +148,11 @@ impl Output {
         let heads: Vec<usize> = (0..rank).map(|l| tensor.format.chain(l).map_or(l, |chain| chain.start)).collect();
         let is_kept = |b: BufferId| kept.as_ref().is_some_and(|kept: &Kept| kept.has(b));
         let list = |l: usize| {
+            let count = counts[l].filter(|_| makers[l] == Maker::List)?;
             let crd = |k: usize| arrays.levels[k].array(Holds::Coordinates).expect("lists have coordinates");
-            let chain = (heads[l]..=l).map(|k| (k, crd(k))).filter(|(_, crd)| !is_kept(*crd)).collect();
+            let levels = (heads[l]..=l).map(|k| (k, crd(k))).filter(|(_, crd)| !is_kept(*crd)).collect();
             let values = (l + 1 == rank && !is_kept(arrays.values)).then_some(arrays.values);
-            (makers[l] == Maker::List).then(|| List {
-                levels: chain,
-                last: crd(l),
-                values,
-                count: counts[l].expect("it counts"),
-            })
+            Some(List { levels, last: crd(l), values, count })
         };
         let lists: Vec<Option<List>> = (0..rank).map(list).collect();
         let last = makers.last().zip(rank.checked_sub(1)).and_then(|(maker, level)| {
