@@ -293,7 +293,8 @@ impl Output {
 
     fn allocate(&self, d: &mut Symbolic, guess: Expr) {
         let first = self.next_list(0);
-        let top = checked_product(d, &self.widths[..first.unwrap_or(self.levels.len())]);
+        let above = &self.widths[..first.unwrap_or(self.levels.len())];
+        let top = checked_product(d, &above.iter().filter(|n| **n != int(1)).cloned().collect::<Vec<_>>());
         for (l, flags) in self.flags.iter().enumerate().filter_map(|(l, f)| f.map(|f| (l, f))) {
             let len = if first.is_none_or(|first| l < first) { product(&self.widths[..=l]) } else { int(0) };
             alloc(d, flags, len, Some(Value::bool(false)));
