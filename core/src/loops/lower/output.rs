@@ -170,7 +170,8 @@ impl Output {
             Last::of(d, *maker, &ground, lists[level].as_ref())
         });
         let triangles = makers.iter().any(|maker| matches!(maker, Maker::Triangle(_)));
-        let gaps = nest.workspace.is_none() == in_place.is_some() && (in_place.is_some() || triangles);
+        // A fold in place has what it begins with where nothing is folded in; a workspace drains what was put into it.
+        let gaps = if nest.workspace.is_some() { triangles } else { in_place.is_some() };
         let appended = makers.iter().map(|maker| maker.appends()).collect();
         let output = Output {
             notes: Notes::of(roots.clone(), appended, gaps),
