@@ -44,6 +44,7 @@ pub fn code(failure: Failure) -> i32 {
         Failure::Outside => 5,
         Failure::Entries => 6,
         Failure::Turns => 7,
+        Failure::Unheld => 8,
     }
 }
 

@@ -141,7 +141,8 @@ pub(crate) fn decide<T>(
     let program = divided.as_ref().unwrap_or(&staged);
     let classes = if as_it_was { classes } else { Classes::of(program)? };
     let sizes = Sizes::new(&classes, &options.sizes, options.extents.as_ref());
-    let (concrete, copied) = concretize(program, (&classes, &sizes), options.mode, (&options.initial, &options.thin))?;
+    let (concrete, copied) =
+        concretize(program, (&classes, &sizes), options.mode, (&options.initial, &options.thin), options.held)?;
     concrete.check().map_err(defect)?;
     then(Decided { program, classes: &classes, sizes: &sizes, stages, summed, copied, concrete })
 }

@@ -69,6 +69,9 @@ impl From<Stop> for Error {
                 let what = "the limit on steps is reached: the loops of one call of a function take at most";
                 Error::Stopped(format!("{what} {TURNS} turns"))
             }
+            Stop::Failure(Failure::Unheld) => {
+                Error::Stopped("a value stands where its result's format has no place for it".to_string())
+            }
             Stop::Failure(Failure::Turns) => {
                 Error::Stopped(format!("the blocks of a program take at most {TURNS} turns together"))
             }

@@ -39,7 +39,7 @@ use fiberloom_core::{Lowered, Widths};
 use fiberloom_semantics::algebra::{Agreement, agree};
 use fiberloom_semantics::meaning::{self, Function, Limits, Refusal};
 use outside::outside;
-use plan::{Last, Plan};
+use plan::{Expected, Last, Plan};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Instant;
@@ -205,7 +205,7 @@ impl Kernel {
         }
         self.alike(&operands)?;
         let plan = self.last.plan(&self.program, &operands, |shapes| self.extents(shapes))?;
-        Ok(Call { kernel: self.clone(), operands, plan, made: Widths::NARROW, ready: None, interrupt: None })
+        Ok(Call { kernel: self.clone(), operands, plan, expected: Expected::default(), ready: None, interrupt: None })
     }
 
     /// Makes the machine code that calls on operands of these shapes run, so that the first of them takes no longer than
@@ -235,7 +235,7 @@ impl Kernel {
         let Options { engine, mode, .. } = self.options;
         match engine {
             Engine::Meaning => Ok(()),
-            engine => plan.code(&self.program, engine, mode, Widths::NARROW).map(|_| ()),
+            engine => plan.code(&self.program, engine, mode, Expected::default()).map(|_| ()),
         }
     }
 
@@ -350,8 +350,7 @@ pub struct Call<'a> {
     kernel: Kernel,
     operands: BTreeMap<TensorId, Operand<'a>>,
     plan: Arc<Plan>,
-    /// Index widths of what the kernel makes.
-    made: Widths,
+    expected: Expected,
     /// Made on demand; none for the reference semantics.
     ready: Option<Ready<'a>>,
     /// Where it is asked to end, if anybody may.
@@ -387,8 +386,13 @@ impl<'a> Call<'a> {
         self.compile()?;
         loop {
             match self.attempt() {
-                Err(Stop::Failure(Failure::Positions)) if self.made != Widths::WIDE => {
-                    (self.made, self.ready) = (Widths::WIDE, None);
+                Err(Stop::Failure(Failure::Positions)) if self.expected.made != Widths::WIDE => {
+                    (self.expected.made, self.ready) = (Widths::WIDE, None);
+                    self.compile()?;
+                }
+                // Conversion names the value that has no place; or it is one but for rounding.
+                Err(Stop::Failure(Failure::Unheld)) if self.expected.held => {
+                    (self.expected.held, self.ready) = (false, None);
                     self.compile()?;
                 }
                 Err(Stop::Failure(Failure::Outside)) => {
@@ -411,7 +415,7 @@ impl<'a> Call<'a> {
         if engine == Engine::Meaning || self.ready.is_some() {
             return Ok(());
         }
-        let code = self.plan.code(&self.kernel.program, engine, mode, self.made)?;
+        let code = self.plan.code(&self.kernel.program, engine, mode, self.expected)?;
         let bound = self.bound(&code)?;
         let assembles = loops::assembles(&code.kernel, &|id| self.declared(id));
         let copies = loops::shares_borrowed(&code.kernel, &bound);
@@ -425,7 +429,7 @@ impl<'a> Call<'a> {
     /// A construct that is not lowered.
     pub fn lowered(&self) -> Result<Lowered, Error> {
         let Kernel { program, options, .. } = &self.kernel;
-        program.lowered_for(&self.plan.lowering(program, options.mode, self.made)?)
+        program.lowered_for(&self.plan.lowering(program, options.mode, self.expected)?)
     }
 
     /// What the planner decides for these operands, as commands.
@@ -434,7 +438,7 @@ impl<'a> Call<'a> {
     /// A construct that is not lowered.
     pub fn planned(&self) -> Result<Vec<Planned>, Error> {
         let Kernel { program, options, .. } = &self.kernel;
-        program.planned_for(&self.plan.lowering(program, options.mode, self.made)?)
+        program.planned_for(&self.plan.lowering(program, options.mode, self.expected)?)
     }
 
     /// One call of the engine.

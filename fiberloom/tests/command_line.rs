@@ -357,9 +357,11 @@ fn headers_say_what_the_caller_owes() {
     says(&sliced, " *     n_M >= 5\n");
     says(&sliced, " *     n_F = 3 * n_q\n");
     says(&sliced, " *     n_S >= 1, n_q = (n_S - 1) / 3, rounded up\n");
+    let packed = header("tensor a: f64[I] sparse  tensor y: f64[I] {packbits}  y[i] = a[i] * 2");
+    says(&packed, " * result y: f64[n_I] {runs}, fill 0.0\n *   declared {packbits}, ");
+    says(&packed, "/* result y: f64[n_I] {runs}, declared {packbits} */\nstruct kernel_y {");
     let band = header("tensor a: f64[I] sparse  tensor y: f64[I] {band}  y[i] = a[i] * 2");
-    says(&band, " * result y: f64[n_I] {compressed}, fill 0.0\n *   declared {band}, ");
-    says(&band, "/* result y: f64[n_I] {compressed}, declared {band} */\nstruct kernel_y {");
+    says(&band, "/* result y: f64[n_I] {band} */\nstruct kernel_y {");
 }
 
 #[test]

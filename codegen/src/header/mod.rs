@@ -137,6 +137,7 @@ fn shared(out: &mut String) -> std::fmt::Result {
         (Failure::Outside, "OUTSIDE", "a coordinate that was read leaves its tensor"),
         (Failure::Entries, "ENTRIES", "a defect of the compiler"),
         (Failure::Turns, "TURNS", "a limit of turns"),
+        (Failure::Unheld, "UNHELD", "a value stands where its result's format has no place"),
     ] {
         writeln!(out, "    FL_{name} = {}, /* {why} */", code(failure))?;
     }

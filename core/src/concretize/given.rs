@@ -17,6 +17,8 @@ pub(super) struct Given<'a> {
     pub simplify: Simplify<'a>,
     /// Results that the caller gives initial values of.
     pub initial: &'a BTreeSet<TensorId>,
+    /// As [`Options::held`](crate::Options::held).
+    pub held: bool,
 }
 
 impl Given<'_> {

@@ -82,7 +82,8 @@ use std::collections::BTreeSet;
 use steps::{Statements, Steps};
 
 /// The concrete program of a typed one, and the copies that its statements read in the place of tensors. Results among `initial`
-/// start from what the caller gives; those among `thin` are [thin](typed::Program::thin).
+/// start from what the caller gives; those among `thin` are [thin](typed::Program::thin). Whether they are `held` is as in
+/// [`Options::held`](crate::Options::held).
 ///
 /// # Errors
 /// What is not lowered yet, each with the construct's name and place.
@@ -91,6 +92,7 @@ pub fn concretize(
     (classes, sizes): (&Classes, &Sizes),
     mode: Mode,
     (initial, thin): (&BTreeSet<TensorId>, &BTreeSet<TensorId>),
+    held: bool,
 ) -> Result<(Program, Vec<Copied>), Vec<Diagnostic>> {
     let refused = refuse(program);
     if !refused.is_empty() {
@@ -99,7 +101,7 @@ pub fn concretize(
     let loops = schedule::loops(program, mode)?;
     let functions = concrete::plain(&program.functions);
     let simplify = Simplify { mode, functions: &functions };
-    let given = Given { typed: program, classes, sizes, simplify, initial };
+    let given = Given { typed: program, classes, sizes, simplify, initial, held };
     let mut statements = Statements::of(Concretize::new(given), program.formats(thin), loops);
     statements.steps(&program.order);
     let Concretize { mut out, steps, copies, .. } = statements.c;

@@ -142,11 +142,17 @@ impl<'a> Statements<'a> {
 
     /// A new version of a statement's tensor; the last one is the result.
     fn version(&mut self, of: Stated, target: &[Index], rhs: &Expr) -> Place {
-        let (s, out) = (of.s, &mut self.c.out);
+        let (s, depth, out) = (of.s, self.c.steps.depth(), &mut self.c.out);
         let tensor = &self.c.given.typed.tensors[s.tensor.index()];
         let role = match tensor.role {
             typed::Role::Result if of.last => Role::Result(s.tensor),
             _ => Role::Temporary,
+        };
+        // What a version that is no result holds its format need have no place for, and turns of blocks exchange versions.
+        let made = matches!(role, Role::Result(_)) && depth == 0 && of.format.is_made();
+        let format = match made && (self.c.given.held || of.format.holds_all()) {
+            true => of.format.clone(),
+            false => of.format.assembled(),
         };
         // Where the value of what is not stored is not one value, every value that differs from zero is stored.
         let was = || out.current(s.tensor).filter(|_| s.is_part()).map(|p| out.tensors[p.0].fill);
@@ -155,6 +161,6 @@ impl<'a> Statements<'a> {
         let extents = target.iter().map(|v| out.vars[v.0].extent).collect();
         let earlier = role == Role::Temporary && tensor.role == typed::Role::Result;
         let name = if earlier { format!("{}_was", tensor.name) } else { tensor.name.clone() };
-        out.place(Tensor { name, ty: tensor.ty, extents, format: of.format.assembled(), fill, role })
+        out.place(Tensor { name, ty: tensor.ty, extents, format, fill, role })
     }
 }

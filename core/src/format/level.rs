@@ -90,8 +90,22 @@ impl Format {
         Format { levels: self.levels.iter().map(stored).collect(), order: self.order.clone() }
     }
 
-    /// The format in which loops assemble a result of this one, which its values are moved to afterwards: itself, or the same
-    /// modes in the same order in levels that are located or appended to.
+    /// Whether loops make the arrays of a result of this format; else they make those of [`Format::assembled`], and the result is
+    /// converted. Beside a triangle all levels are dense: what stands below it stands below each of its positions.
+    pub fn is_made(&self) -> bool {
+        let maker = |l: usize| self.levels[l].maker(l + 1 == self.rank());
+        let triangles = self.levels.iter().any(|kind| kind.is_triangle());
+        (0..self.rank())
+            .all(|l| maker(l).is_some() && (!triangles || self.levels[l].is_full() || self.levels[l].is_triangle()))
+    }
+
+    /// Whether it has a place for every value: no level is a triangle.
+    pub fn holds_all(&self) -> bool {
+        !self.levels.iter().any(|kind| kind.is_triangle())
+    }
+
+    /// The format in which loops assemble what becomes one of this: itself, if its levels are located, lists, or runs below all others;
+    /// else the same modes in the same order in such levels.
     pub fn assembled(&self) -> Format {
         let level = |l: usize| self.levels[l].of().assembled(l + 1 == self.rank());
         let levels = (0..self.rank()).map(level).collect();

@@ -394,11 +394,13 @@ pub enum Failure {
     Entries,
     /// The limit on turns of the program's blocks.
     Turns,
+    /// A value that is not the fill value stands where its result's format has no place.
+    Unheld,
 }
 
 impl Failure {
     /// All of them.
-    pub const ALL: [Failure; 7] = [
+    pub const ALL: [Failure; 8] = [
         Failure::Memory,
         Failure::Overflow,
         Failure::Positions,
@@ -406,5 +408,6 @@ impl Failure {
         Failure::Outside,
         Failure::Entries,
         Failure::Turns,
+        Failure::Unheld,
     ];
 }

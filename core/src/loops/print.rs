@@ -98,6 +98,7 @@ impl Failure {
             Failure::Outside => "outside",
             Failure::Entries => "entries",
             Failure::Turns => "turns",
+            Failure::Unheld => "unheld",
         }
     }
 }

@@ -81,14 +81,35 @@ impl Last {
     }
 }
 
+/// What is expected of results, until a kernel fails since it is otherwise.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Expected {
+    /// Index widths of what the kernel makes.
+    pub made: Widths,
+    /// As [`Lowering`] has it: every value has a place in its result's format.
+    pub held: bool,
+}
+
+impl Default for Expected {
+    fn default() -> Expected {
+        Expected { made: Widths::NARROW, held: true }
+    }
+}
+
 impl Plan {
     /// The code for the operands' index widths, these of what is made, and sizes as large as the operands'.
-    pub(super) fn code(&self, program: &Program, engine: Engine, mode: Mode, made: Widths) -> Result<Arc<Code>, Error> {
-        let remembered = made == Widths::NARROW;
+    pub(super) fn code(
+        &self,
+        program: &Program,
+        engine: Engine,
+        mode: Mode,
+        expected: Expected,
+    ) -> Result<Arc<Code>, Error> {
+        let remembered = expected == Expected::default();
         if let Some(code) = self.code.get().filter(|_| remembered) {
             return Ok(code.clone());
         }
-        let code = cache::code(program, engine, &self.lowering(program, mode, made)?)?;
+        let code = cache::code(program, engine, &self.lowering(program, mode, expected)?)?;
         if remembered {
             // Another thread may have been faster, with the same code.
             let _ = self.code.set(code.clone());
@@ -97,7 +118,7 @@ impl Plan {
     }
 
     /// What the program is lowered for.
-    pub(super) fn lowering(&self, program: &Program, mode: Mode, made: Widths) -> Result<Lowering, Error> {
+    pub(super) fn lowering(&self, program: &Program, mode: Mode, expected: Expected) -> Result<Lowering, Error> {
         let operands = self.shapes.iter().map(|(id, shape)| (*id, shape.widths.clone())).collect();
         let given = |id: &TensorId| self.shapes.contains_key(id);
         let initial = program.typed().starts().into_iter().filter(given).collect();
@@ -110,6 +131,7 @@ impl Plan {
         let sizes = asked.magnitudes.iter().map(|s| (*s, Magnitude::of(self.extents.sizes[s.index()]))).collect();
         let extents = asked.extents.then(|| self.extents.clone());
         let empty = asked.summed.iter().copied().filter(|v| self.extents.vars.get(v.index()) == Some(&0)).collect();
-        Ok(Lowering { mode, operands, initial, made, sizes, thin, extents, empty, ..Lowering::default() })
+        let Expected { made, held } = expected;
+        Ok(Lowering { mode, operands, initial, made, held, sizes, thin, extents, empty, ..Lowering::default() })
     }
 }

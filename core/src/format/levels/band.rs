@@ -5,7 +5,7 @@
 //!  first  one a parent position: a fiber's coordinates are one after the other from first[parent] on, all of them in the extent
 //! ```
 
-use super::{At, Kind, Level, Step, Store};
+use super::{At, Kind, Level, Maker, Step, Store};
 use crate::format::check::{Above, structure::check_intervals};
 use crate::format::entries::parents;
 use crate::format::{Error, Malformed, room};
@@ -24,6 +24,10 @@ impl Kind for Band {
 
     fn is_short(&self) -> bool {
         true
+    }
+
+    fn maker(&self, last: bool) -> Option<Maker> {
+        last.then_some(Maker::Interval)
     }
 
     fn check<'t>(&self, at: At<'t>, above: Above<'t>) -> Result<Above<'t>, Malformed> {

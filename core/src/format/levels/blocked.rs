@@ -9,7 +9,7 @@
 //! Position = block · 4 + coordinate mod 4. Of an extent that is no multiple of 4 the last block is cut off; what stands at positions
 //! behind the extent is empty, as below a flag that is not set.
 
-use super::{At, Kind, Level, Step, Store, entries};
+use super::{At, Kind, Level, Maker, Step, Store, entries};
 use crate::format::check::{Above, Source, Unset, list, malformed};
 use crate::format::entries::parents;
 use crate::format::{Error, Malformed, room};
@@ -36,6 +36,10 @@ impl Kind for Blocked {
 
     fn pads(&self) -> bool {
         true
+    }
+
+    fn maker(&self, last: bool) -> Option<Maker> {
+        last.then_some(Maker::Aligned(SIZE as i64))
     }
 
     fn check<'t>(&self, at: At<'t>, above: Above<'t>) -> Result<Above<'t>, Malformed> {

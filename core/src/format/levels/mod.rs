@@ -13,7 +13,8 @@ use super::assemble::Error;
 use super::check::{Above, list};
 use super::entries::{self, Spread};
 use super::levelled::Store;
-use super::{Array, Level, Malformed, Tensor, room, triangle::Triangle};
+use super::triangle::Triangle;
+use super::{Array, Level, Malformed, Tensor, room};
 use crate::algebra::Type;
 use crate::looplet::Looplet;
 
@@ -86,6 +87,32 @@ pub enum Step {
     Fibers(&'static str),
     /// An array as long as it is.
     Any(&'static str),
+}
+
+/// How loops make the arrays of a result's level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Maker {
+    /// There is a position for every coordinate, and it is computed.
+    Located,
+    /// The same of a triangle's coordinates, below the level of its rows; a value elsewhere that is not the fill value ends the kernel.
+    Triangle(Triangle),
+    /// Coordinates are appended, in ascending order.
+    List,
+    /// Values are appended, in ascending order of their coordinates, as runs that reach the end of the extent.
+    Runs,
+    /// Values are appended, and the fill value between them.
+    Interval,
+    /// Values are appended, as blocks of coordinates that follow one another.
+    Blocks,
+    /// Values are appended, as aligned blocks of so many coordinates.
+    Aligned(i64),
+}
+
+impl Maker {
+    /// Whether it appends: coordinates of a fiber arrive in ascending order, and fibers in theirs.
+    pub fn appends(self) -> bool {
+        !matches!(self, Maker::Located | Maker::Triangle(_))
+    }
 }
 
 /// How a level is part of a chain: a nonunique level and the singletons directly below it.
@@ -164,7 +191,17 @@ pub(super) trait Kind: Sync {
         None
     }
 
-    /// The level in which loops assemble a result of it, located or appended to; the `last` one may be runs.
+    /// How loops make its arrays in a result, below all other levels if it is the `last`; `None` if they do not.
+    fn maker(&self, last: bool) -> Option<Maker> {
+        let _ = last;
+        match self.looplet() {
+            Looplet::Lookup => Some(Maker::Located),
+            Looplet::Stepper => Some(Maker::List),
+            _ => None,
+        }
+    }
+
+    /// The level that loops make in the place of one that they do not make, located or appended to; the `last` one may be runs.
     fn assembled(&self, last: bool) -> LevelKind {
         let _ = last;
         LevelKind::Compressed
@@ -448,9 +485,15 @@ impl LevelKind {
         self.of().is_short()
     }
 
-    /// Whether it grows at its end: a list, or runs.
+    /// How loops make its arrays in a result, below all other levels if it is the `last`; `None` if they do not: they make another
+    /// level, and the result is converted.
+    pub fn maker(self, last: bool) -> Option<Maker> {
+        self.of().maker(last)
+    }
+
+    /// Whether a result's level grows at its end, if it is one that loops make.
     pub fn is_appended(self) -> bool {
-        self.is_list() || self.looplet() == Looplet::Runs
+        self.maker(true).is_some_and(Maker::appends)
     }
 
     /// Whether a fiber holds the values of an interval of coordinates, one a coordinate, and nothing else.

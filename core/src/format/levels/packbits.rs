@@ -6,6 +6,8 @@
 //!  crd   the last coordinate of each piece, strictly ascending within a fiber, which reaches the end of its extent
 //!  ofs   one more than there are pieces, of pos's type: a piece's positions are ofs[piece]..ofs[piece + 1]
 //! ```
+//!
+//! Loops make runs of it: whether a run stays one of one coordinate, and so joins a piece, is known when the next begins.
 
 use super::{At, Kind, Level, LevelKind, Spread, Step, Store, vbl};
 use crate::format::blocks::{self, coordinates};

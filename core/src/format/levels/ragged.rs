@@ -4,7 +4,7 @@
 //!  pos    as of a band
 //! ```
 
-use super::{At, Kind, Level, Step, Store};
+use super::{At, Kind, Level, Maker, Step, Store};
 use crate::format::check::{Above, structure::check_intervals};
 use crate::format::entries::parents;
 use crate::format::{Error, Malformed, room};
@@ -19,6 +19,10 @@ impl Kind for Ragged {
 
     fn steps(&self) -> &'static [Step] {
         &[Step::Fibers("pos")]
+    }
+
+    fn maker(&self, last: bool) -> Option<Maker> {
+        last.then_some(Maker::Interval)
     }
 
     fn check<'t>(&self, at: At<'t>, above: Above<'t>) -> Result<Above<'t>, Malformed> {

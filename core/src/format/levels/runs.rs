@@ -6,7 +6,7 @@
 //!        the one before it up to crd[position]
 //! ```
 
-use super::{At, Kind, Level, LevelKind, Spread, Step, Store};
+use super::{At, Kind, Level, LevelKind, Maker, Spread, Step, Store};
 use crate::format::check::{Above, structure::check_runs};
 use crate::format::entries::parents;
 use crate::format::{Array, Error, Malformed, room};
@@ -29,6 +29,10 @@ impl Kind for Runs {
 
     fn assembled(&self, last: bool) -> LevelKind {
         if last { LevelKind::Runs } else { LevelKind::Compressed }
+    }
+
+    fn maker(&self, last: bool) -> Option<Maker> {
+        last.then_some(Maker::Runs)
     }
 
     fn check<'t>(&self, at: At<'t>, above: Above<'t>) -> Result<Above<'t>, Malformed> {

@@ -1,4 +1,7 @@
 //! `symmetric`: as lower, and what stands at (i, j) stands at (j, i) too.
+//!
+//! Loops do not make it: a value behind the diagonal arrives rows before its mirror image, with which it must be compared, and where
+//! that is not stored the fill value is; a result is made as a list, and compared as it is converted.
 
 use super::{At, Kind, Level, Spread, Step, Store};
 use crate::format::check::{Above, structure::check_triangles};

@@ -1,6 +1,6 @@
 //! `upper`: as lower, the coordinates from i on.
 
-use super::{At, Kind, Level, Step, Store};
+use super::{At, Kind, Level, Maker, Step, Store};
 use crate::format::check::{Above, structure::check_triangles};
 use crate::format::triangle::{self, Triangle};
 use crate::format::{Error, Malformed, room};
@@ -19,6 +19,10 @@ impl Kind for Upper {
 
     fn triangle(&self) -> Option<Triangle> {
         Some(Triangle::Upper)
+    }
+
+    fn maker(&self, _: bool) -> Option<Maker> {
+        Some(Maker::Triangle(Triangle::Upper))
     }
 
     fn check<'t>(&self, at: At<'t>, above: Above<'t>) -> Result<Above<'t>, Malformed> {

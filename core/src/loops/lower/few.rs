@@ -61,8 +61,8 @@ impl Few {
     /// entry.
     pub fn note(&self, d: &mut Symbolic, output: &Output, slot: &Slot) -> Expr {
         output.open(d, slot, &|_| Expr::Var(self.listed));
-        let begin = output.noted(d);
-        output.note_sorted(d, slot, self.list, Expr::Var(self.listed));
+        let begin = output.list().noted(d);
+        output.list().note_sorted(d, slot, self.list, Expr::Var(self.listed));
         begin
     }
 

@@ -23,6 +23,7 @@
 //!
 //! Loops over lists are emitted on the `Symbolic` domain by the iterators whose laws are checked on `Concrete`. Workspaces, runs
 //! and the assembly of results emit statements of `Symbolic` directly, outside of these laws.
+mod blocks;
 mod book;
 mod builtin;
 mod call;
@@ -34,9 +35,13 @@ mod directory;
 mod extent;
 mod few;
 mod fiber;
+mod interval;
 mod keyed;
+mod last;
+mod list;
 mod made;
 mod nest;
+mod notes;
 mod output;
 mod quotient;
 mod range;
@@ -116,6 +121,9 @@ pub struct Options {
     ///
     /// [`Program::may_be_thin`]: crate::notation::typed::Program::may_be_thin
     pub thin: BTreeSet<TensorId>,
+    /// Whether every value of a result is taken to have a place in its format: a kernel fails with [`Failure::Unheld`] where one has none.
+    /// Else results whose formats have no place for some values are made as lists, and converted after the call, which names the value.
+    pub held: bool,
     /// All extents, if the fill value of an undeclared result depends on them: the kernel is right for these alone.
     pub extents: Option<typed::Extents>,
     /// Index variables whose extents are 0, of those that [`Asked::summed`](crate::schedule::storage::Asked::summed) names: no sum over
@@ -139,6 +147,7 @@ impl Default for Options {
             few: Entry::FEW,
             sought: Options::SOUGHT,
             thin: BTreeSet::new(),
+            held: true,
             extents: None,
             empty: BTreeSet::new(),
         }

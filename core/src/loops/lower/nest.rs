@@ -194,7 +194,7 @@ pub(super) fn loops<'a>(
     let parts: Vec<Part<'a>> = pieces.map(|piece| part(cx, d, v, piece, sink)).collect();
     // Several parts may together visit a whole fiber, but nothing shows that they do.
     if let Some((output, _)) = sink.slot().filter(|_| parts.len() > 1 || parts.iter().any(|p| !p.stepped.is_empty())) {
-        output.goes_along(None);
+        output.notes.goes_along(None);
     }
     if let (Sink::Bound { most, .. }, []) = (sink, rest) {
         let more = at_most_of(d, &parts);
@@ -206,9 +206,9 @@ pub(super) fn loops<'a>(
     let apart = parts.iter().any(|part| !part.stepped.is_empty());
     if let Some((output, slot)) = sink.appends(v) {
         for part in &parts {
-            output.led_by(slot, led_by(cx, part, v));
+            output.notes.led_by(slot, led_by(cx, part, v));
         }
-        output.goes_along(walked_whole(&parts).filter(|a| scope.fiber(*a).depth == slot.level));
+        output.notes.goes_along(walked_whole(&parts).filter(|a| scope.fiber(*a).depth == slot.level));
         let all: &[Part] = if apart { &[] } else { &parts };
         output.open(d, slot, &|d| at_most_of(d, all));
     }
@@ -658,7 +658,7 @@ fn inside(
                 let slot = output.locate(slot, &|v| along::coordinate(cx, &scope, v));
                 emit(cx, d, rest, body, scope.clone(), &sink.at(slot));
             };
-            output.reached(slot, &|a| scope.fiber(a).depth);
+            output.notes.reached(slot, &|a| scope.fiber(a).depth);
             match output.shared_with(slot) {
                 Some(a) => inner(d, output.entered(slot, scope.fiber(a).position)),
                 None => output.visit(d, slot, at, driven, &mut inner),
@@ -792,7 +792,7 @@ impl<'a> Sink<'a> {
                     appends,
                     last: appends && output.appends_last(slot),
                     chained: output.chained(slot.level),
-                    runs: output.ends.is_some() && output.next_var(slot) == Some(v),
+                    runs: output.is_of_runs() && output.next_var(slot) == Some(v),
                 })
             }
             Sink::Scatter { nest, scratch } => {
@@ -833,7 +833,7 @@ impl<'a> Sink<'a> {
     /// Notes that a loop over `v` does not visit all of its coordinates.
     fn passes(&self, v: Index) {
         if let Some((output, _)) = self.slot() {
-            output.passes(v);
+            output.notes.passes(v);
         }
     }
 
@@ -841,7 +841,7 @@ impl<'a> Sink<'a> {
     fn skip(&self, v: Index) {
         self.passes(v);
         if let Some((output, slot)) = self.slot().filter(|(output, slot)| output.next_follows(slot, v)) {
-            output.skipped(slot);
+            output.notes.skipped(slot);
         }
     }
 

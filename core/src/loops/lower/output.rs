@@ -3,9 +3,12 @@
 //! ```text
 //!   located level      position = parent · extent + coordinate; the levels below have room for every coordinate;
 //!                      of a bytemap or bitmap the flag is set when something is stored below
+//!   triangle           position = that of its row + coordinate, if the triangle has one; else a value that is not the fill value
+//!                      ends the kernel
 //!   list               append: crd[c] = coordinate, c += 1, if something was stored below; when the fiber is done,
 //!                      pos[parent + 1] = c; of hashed levels the table is made at the end
 //!   chain              nonunique, singleton, …, singleton appends as one list, a coordinate to each of its levels
+//!   last               each value is appended with its coordinate (last.rs)
 //!   shared             levels are an operand's, array by array, and each value goes to its entry's position
 //! ```
 //!
@@ -13,13 +16,20 @@
 //! start as zeros, and where loops may pass over a parent, a last pass carries the counts forward; values under located
 //! levels start as `initial`, so only others must be stored.
 
+use super::last::{Ground, Last};
+use super::list::List;
 use super::nest::Driven;
-use super::runs::Ends;
+use super::notes::Notes;
+use super::runs::Runs;
 use super::shared::Kept;
+use super::structure::triangle;
 use super::{
-    BufferRole, Context, Expr, Holds, LevelBuffers, binary, checked_product, compared, int, plus, store_index, times,
+    BufferRole, Context, Expr, Holds, LevelBuffers, binary, checked_product, compared, held, int, plus, store_index,
+    times,
 };
 use crate::algebra::{Mode, Op, Type, Value};
+use crate::format::Maker;
+use crate::format::triangle::Triangle;
 use crate::loops::arith::yes;
 use crate::loops::choose::result;
 use crate::loops::lower::{self, fiber};
@@ -28,8 +38,6 @@ use crate::loops::{BufferId, Entry, Failure, Stmt, Symbolic, Term, Var};
 use crate::notation::concrete::{self, AccessId, Index, Nest, WorkspaceKind};
 use crate::notation::typed::Fun;
 use crate::stream::Table;
-use std::cell::RefCell;
-use std::collections::BTreeSet;
 
 /// Largest factor by which room grows beyond what is needed.
 const GROWTH: i64 = 32;
@@ -39,69 +47,35 @@ pub(super) struct Output {
     vars: Vec<Index>,
     /// For each of `vars`, the loops' variables that it is a function of.
     roots: Vec<Vec<Index>>,
-    pub(super) extents: Vec<Expr>,
-    pub(super) levels: Vec<LevelBuffers>,
-    pub(super) values: BufferId,
-    /// For each list, its number of entries so far; the levels of a chain share one counter.
+    extents: Vec<Expr>,
+    /// For each level, by how many times it has more positions than the level above; a triangle's are those of its rows.
+    widths: Vec<Expr>,
+    levels: Vec<LevelBuffers>,
+    makers: Vec<Maker>,
+    values: BufferId,
+    /// For each level that is appended to, its number of positions so far; the levels of a chain share one counter.
     pub(super) counts: Vec<Option<Var>>,
     /// For each list, the first level of its chain; for each other level, itself.
     heads: Vec<usize>,
+    /// For each list, what appends to it and to the levels of its chain above.
+    lists: Vec<Option<List>>,
+    /// What makes the last level, if it is appended to.
+    last: Option<Last>,
     /// For each bytemap or bitmap, a byte a position; a bitmap's bytes are packed into bits at the end.
     flags: Vec<Option<BufferId>>,
-    pub(super) fill: Value,
-    pub(super) mode: Mode,
+    fill: Value,
+    mode: Mode,
     result: bool,
     /// The value of every element before anything is stored: the fill, or the identity of a fold in place.
     pub initial: Value,
-    /// If the last level is runs: how far they reach so far.
-    pub(super) ends: Option<Ends>,
     /// How its arrays are made.
     assembly: Assembly,
     /// Room for all entries, if something bounds their number.
     room: Option<Expr>,
     /// Arrays that are an operand's, of which nothing is stored.
     kept: Option<Kept>,
-    notes: RefCell<Notes>,
-}
-
-/// What loops show of the result that they assemble.
-#[derive(Clone, Copy)]
-pub(super) struct Shown {
-    /// Whether they append every value that they reach.
-    pub appends_all: bool,
-    /// The access whose entries alone they visit.
-    pub along: Option<AccessId>,
-}
-
-/// What the loops emitted so far show of the result, from which it follows how its arrays are made.
-struct Notes {
-    /// Lists of which loops may pass over a parent, so that positions must be carried forward.
-    carried: BTreeSet<usize>,
-    /// Whether loops may leave some value of dense levels unstored.
-    gaps: bool,
-    /// Whether loops may write an entry behind the last one and not keep it.
-    tentative: bool,
-    /// Whether some value is stored only if it differs from the fill.
-    sifted: bool,
-    /// The access whose entries alone are stored.
-    along: Along,
-    /// Lists whose entries bound the appended ones; `None` once a loop appends without a bound.
-    leaders: Option<BTreeSet<Level>>,
-}
-
-/// Whether the loops of a result visit exactly the entries of one access, in all of its fibers.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Along {
-    /// No loop walks a list so far.
-    Open,
-    By(AccessId),
-    Not,
-}
-
-impl Along {
-    fn access(self) -> Option<AccessId> {
-        if let Along::By(a) = self { Some(a) } else { None }
-    }
+    /// What loops show of it.
+    pub notes: Notes,
 }
 
 /// The place in a result that loops have reached.
@@ -112,8 +86,14 @@ pub(super) struct Slot {
     pub(super) position: Expr,
     /// Whether loops certainly visit every position of the level above.
     covered: bool,
-    /// Below a last list: the coordinate that is appended with the value.
+    /// Below a last level that is appended to: the coordinate that is appended with the value.
     pending: Option<Expr>,
+    /// Below a list, or a last level that is appended to: the position of its parent.
+    parent: Expr,
+    /// Above a triangle, below the level of its rows: as [`Output::row`] says.
+    row: Option<(Expr, Expr)>,
+    /// Below triangles: the condition that they have the coordinates.
+    inside: Option<Expr>,
     /// Whether a loop counts to some coordinate, so that the value may be the fill.
     counted: bool,
     /// The coordinates of the chain's levels above.
@@ -125,6 +105,16 @@ pub(super) struct Slot {
 }
 
 impl Slot {
+    /// The position of the parent of the level above, if that is appended to.
+    pub(super) fn parent(&self) -> Expr {
+        self.parent.clone()
+    }
+
+    /// The coordinate of a level of the chain above.
+    pub(super) fn chained(&self, level: usize) -> Option<&Expr> {
+        self.chain.iter().find(|(l, _)| *l == level).map(|(_, at)| at)
+    }
+
     pub(super) fn mark(&self, d: &mut Symbolic) {
         for (flags, at) in &self.marks {
             d.emit(Stmt::Store(*flags, at.clone(), yes()));
@@ -151,31 +141,62 @@ impl Output {
             Some(fun) => cx.simplify.begins(fun, tensor.ty).expect("folds in place have an identity"),
             _ => tensor.fill,
         };
+        let vars: Vec<Index> = (0..rank).map(|l| cx.program.level_var(&nest.target, l)).collect();
+        let roots: Vec<Vec<Index>> = vars.iter().map(|v| cx.program.roots(*v)).collect();
+        let extents: Vec<Expr> = (0..rank).map(|l| cx.extents.at(tensor.extents[tensor.format.order[l]])).collect();
+        let maker =
+            |l: usize| tensor.format.levels[l].maker(l + 1 == rank).expect("results have levels that loops make");
+        let makers: Vec<Maker> = (0..rank).map(maker).collect();
+        let counts = counts(d, tensor);
+        let heads: Vec<usize> = (0..rank).map(|l| tensor.format.chain(l).map_or(l, |chain| chain.start)).collect();
+        let is_kept = |b: BufferId| kept.as_ref().is_some_and(|kept: &Kept| kept.has(b));
+        let list = |l: usize| {
+            let count = counts[l].filter(|_| makers[l] == Maker::List)?;
+            let crd = |k: usize| arrays.levels[k].array(Holds::Coordinates).expect("lists have coordinates");
+            let levels = (heads[l]..=l).map(|k| (k, crd(k))).filter(|(_, crd)| !is_kept(*crd)).collect();
+            let values = (l + 1 == rank && !is_kept(arrays.values)).then_some(arrays.values);
+            Some(List { levels, last: crd(l), values, count })
+        };
+        let lists: Vec<Option<List>> = (0..rank).map(list).collect();
+        let last = makers.last().zip(rank.checked_sub(1)).and_then(|(maker, level)| {
+            let ground = Ground {
+                name: &tensor.name,
+                level,
+                arrays: &arrays.levels[level],
+                values: arrays.values,
+                count: counts[level]?,
+                extent: extents[level].clone(),
+                fill: tensor.fill,
+                mode: cx.simplify.mode,
+                mapped: roots[level] != [vars[level]],
+            };
+            Last::of(d, *maker, &ground, lists[level].as_ref())
+        });
+        let triangles = makers.iter().any(|maker| matches!(maker, Maker::Triangle(_)));
+        // A fold in place has what it begins with where nothing is folded in; a workspace drains what was put into it.
+        let gaps = if nest.workspace.is_some() { triangles } else { in_place.is_some() };
+        let appended = makers.iter().map(|maker| maker.appends()).collect();
         let output = Output {
-            vars: (0..rank).map(|l| cx.program.level_var(&nest.target, l)).collect(),
-            roots: (0..rank).map(|l| cx.program.roots(cx.program.level_var(&nest.target, l))).collect(),
-            extents: (0..rank).map(|l| cx.extents.at(tensor.extents[tensor.format.order[l]])).collect(),
+            notes: Notes::of(roots.clone(), appended, gaps),
+            widths: widths(d, &makers, &extents),
+            vars,
+            roots,
+            extents,
             levels: arrays.levels.clone(),
+            makers,
             values: arrays.values,
-            counts: counts(d, tensor),
-            heads: (0..rank).map(|l| tensor.format.chain(l).map_or(l, |chain| chain.start)).collect(),
+            counts,
+            heads,
+            lists,
+            last,
             flags: arrays.levels.iter().map(|level| flags(d, level, &tensor.name)).collect(),
             fill: tensor.fill,
             mode: cx.simplify.mode,
             result: result::is_finished(cx, place),
             initial,
-            ends: Ends::of(d, tensor),
             assembly: assembly.clone(),
             room: assembly.room.as_ref().map(|room| room_for(cx, room)),
             kept,
-            notes: RefCell::new(Notes {
-                carried: BTreeSet::new(),
-                gaps: in_place.is_some() && nest.workspace.is_none(),
-                tentative: false,
-                sifted: false,
-                along: Along::Open,
-                leaders: Some(BTreeSet::new()),
-            }),
         };
         if output.shared().is_some() {
             alloc(d, output.values, output.entries(), None);
@@ -198,12 +219,6 @@ impl Output {
         output.allocate(d, int(16));
     }
 
-    /// What loops show, once they are emitted.
-    pub fn shown(&self) -> Shown {
-        let notes = self.notes.borrow();
-        Shown { appends_all: !notes.sifted && !notes.tentative, along: notes.along.access() }
-    }
-
     /// The access whose levels the result has.
     fn shared(&self) -> Option<AccessId> {
         if let Arrays::Levels(a) = self.assembly.arrays { Some(a) } else { None }
@@ -212,20 +227,20 @@ impl Output {
     /// How the arrays of the result must be made, once the loops are emitted. If operands' entries bound the appended ones, room for all
     /// can be allocated at once. If loops store every value, they need not be filled.
     pub fn needs(&self, nest: &Nest) -> Assembly {
-        let (notes, arrays) = (self.notes.borrow(), self.assembly.arrays);
+        let (seen, arrays) = (self.notes.seen(), self.assembly.arrays);
         let some = |carried, filled, room| Assembly { arrays, filled, carried, room };
-        let Some(last) = self.levels.len().checked_sub(1).filter(|_| self.keeps_entries()) else {
-            return some(vec![], notes.gaps, None);
-        };
+        if !self.keeps_entries() {
+            return some(vec![], seen.gaps, None);
+        }
         if self.shared().is_some() {
             return some(vec![], false, None);
         }
         // Nothing bounds the number of entries that a workspace drains, unless its leaders are known.
-        let led = nest.workspace.is_none() || notes.leaders.as_ref().is_some_and(|all| !all.is_empty());
-        let bounded = led && self.is_list(last) && self.ends.is_none();
-        let leaders = notes.leaders.as_ref().filter(|_| bounded).map(|all| all.iter().copied().collect());
-        let room = leaders.map(|leaders| Room { leaders, spare: notes.tentative });
-        some(notes.carried.iter().copied().collect(), false, room)
+        let led = nest.workspace.is_none() || seen.leaders.as_ref().is_some_and(|all| !all.is_empty());
+        let bounded = led && self.last.as_ref().is_some_and(Last::is_bounded);
+        let leaders = seen.leaders.filter(|_| bounded).map(|all| all.into_iter().collect());
+        let room = leaders.map(|leaders| Room { leaders, spare: seen.tentative });
+        some(seen.carried.into_iter().collect(), false, room)
     }
 
     /// Whether nothing is stored in an array, since it is an operand's.
@@ -233,28 +248,12 @@ impl Output {
         self.kept.as_ref().is_some_and(|kept| kept.has(buffer))
     }
 
-    /// The number of entries of the last list.
-    pub fn appended(&self) -> Expr {
-        self.count(self.levels.len() - 1)
-    }
-
-    /// Notes that the loop over a list's coordinates visits all entries of one access and nothing else; `None`: that the
-    /// result is not along any access.
-    pub fn goes_along(&self, access: Option<AccessId>) {
-        let mut notes = self.notes.borrow_mut();
-        notes.along = match (notes.along, access) {
-            (Along::Open, Some(a)) => Along::By(a),
-            (Along::By(before), Some(a)) if before == a => Along::By(a),
-            _ => Along::Not,
-        };
-    }
-
-    /// Notes the depth of accesses where loops reach a list's entry. An access that has descended further, through a level
-    /// whose coordinate is known, no longer has that entry's position.
-    pub fn reached(&self, slot: &Slot, depth: &dyn Fn(AccessId) -> usize) {
-        if self.shown().along.is_some_and(|a| self.is_list(slot.level) && depth(a) != slot.level + 1) {
-            self.notes.borrow_mut().along = Along::Not;
-        }
+    /// The last level, a list.
+    ///
+    /// # Panics
+    /// If it is another.
+    pub fn list(&self) -> &List {
+        self.lists.last().and_then(Option::as_ref).expect("a last list")
     }
 
     /// The number of entries of the operand whose levels it shares.
@@ -273,28 +272,10 @@ impl Output {
         Slot { level: slot.level + 1, position, ..slot.clone() }
     }
 
-    /// Notes that a loop over `v` does not visit all of its coordinates.
-    pub fn passes(&self, v: Index) {
-        if self.roots.iter().any(|roots| roots.contains(&v)) {
-            self.notes.borrow_mut().gaps = true;
-        }
-    }
-
-    /// Notes the lists that bound the entries that one loop appends; `None` if nothing does.
-    pub fn led_by(&self, slot: &Slot, by: Option<Vec<Level>>) {
-        if slot.level + 1 == self.levels.len() {
-            let leaders = &mut self.notes.borrow_mut().leaders;
-            *leaders = match (leaders.take(), by) {
-                (Some(all), Some(more)) => Some(all.into_iter().chain(more).collect()),
-                _ => None,
-            };
-        }
-    }
-
     /// Empties a result that is made again, of dense levels and plain lists.
     fn clear(&self, d: &mut Symbolic) {
         let first = self.next_list(0).unwrap_or(self.levels.len());
-        let top = product(&self.extents[..first]);
+        let top = product(&self.widths[..first]);
         let fill = |d: &mut Symbolic, buffer: BufferId, len: Expr, value: Value| {
             d.each("b", int(0), len, |d, b| d.emit(Stmt::Store(buffer, b, Expr::Const(value))));
         };
@@ -316,9 +297,10 @@ impl Output {
 
     fn allocate(&self, d: &mut Symbolic, guess: Expr) {
         let first = self.next_list(0);
-        let top = checked_product(d, &self.extents[..first.unwrap_or(self.levels.len())]);
+        let above = &self.widths[..first.unwrap_or(self.levels.len())];
+        let top = checked_product(d, &above.iter().filter(|n| **n != int(1)).cloned().collect::<Vec<_>>());
         for (l, flags) in self.flags.iter().enumerate().filter_map(|(l, f)| f.map(|f| (l, f))) {
-            let len = if first.is_none_or(|first| l < first) { product(&self.extents[..=l]) } else { int(0) };
+            let len = if first.is_none_or(|first| l < first) { product(&self.widths[..=l]) } else { int(0) };
             alloc(d, flags, len, Some(Value::bool(false)));
         }
         let Some(first) = first else {
@@ -332,14 +314,16 @@ impl Output {
                 let parents = if l == first { plus(top.clone(), int(1)) } else { int(1) };
                 alloc(d, pos, parents, Some(Value::zero(d.element(pos))));
             }
-            if let Some(crd) = self.crd(l).filter(|crd| !self.is_kept(*crd)) {
+            if let Some(begins) = self.begins().filter(|_| l + 1 == self.levels.len()) {
+                alloc(d, begins, if l == first { top.clone() } else { int(0) }, Some(Value::zero(d.element(begins))));
+            } else if let Some(crd) = self.crd(l).filter(|crd| !self.is_kept(*crd)) {
                 alloc(d, crd, if self.heads[l] == last { entries.clone() } else { int(16) }, None);
             }
             if self.is_list(l) && self.heads[l] == l {
                 d.assign(self.counts[l].expect("lists count"), int(0));
             }
         }
-        self.begin_runs(d);
+        self.last.iter().for_each(|last| last.assembler().begin(d, &entries));
         let dense_tail = !self.is_list(self.levels.len() - 1);
         if !self.is_kept(self.values) {
             alloc(d, self.values, if dense_tail { int(0) } else { entries }, None);
@@ -353,6 +337,9 @@ impl Output {
             position: int(0),
             covered: true,
             pending: None,
+            parent: int(0),
+            row: None,
+            inside: None,
             counted: false,
             chain: vec![],
             marks: vec![],
@@ -380,26 +367,25 @@ impl Output {
         self.roots[l] != [self.vars[l]]
     }
 
-    /// Whether level `l` is appended to: a list, or runs.
+    /// Whether level `l` is appended to.
     pub fn is_list(&self, l: usize) -> bool {
-        self.levels.get(l).is_some_and(|level| level.kind().is_appended())
+        self.makers.get(l).is_some_and(|maker| maker.appends())
     }
 
     /// Whether appending below a slot means appending to the last list and nothing else: no flags above it.
     pub fn appends_last(&self, slot: &Slot) -> bool {
-        slot.level + 1 == self.levels.len() && self.is_list(slot.level) && slot.marks.is_empty() && self.ends.is_none()
+        slot.level + 1 == self.levels.len() && self.makers[slot.level] == Maker::List && slot.marks.is_empty()
     }
 
     /// The type of the last list's coordinates, if every slot right above the last level is above a list with no flags above it.
     pub fn appends_always(&self, d: &Symbolic) -> Option<Type> {
-        let last = self.levels.len().checked_sub(1)?;
-        let plain = self.ends.is_none() && self.flags.iter().all(Option::is_none);
-        self.crd(last).filter(|_| plain && self.is_list(last)).map(|crd| d.element(crd))
+        let list = self.lists.last()?.as_ref().filter(|_| self.flags.iter().all(Option::is_none))?;
+        Some(d.element(list.last))
     }
 
     /// Whether some level stores entries, so that only some coordinates are stored.
     pub fn keeps_entries(&self) -> bool {
-        self.levels.iter().any(|level| !level.kind().is_full())
+        self.levels.iter().any(|level| !level.kind().is_full() && !level.kind().is_triangle())
     }
 
     fn next_list(&self, from: usize) -> Option<usize> {
@@ -423,32 +409,32 @@ impl Output {
         self.levels[l].array(Holds::Coordinates)
     }
 
-    /// The arrays of coordinates of the chain that ends at level `l`, each with its level.
-    fn chain(&self, l: usize) -> impl Iterator<Item = (usize, BufferId)> + '_ {
-        (self.heads[l]..=l).map(|k| (k, self.crd(k).expect("lists have coordinates")))
+    /// The array in which a last level has an element a parent position, beside positions.
+    fn begins(&self) -> Option<BufferId> {
+        if let Some(Last::Interval(interval)) = &self.last { interval.first } else { None }
     }
 
-    /// Emitted before the loop over a list's coordinates: makes room for `bound` more entries of the last level.
+    /// What makes the level below a slot, if that is the last, and appended to.
+    fn last_below(&self, slot: &Slot) -> Option<&Last> {
+        self.last.as_ref().filter(|_| slot.level + 1 == self.levels.len() && self.shared().is_none())
+    }
+
+    /// Emitted before the loop over a level's coordinates: of a last one that is appended to, the fiber below the slot is the current
+    /// one, and there is room for `bound` more values.
     pub fn open(&self, d: &mut Symbolic, slot: &Slot, bound: &dyn Fn(&mut Symbolic) -> Expr) {
-        if self.shared().is_some() || slot.level + 1 < self.levels.len() {
-            return;
+        if let Some(last) = self.last_below(slot) {
+            last.assembler().enter(d, &slot.position);
+            self.make_room(d, slot, bound);
         }
-        if self.ends.is_some() {
-            // The fiber at the root is the first one: no positions stand before it.
-            if slot.level > 0 {
-                self.runs_below(d, &slot.position);
-            }
-            return;
-        }
-        if self.room.is_some() {
-            return;
-        }
-        let needed = plus(self.count(slot.level), bound(d));
-        let needed = d.define("room", Type::I64, needed);
-        let crds = self.chain(slot.level).map(|(_, crd)| crd);
-        for buffer in crds.chain([self.values]).filter(|b| !self.is_kept(*b)) {
-            reserve_more(d, buffer, needed.clone(), self.foreseen(slot, buffer, needed.clone()));
-        }
+    }
+
+    /// Makes room for `bound` more values of the current fiber.
+    pub fn make_room(&self, d: &mut Symbolic, slot: &Slot, bound: &dyn Fn(&mut Symbolic) -> Expr) {
+        let Some(last) = self.last_below(slot).filter(|_| self.room.is_none()) else { return };
+        let grow = |d: &mut Symbolic, buffer: BufferId, needed: Expr| {
+            reserve_more(d, buffer, needed.clone(), self.foreseen(slot, buffer, needed));
+        };
+        last.assembler().room(d, bound, &grow);
     }
 
     /// How much room to make where there is less than `needed`. If loops visit all fibers in order: a little more than all of
@@ -460,32 +446,23 @@ impl Output {
         }
         let more = plus(needed.clone(), binary(Op::Shr, needed.clone(), int(4)));
         let each = plus(binary(Op::Div, more, plus(slot.position.clone(), int(1))), int(1));
-        let all = times(each, product(&self.extents[..slot.level]));
+        let all = times(each, product(&self.widths[..slot.level]));
         binary(Op::Max, needed, binary(Op::Min, all, times(Expr::Capacity(buffer), int(GROWTH))))
     }
 
     /// Emitted after the loop over a list's coordinates: stores where the fiber ends.
     pub fn close(&self, d: &mut Symbolic, slot: &Slot) {
         let Some(pos) = self.pos(slot.level).filter(|_| self.shared().is_none()) else { return };
-        if slot.level + 1 == self.levels.len() && self.ends.is_some() {
-            return;
-        }
+        let end = match self.last_below(slot) {
+            Some(last) => last.assembler().end(),
+            None => Some(self.count(slot.level)),
+        };
+        let Some(end) = end else { return };
         // The loop around the innermost of a mapped level may have no turn.
         if !slot.covered || slot.level > 0 && self.is_mapped(slot.level) {
-            self.notes.borrow_mut().carried.insert(slot.level);
+            self.notes.carries(slot.level);
         }
-        store_index(d, pos, plus(slot.position.clone(), int(1)), self.count(slot.level));
-    }
-
-    /// Notes that a coordinate of the slot's level is not visited.
-    pub fn skipped(&self, slot: &Slot) {
-        self.goes_along(None);
-        if slot.level < self.levels.len()
-            && !self.is_list(slot.level)
-            && let Some(next) = self.next_list(slot.level)
-        {
-            self.notes.borrow_mut().carried.insert(next);
-        }
+        store_index(d, pos, plus(slot.position.clone(), int(1)), end);
     }
 
     /// One coordinate of the slot's level: `inner` stores what is below.
@@ -503,11 +480,13 @@ impl Output {
         // Along an operand's levels, loops visit all coordinates of a dense level, and only the entries of a list.
         let as_stored = if self.is_list(l) { driven == Driven::Stored } else { driven == Driven::Counted };
         if !as_stored {
-            self.goes_along(None);
+            self.notes.goes_along(None);
         }
         if !self.is_list(l) {
             let covered = slot.covered && driven == Driven::Counted;
-            return inner(d, self.located(Slot { covered, counted, ..slot.clone() }, at));
+            let mut below = self.located(Slot { covered, counted, ..slot.clone() }, at);
+            below.row = below.row.map(|(base, row)| (held(d, "base", base), row));
+            return inner(d, below);
         }
         if self.chained(l) {
             let chain = slot.chain.iter().cloned().chain([(l, at)]).collect();
@@ -516,6 +495,7 @@ impl Output {
         let below = Slot {
             level: l + 1,
             position: self.count(l),
+            parent: slot.position.clone(),
             covered: true,
             counted,
             pending: None,
@@ -527,11 +507,15 @@ impl Output {
             return inner(d, Slot { pending: Some(at), counted, ..below });
         }
         let below = Slot { chain: vec![], marks: vec![], ..below };
-        for (_, crd) in self.chain(l).filter(|(_, crd)| !self.is_kept(*crd)) {
-            reserve(d, crd, plus(self.count(l), int(1)));
+        let list = self.lists[l].as_ref().expect("levels above the last are located, or lists");
+        for (_, crd) in &list.levels {
+            reserve(d, *crd, plus(self.count(l), int(1)));
         }
         self.make_block(d, l);
-        let append = |d: &mut Symbolic| self.append(d, l, slot, at.clone());
+        let append = |d: &mut Symbolic| {
+            list.append(d, slot, at.clone());
+            slot.mark(d);
+        };
         match self.next_list(l + 1) {
             Some(m) => {
                 let before = d.define("before", Type::I64, self.count(m));
@@ -553,10 +537,33 @@ impl Output {
 
     /// A slot one located level further.
     fn located(&self, mut slot: Slot, at: Expr) -> Slot {
-        slot.position = plus(times(slot.position, self.extents[slot.level].clone()), at);
+        let (l, above) = (slot.level, slot.position.clone());
+        slot.position = match (self.makers[l], slot.row.take()) {
+            (Maker::Triangle(side), Some((base, row))) => {
+                let [low, high] = if side == Triangle::Upper { [row, at.clone()] } else { [at.clone(), row] };
+                let within = binary(Op::Le, low, high);
+                slot.inside = Some(slot.inside.into_iter().fold(within, |all, other| binary(Op::AndAlso, other, all)));
+                plus(base, at)
+            }
+            _ => {
+                slot.row = self.row(l + 1, above.clone(), &at);
+                plus(times(above, self.extents[l].clone()), at)
+            }
+        };
         slot.marks.extend(self.flags[slot.level].map(|flags| (flags, slot.position.clone())));
         slot.level += 1;
         slot
+    }
+
+    /// If level `l` is a triangle's: the position of the first value of the row at this coordinate, less the coordinate of that value,
+    /// and the row; `above` is the position above the level of rows.
+    fn row(&self, l: usize, above: Expr, row: &Expr) -> Option<(Expr, Expr)> {
+        let Maker::Triangle(side) = self.makers.get(l)? else { return None };
+        let before = match side {
+            Triangle::Upper => binary(Op::Sub, times(row.clone(), self.extents[l].clone()), triangle(row.clone())),
+            _ => triangle(row.clone()),
+        };
+        Some((plus(times(above, self.widths[l - 1].clone()), before), row.clone()))
     }
 
     /// Makes room below the entry of level `l` that is about to be appended, down to the next list.
@@ -572,6 +579,9 @@ impl Output {
             Some(m) => {
                 let pos = self.pos(m).expect("a list below a list has positions");
                 self.fill_block(d, (pos, int(1)), (l, m), Value::zero(d.element(pos)));
+                if let Some(begins) = self.begins().filter(|_| m + 1 == self.levels.len()) {
+                    self.fill_block(d, (begins, int(0)), (l, m), Value::zero(d.element(begins)));
+                }
             }
             None => self.fill_block(d, (self.values, int(0)), (l, below), self.initial),
         }
@@ -586,27 +596,12 @@ impl Output {
         (l, below): (usize, usize),
         value: Value,
     ) {
-        let width = product(&self.extents[l + 1..below]);
+        let width = product(&self.widths[l + 1..below]);
         let (begin, end) = (times(self.count(l), width.clone()), times(plus(self.count(l), int(1)), width));
         let (begin, end) = (plus(begin, offset.clone()), plus(end, offset));
         reserve(d, buffer, end.clone());
         if below > l + 1 {
             d.each("b", begin, end, |d, b| d.emit(Stmt::Store(buffer, b, Expr::Const(value))));
-        }
-    }
-
-    /// Appends an entry to level `l` and to the levels of its chain, and sets the flags above it.
-    fn append(&self, d: &mut Symbolic, l: usize, slot: &Slot, at: Expr) {
-        self.write_coordinates(d, l, slot, at);
-        d.assign(self.counts[l].expect("lists count"), plus(self.count(l), int(1)));
-        slot.mark(d);
-    }
-
-    /// Stores the coordinates of the next entry of level `l` and of its chain, without counting it.
-    fn write_coordinates(&self, d: &mut Symbolic, l: usize, slot: &Slot, at: Expr) {
-        for (k, crd) in self.chain(l).filter(|(_, crd)| !self.is_kept(*crd)) {
-            let at = slot.chain.iter().find(|(level, _)| *level == k).map_or(&at, |(_, at)| at);
-            store_index(d, crd, self.count(l), at.clone());
         }
     }
 
@@ -624,54 +619,9 @@ impl Output {
     /// Appends a value to a last list if a condition holds, without a branch: writes it behind the last entry, and adds the
     /// condition to the number of entries. There must be room for one entry more than are kept.
     pub fn store_if(&self, d: &mut Symbolic, slot: &Slot, value: Expr, kept: Expr) {
-        d.emit(Stmt::Store(self.values, slot.position.clone(), value));
-        self.note(d, slot, slot.pending.clone().expect("a last list"), Some(kept));
-    }
-
-    /// A snapshot of the number of entries of the last list.
-    pub fn noted(&self, d: &mut Symbolic) -> Expr {
-        d.define("begin", Type::I64, self.count(self.levels.len() - 1))
-    }
-
-    /// Appends a coordinate to a last list, below `slot`, if `kept` holds, without a branch; its value comes later ([`Output::fill_in`]).
-    pub fn note(&self, d: &mut Symbolic, slot: &Slot, at: Expr, kept: Option<Expr>) {
-        let last = self.levels.len() - 1;
-        self.write_coordinates(d, last, slot, at);
-        self.notes.borrow_mut().tentative |= kept.is_some();
-        let more = kept.map_or(int(1), |kept| Expr::Op(Op::Convert(Type::I64), vec![kept]));
-        d.assign(self.counts[last].expect("lists count"), plus(self.count(last), more));
-    }
-
-    /// Appends the first `len` of `keys`, at most as many as a network sorts, to a last list, in ascending order; [`Output::fill_in`]
-    /// stores their values.
-    pub fn note_sorted(&self, d: &mut Symbolic, slot: &Slot, keys: BufferId, len: Expr) {
-        let last = self.levels.len() - 1;
-        let end = plus(self.count(last), len.clone());
-        for (k, crd) in self.chain(last) {
-            match slot.chain.iter().find(|(level, _)| *level == k) {
-                None => d.call(Entry::SortInto { keys, into: crd, at: self.count(last), len: len.clone() }),
-                Some((_, at)) => {
-                    d.each("q", self.count(last), end.clone(), |d, q| store_index(d, crd, q, at.clone()));
-                }
-            }
-        }
-        d.assign(self.counts[last].expect("lists count"), end);
-    }
-
-    /// Stores the values of the entries from number `begin` on, each computed from its coordinate. No two have the same coordinate.
-    pub fn fill_in(
-        &self,
-        d: &mut Symbolic,
-        (name, begin): (&str, Expr),
-        value: &mut dyn FnMut(&mut Symbolic, Expr) -> Expr,
-    ) {
-        let last = self.levels.len() - 1;
-        d.each_apart("q", begin, self.count(last), |d, q| {
-            let at = d.index(self.crd(last).expect("a last list"), q.clone());
-            let at = d.define(name, Type::I64, at);
-            let value = value(d, at);
-            d.emit(Stmt::Store(self.values, q, value));
-        });
+        self.notes.tries();
+        self.list().store(d, slot.position.clone(), value);
+        self.list().note(d, slot, slot.pending.clone().expect("a last list"), Some(kept));
     }
 
     /// The value that is stored now, below all levels.
@@ -682,42 +632,51 @@ impl Output {
     /// Stores a value below all levels. `folds` says that it replaces a stored one, into which it was folded.
     pub fn store(&self, d: &mut Symbolic, slot: &Slot, folds: bool, value: Expr) {
         let put = |d: &mut Symbolic, value: Expr| {
-            if !self.is_kept(self.values) {
-                d.emit(Stmt::Store(self.values, slot.position.clone(), value));
-            }
-        };
-        let fill = (Expr::Const(self.fill), self.fill.ty());
-        let differs = |value: &Expr| compared(self.mode, Op::Ne, value.clone(), fill.clone());
-        if let Some(at) = slot.pending.clone() {
-            let last = self.levels.len() - 1;
-            if self.ends.is_some() {
-                return self.put_run(d, slot, (Some(at.clone()), plus(at, int(1))), value);
-            }
-            let append = |d: &mut Symbolic, value: Expr| {
-                put(d, value);
-                self.append(d, last, slot, at);
-            };
-            if !slot.counted {
-                return append(d, value);
-            }
-            self.notes.borrow_mut().sifted = true;
-            let value = d.define("value", self.fill.ty(), value);
-            return d.when(differs(&value), |d| append(d, value), |_| {});
-        }
-        if folds || slot.marks.is_empty() || !slot.counted {
-            put(d, value);
+            d.emit(Stmt::Store(self.values, slot.position.clone(), value));
             slot.mark(d);
-        } else {
-            // Where no flag is set the value must stay bit-identical to the fill; a zero of another sign is not.
-            let value = d.define("value", self.fill.ty(), value);
-            let stored = |d: &mut Symbolic| {
-                put(d, value.clone());
+        };
+        let ty = self.fill.ty();
+        let differs = |value: &Expr| compared(self.mode, Op::Ne, value.clone(), (Expr::Const(self.fill), ty));
+        if let (Some(at), Some(last)) = (slot.pending.clone(), &self.last) {
+            let last = last.assembler();
+            let append = |d: &mut Symbolic, value: Expr| {
+                last.put(d, slot, at, value);
                 slot.mark(d);
             };
-            d.when(differs(&value), stored, |_| {});
+            if !slot.counted || !last.sifts() {
+                return append(d, value);
+            }
+            self.notes.sifts();
+            let value = d.define("value", ty, value);
+            return d.when(differs(&value), |d| append(d, value), |_| {});
+        }
+        if let Some(inside) = &slot.inside {
+            let value = d.define("value", ty, value);
+            let fail = |d: &mut Symbolic| d.call(Entry::Fail(Failure::Unheld));
+            let other = |d: &mut Symbolic| d.when(differs(&value), fail, |_| {});
+            d.when(inside.clone(), |d| put(d, value.clone()), other);
+        } else if folds || slot.marks.is_empty() || !slot.counted {
+            put(d, value);
+        } else {
+            // Where no flag is set the value must stay bit-identical to the fill; a zero of another sign is not.
+            let value = d.define("value", ty, value);
+            d.when(differs(&value), |d| put(d, value.clone()), |_| {});
         }
         if let Some(flag) = slot.written {
             d.assign(flag, yes());
+        }
+    }
+
+    /// Whether the last level is runs.
+    pub fn is_of_runs(&self) -> bool {
+        matches!(self.last, Some(Last::Runs(_)))
+    }
+
+    /// Runs, if they are the last level, right below the slot.
+    pub fn runs(&self, slot: &Slot) -> Option<&Runs> {
+        match self.last_below(slot) {
+            Some(Last::Runs(runs)) => Some(runs),
+            _ => None,
         }
     }
 
@@ -729,13 +688,12 @@ impl Output {
         let mut parents = int(1);
         for l in 0..self.levels.len() {
             if !self.is_list(l) {
-                parents = times(parents, self.extents[l].clone());
+                parents = times(parents, self.widths[l].clone());
                 self.finish_flags(d, l, &parents);
                 continue;
             }
-            if l + 1 == self.levels.len() {
-                self.runs_below(d, &parents);
-            }
+            let last = self.last.as_ref().filter(|_| l + 1 == self.levels.len()).map(Last::assembler);
+            last.iter().for_each(|last| last.finish(d, &parents));
             if let Some(pos) = self.pos(l) {
                 self.finish_positions(d, l, pos, &parents);
             }
@@ -744,9 +702,11 @@ impl Output {
                 make_table(d, (pos, crd, table), &parents, self.count(l));
                 self.finished(d, table, Expr::Capacity(table));
             }
-            if let Some(crd) = self.crd(l) {
-                self.finished(d, crd, self.count(l));
-            }
+            let lengths = match last {
+                Some(last) => last.lengths(&parents),
+                None => self.crd(l).map(|crd| (crd, self.count(l))).into_iter().collect(),
+            };
+            lengths.into_iter().for_each(|(array, len)| self.finished(d, array, len));
             if !self.chained(l) {
                 parents = self.count(l);
             }
@@ -881,6 +841,22 @@ fn make_table(d: &mut Symbolic, (pos, crd, table): (BufferId, BufferId, BufferId
             store_index(d, table, slot, p);
         });
     });
+}
+
+/// For each level of a result, by how many times it has more positions than the level above; a triangle's are those of its rows.
+fn widths(d: &mut Symbolic, makers: &[Maker], extents: &[Expr]) -> Vec<Expr> {
+    let mut widths = extents.to_vec();
+    let triangles = extents.iter().enumerate().filter(|(l, _)| matches!(makers[*l], Maker::Triangle(_)));
+    for (l, n) in triangles {
+        let most = 1 << 31;
+        if !matches!(n, Expr::Const(n) if n.bits() as i64 <= most) {
+            let fail = |d: &mut Symbolic| d.call(Entry::Fail(Failure::Overflow));
+            d.when(binary(Op::Gt, n.clone(), int(most)), fail, |_| {});
+        }
+        widths[l - 1] = held(d, "rows", triangle(n.clone()));
+        widths[l] = int(1);
+    }
+    widths
 }
 
 fn product(factors: &[Expr]) -> Expr {

@@ -119,12 +119,12 @@ impl Split {
     /// Notes that the result has the vector's `count` entries, and ends its positions.
     fn finish(&self, d: &mut Symbolic, output: &Output, count: Expr) {
         let root = output.root();
-        output.led_by(&output.entered(&root, int(0)), Some(vec![(self.access, 0)]));
+        output.notes.led_by(&output.entered(&root, int(0)), Some(vec![(self.access, 0)]));
         d.assign(output.counts[1].expect("lists count"), count);
         match output.is_list(0) {
             true => output.close(d, &root),
             // Rows may be empty.
-            false => output.skipped(&root),
+            false => output.notes.skipped(&root),
         }
     }
 }

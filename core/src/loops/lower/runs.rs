@@ -11,16 +11,21 @@
 //! Invariant: between the statements that this module emits, the runs of the current fiber end at `next`, and those of
 //! every fiber before it reach the extent.
 
-use super::output::{Output, Slot, reserve};
-use super::{Expr, binary, compared, held, int, plus, store_index};
-use crate::algebra::{Op, Type};
-use crate::looplet::Looplet;
+use super::last::{Assembler, Ground, Grow};
+use super::output::{Slot, reserve};
+use super::{BufferId, Expr, Holds, binary, compared, held, int, plus, store_index};
+use crate::algebra::{Mode, Op, Type, Value};
 use crate::loops::{Stmt, Symbolic, Var};
-use crate::notation::concrete::Tensor;
 
-/// How far a result's last level of runs reaches.
-#[derive(Clone, Copy)]
-pub(super) struct Ends {
+/// A result's last level of runs: how far they reach so far.
+pub(super) struct Runs {
+    pos: BufferId,
+    crd: BufferId,
+    values: BufferId,
+    count: Var,
+    extent: Expr,
+    fill: Value,
+    mode: Mode,
     /// The parent position of the current fiber.
     parent: Var,
     /// Its first position.
@@ -29,80 +34,82 @@ pub(super) struct Ends {
     next: Var,
     /// The last run's value.
     held: Var,
+    is_root: bool,
 }
 
-impl Ends {
-    /// Variables for a tensor whose last level is runs; `None` for others.
-    pub fn of(d: &mut Symbolic, tensor: &Tensor) -> Option<Ends> {
-        if tensor.format.levels.last().is_none_or(|kind| kind.looplet() != Looplet::Runs) {
-            return None;
-        }
+impl Runs {
+    pub fn of(d: &mut Symbolic, ground: &Ground) -> Runs {
         let [parent, begin, next] =
-            ["parent", "begin", "next"].map(|name| d.fresh(&format!("{name}_{}", tensor.name), Type::I64));
-        let held = d.fresh(&format!("held_{}", tensor.name), tensor.ty);
-        Some(Ends { parent, begin, next, held })
-    }
-}
-
-impl Output {
-    /// Emitted before anything is stored: no run of the first fiber.
-    pub(super) fn begin_runs(&self, d: &mut Symbolic) {
-        if let Some(Ends { parent, begin, next, held }) = self.ends {
-            [parent, begin, next].into_iter().for_each(|v| d.assign(v, int(0)));
-            d.assign(held, Expr::Const(self.fill));
+            ["parent", "begin", "next"].map(|name| d.fresh(&format!("{name}_{}", ground.name), Type::I64));
+        let held = d.fresh(&format!("held_{}", ground.name), ground.fill.ty());
+        Runs {
+            pos: ground.array(Holds::Positions),
+            crd: ground.array(Holds::Coordinates),
+            values: ground.values,
+            count: ground.count,
+            extent: ground.extent.clone(),
+            fill: ground.fill,
+            mode: ground.mode,
+            parent,
+            begin,
+            next,
+            held,
+            is_root: ground.level == 0,
         }
     }
 
-    /// Makes the fiber of a parent position, not before the current one, the current one: ends those before it.
-    pub(super) fn runs_below(&self, d: &mut Symbolic, position: &Expr) {
-        let Some(Ends { parent, begin, next, .. }) = self.ends else { return };
-        let last = self.levels.len() - 1;
-        let pos = self.pos(last).expect("runs have positions");
-        d.during(binary(Op::Lt, Expr::Var(parent), position.clone()), |d| {
-            self.fill_up(d, self.extents[last].clone());
-            d.assign(parent, plus(Expr::Var(parent), int(1)));
-            store_index(d, pos, Expr::Var(parent), self.count(last));
-            d.assign(begin, self.count(last));
-            d.assign(next, int(0));
+    fn appended(&self) -> Expr {
+        Expr::Var(self.count)
+    }
+
+    /// Ends the fibers before that of a parent position.
+    fn below(&self, d: &mut Symbolic, position: &Expr) {
+        d.during(binary(Op::Lt, Expr::Var(self.parent), position.clone()), |d| {
+            self.fill_up(d, self.extent.clone());
+            d.assign(self.parent, plus(Expr::Var(self.parent), int(1)));
+            store_index(d, self.pos, Expr::Var(self.parent), self.appended());
+            d.assign(self.begin, self.appended());
+            d.assign(self.next, int(0));
         });
     }
 
-    /// Emitted before at most `most` runs without gaps from `first` on, if the slot is right above the runs: a run of
-    /// fill up to `first`, and room for all.
-    pub(super) fn expect_runs(&self, d: &mut Symbolic, slot: &Slot, first: Expr, most: Expr) {
-        if self.ends.is_some() && slot.level + 1 == self.levels.len() {
-            self.fill_up(d, first);
-            self.make_room(d, most);
-        }
+    /// Emitted before at most `most` runs without gaps from `first` on: a run of fill up to `first`, and room for all.
+    pub fn expect(&self, d: &mut Symbolic, first: Expr, most: Expr) {
+        self.fill_up(d, first);
+        self.make_room(d, most);
     }
 
-    /// Stores a value for the coordinates from `lo` up to `hi`, at least one. `lo` is `None` for a run announced by
-    /// `expect_runs`, which begins where the last one ends.
-    pub(super) fn put_run(&self, d: &mut Symbolic, slot: &Slot, (lo, hi): (Option<Expr>, Expr), value: Expr) {
-        let Some(ends) = self.ends else { return };
+    /// Stores a value for the coordinates from `lo` up to `hi`, at least one. `lo` is `None` for a run announced by [`Runs::expect`],
+    /// which begins where the last one ends.
+    pub fn put_run(&self, d: &mut Symbolic, slot: &Slot, (lo, hi): (Option<Expr>, Expr), value: Expr) {
+        self.put_up_to(d, (lo, hi), value);
+        slot.mark(d);
+    }
+
+    fn put_up_to(&self, d: &mut Symbolic, (lo, hi): (Option<Expr>, Expr), value: Expr) {
         let value = d.define("value", self.fill.ty(), value);
         if let Some(lo) = lo {
             self.fill_up(d, lo);
             self.make_room(d, int(1));
         }
         self.push(d, hi.clone(), value);
-        d.assign(ends.next, hi);
-        slot.mark(d);
+        d.assign(self.next, hi);
     }
 
     /// Makes room for `more` runs.
     fn make_room(&self, d: &mut Symbolic, more: Expr) {
-        let level = self.levels.len() - 1;
-        let room = held(d, "room", plus(self.count(level), more));
-        for buffer in [self.crd(level).expect("runs have coordinates"), self.values] {
+        let room = held(d, "room", plus(self.appended(), more));
+        for buffer in [self.crd, self.values] {
             reserve(d, buffer, room.clone());
         }
     }
 
     /// Stores a run of fill up to a coordinate of the current fiber, if its runs end before it.
     fn fill_up(&self, d: &mut Symbolic, end: Expr) {
-        let Some(ends) = self.ends.filter(|_| end != int(0)) else { return };
-        let gap = binary(Op::Lt, Expr::Var(ends.next), end.clone());
+        if end == int(0) {
+            return;
+        }
+        let gap = binary(Op::Lt, Expr::Var(self.next), end.clone());
         let fill = |d: &mut Symbolic| {
             self.make_room(d, int(1));
             self.push(d, end, Expr::Const(self.fill));
@@ -112,20 +119,54 @@ impl Output {
 
     /// Appends a run up to a coordinate, or extends the last one if its value is the same. There must be room.
     fn push(&self, d: &mut Symbolic, end: Expr, value: Expr) {
-        let Some(ends) = self.ends else { return };
-        let level = self.levels.len() - 1;
-        let crd = self.crd(level).expect("runs have coordinates");
-        let (count, last) = (self.count(level), binary(Op::Sub, end, int(1)));
+        let (count, last) = (self.appended(), binary(Op::Sub, end, int(1)));
         // Whether values are equal is unpredictable, so there is no branch: the run is written over the last one or
         // behind it.
-        let first = binary(Op::Eq, count.clone(), Expr::Var(ends.begin));
-        let differs = compared(self.mode, Op::Ne, Expr::Var(ends.held), (value.clone(), self.fill.ty()));
+        let first = binary(Op::Eq, count.clone(), Expr::Var(self.begin));
+        let differs = compared(self.mode, Op::Ne, Expr::Var(self.held), (value.clone(), self.fill.ty()));
         let begins = binary(Op::Or, first, differs);
         let more = Expr::Op(Op::Convert(Type::I64), vec![begins]);
-        d.assign(self.counts[level].expect("runs are counted"), plus(count.clone(), more));
+        d.assign(self.count, plus(count.clone(), more));
         let at = binary(Op::Sub, count, int(1));
         d.emit(Stmt::Store(self.values, at.clone(), value.clone()));
-        store_index(d, crd, at, last);
-        d.assign(ends.held, value);
+        store_index(d, self.crd, at, last);
+        d.assign(self.held, value);
+    }
+}
+
+impl Assembler for Runs {
+    fn begin(&self, d: &mut Symbolic, _: &Expr) {
+        [self.parent, self.begin, self.next].into_iter().for_each(|v| d.assign(v, int(0)));
+        d.assign(self.held, Expr::Const(self.fill));
+    }
+
+    fn enter(&self, d: &mut Symbolic, parent: &Expr) {
+        // The fiber at the root is the first one: no positions stand before it.
+        if !self.is_root {
+            self.below(d, parent);
+        }
+    }
+
+    /// Each run makes its own.
+    fn room(&self, _: &mut Symbolic, _: &dyn Fn(&mut Symbolic) -> Expr, _: Grow) {}
+
+    fn put(&self, d: &mut Symbolic, _: &Slot, at: Expr, value: Expr) {
+        self.put_up_to(d, (Some(at.clone()), plus(at, int(1))), value);
+    }
+
+    fn sifts(&self) -> bool {
+        false
+    }
+
+    fn end(&self) -> Option<Expr> {
+        None
+    }
+
+    fn finish(&self, d: &mut Symbolic, parents: &Expr) {
+        self.below(d, parents);
+    }
+
+    fn lengths(&self, _: &Expr) -> Vec<(BufferId, Expr)> {
+        vec![(self.crd, self.appended())]
     }
 }

@@ -10,7 +10,8 @@
 
 use super::Context;
 use super::nest::Sink;
-use super::output::{Output, Shown};
+use super::notes::Shown;
+use super::output::Output;
 use super::workspace::Scratch;
 use crate::loops::Symbolic;
 use crate::loops::choose::{result, scope::Scope};
@@ -94,8 +95,8 @@ fn assemble<'a>(
         Some(split) => split.or(d, &output, walk),
         None => walk(d),
     }
-    let (needs, shown) = (output.needs(nest), output.shown());
-    let count = kept.as_ref().map(|_| output.appended());
+    let (needs, shown) = (output.needs(nest), output.notes.shown());
+    let count = kept.as_ref().map(|_| output.list().appended());
     output.finish(d);
     kept.iter().zip(count).for_each(|(kept, count)| kept.compare(d, count));
     (needs, Some(shown))

@@ -30,7 +30,7 @@ use crate::notation::concrete::{AccessId, Index};
 use crate::stream::Interval;
 
 /// The number of positions of a triangle of `i` rows: also of the rows before row `i`.
-fn triangle(i: Expr) -> Expr {
+pub(super) fn triangle(i: Expr) -> Expr {
     binary(Op::Shr, times(i.clone(), plus(i, int(1))), int(1))
 }
 

@@ -355,7 +355,9 @@ impl Dense {
     fn drain_few(&self, cx: &Context, d: &mut Symbolic, few: Few, output: &Output, slot: &Slot) {
         let name = &cx.program.vars[self.front.vars[0].0].name;
         let begin = few.note(d, output, slot);
-        output.fill_in(d, (name, begin), &mut |d, at| d.define("value", self.front.initial.ty(), self.value(&at)));
+        output
+            .list()
+            .fill_in(d, (name, begin), &mut |d, at| d.define("value", self.front.initial.ty(), self.value(&at)));
         few.drain(d, name, &mut |d, at| self.wipe(d, at));
     }
 
@@ -367,9 +369,10 @@ impl Dense {
         if output.appends_last(slot) {
             // One coordinate more is written and not kept: the second of a pair.
             output.open(d, slot, &|_| plus(most.clone(), int(1)));
-            let begin = output.noted(d);
-            set.drain_pairs(d, &mut |d, at, kept| output.note(d, slot, at, kept));
-            return output.fill_in(d, (name, begin), &mut |d, at| {
+            let begin = output.list().noted(d);
+            output.notes.tries();
+            set.drain_pairs(d, &mut |d, at, kept| output.list().note(d, slot, at, kept));
+            return output.list().fill_in(d, (name, begin), &mut |d, at| {
                 let value = d.define("value", self.front.initial.ty(), self.value(&at));
                 self.wipe(d, at);
                 value
@@ -397,7 +400,7 @@ impl Dense {
         let v = self.front.vars[0];
         let fiber = fiber::unopened(cx, d, scope, list);
         let (begin, end) = (d.place(&fiber.begin), d.place(&fiber.end));
-        output.led_by(slot, nest::comes_along(cx, scope, list, v).map(|led| vec![led]));
+        output.notes.led_by(slot, nest::comes_along(cx, scope, list, v).map(|led| vec![led]));
         output.open(d, slot, &|_| binary(Op::Sub, end.clone(), begin.clone()));
         d.count("q", fiber.begin, fiber.end, &mut |d, q| {
             let at = d.load(fiber.crd, &q);

@@ -12,7 +12,7 @@ use super::work::{Stage, Work};
 use arbitrary::Unstructured;
 use fiberloom_codegen::{Compiled, OptLevel, compile};
 use fiberloom_core::algebra::{Mode, Value};
-use fiberloom_core::format::{Assembly, Entries, Tensor};
+use fiberloom_core::format::{Assembly, Entries, Format, Tensor};
 use fiberloom_core::loops::plan::Plan;
 use fiberloom_core::loops::{self, Bound, Failure, Kernel, Sound};
 use fiberloom_core::notation::{self, typed};
@@ -252,7 +252,10 @@ fn compared(
             continue;
         }
         let results = code.run(kernel, &bound, &subject.machine_limits(), work);
-        let results = results.map_err(|f| refused(subject, f.kind, f.what))?;
+        let Some(results) = results.map_err(|f| refused(subject, f.kind, f.what))? else {
+            unheld(typed, kernel, (&meant, mode))?;
+            continue;
+        };
         results.iter().try_for_each(|(name, tensor)| well_formed(name, tensor))?;
         let Some(results) = settled(typed, kernel, results, (&meant, mode))? else { continue };
         work.time(Stage::Compare, || {
@@ -398,18 +401,21 @@ impl Code<'_> {
         }
     }
 
-    /// Its results. Machine code has every operand between fences.
+    /// Its results; `None` if it says that a format has no place for some value. Machine code has every operand between fences.
     fn run(
         &self,
         kernel: &Kernel,
         bound: &Bound,
         limits: &machine::Limits,
         work: &mut Work,
-    ) -> Result<Results, Finding> {
+    ) -> Result<Option<Results>, Finding> {
         let buffers = match self {
             Code::Loops(prepared) => {
                 let run = || prepared.run(&bound.params, &bound.arrays(), limits);
-                let ran = work.time(Stage::Run, run).map_err(|e| Finding::new("fault", e))?;
+                let ran = match work.time(Stage::Run, run) {
+                    Err(machine::Fault::Stopped(Failure::Unheld)) => return Ok(None),
+                    ran => ran.map_err(|e| Finding::new("fault", e))?,
+                };
                 work.interpreted += 1;
                 work.ops += ran.ops.total();
                 ran.buffers
@@ -421,10 +427,13 @@ impl Code<'_> {
                 let run = || unsafe { code.run_fenced(&bound.params, &bound.arrays(), &Default::default()) };
                 let ran = work.time(Stage::Run, run);
                 work.code(*level).executions += 1;
-                ran.map_err(|e| Finding::new("failure", format!("{e:?}")))?
+                match ran {
+                    Err(Failure::Unheld) => return Ok(None),
+                    ran => ran.map_err(|e| Finding::new("failure", format!("{e:?}")))?,
+                }
             }
         };
-        Ok(loops::collect(kernel, bound, &mut loops::taken(buffers)).expect("memory"))
+        Ok(Some(loops::collect(kernel, bound, &mut loops::taken(buffers)).expect("memory")))
     }
 }
 
@@ -443,15 +452,36 @@ fn settled(
         Err(refused) => refused,
     };
     let made = kernel.arguments.iter().find(|a| a.name == name && !a.operand).expect("it is a result");
-    let f = &meant[&name];
-    let entries = f.entries.iter().map(|(at, number)| (at.clone(), number.value));
     let format = declared(made.tensor).expect("what is refused is declared");
+    match holds(&meant[&name], format, mode) {
+        true => Err(Finding::new("refused result", format!("`{name}`: {why}"))),
+        false => Ok(None),
+    }
+}
+
+/// Whether a format has a place for every value of a function, whatever is rounded in it.
+fn holds(f: &Function, format: &Format, mode: Mode) -> bool {
+    let how = Assembly { rounded: mode == Mode::Algebraic, ..Assembly::default() };
+    let entries = f.entries.iter().map(|(at, number)| (at.clone(), number.value));
     let exact = mode == Mode::Strict || f.entries.values().chain([&f.fill]).all(|n| n.error() == 0.0);
     let held = Entries::of(f.extents.len(), f.ty, entries).unwrap().assemble(&f.extents, format, f.fill.value, &how);
-    if held.is_ok() && exact {
-        return Err(Finding::new("refused result", format!("`{name}`: {why}")));
+    held.is_ok() && exact
+}
+
+/// That some result has a value, as the meaning says too, for which its format has no place.
+fn unheld(
+    typed: &typed::Program,
+    kernel: &Kernel,
+    (meant, mode): (&BTreeMap<String, Function>, Mode),
+) -> Result<(), Finding> {
+    let held = |a: &loops::Argument| {
+        let format = typed.tensors[a.tensor.index()].format.as_ref();
+        format.is_none_or(|format| holds(&meant[&a.name], format, mode))
+    };
+    match kernel.arguments.iter().filter(|a| !a.operand).all(held) {
+        true => Err(Finding::new("refused result", "no value is where its format has no place")),
+        false => Ok(()),
     }
-    Ok(None)
 }
 
 /// Two levels' answers are one, or those of loops before and after a rewrite: every array, but for the bits of NaN and, in algebraic mode, the sign

@@ -86,7 +86,7 @@ fn step_by_step(
         let left: Vec<Term> = all.iter().map(|stepped| stepped.pieces.left(d)).collect();
         let most = left.into_iter().reduce(|sum, more| d.arith(Arith::Add, &sum, &more)).expect("one level or more");
         let most = d.place(&most);
-        output.expect_runs(d, slot, piece.range.lo.at.clone(), most);
+        output.runs(slot).iter().for_each(|runs| runs.expect(d, piece.range.lo.at.clone(), most.clone()));
     }
     let passed = passed(cx, v, &piece, &all, sink);
     if !passed.is_empty() {
@@ -152,7 +152,7 @@ fn stepped_where(
 /// The accesses whose runs of the fill value may be skipped: the body has no effect there, no list needs to advance past them, and
 /// the result, if the loop stores into one directly, appends coordinates.
 fn passed(cx: &Context, v: Index, piece: &Piece, all: &[Stepped], sink: &Sink) -> Vec<AccessId> {
-    let lists = sink.slot().is_none() || sink.appends(v).is_some_and(|(output, _)| output.ends.is_none());
+    let lists = sink.slot().is_none() || sink.appends(v).is_some_and(|(output, _)| !output.is_of_runs());
     if !lists || !access::walked(cx, &piece.scope, &piece.body, v).is_empty() {
         return Vec::new();
     }
@@ -245,9 +245,8 @@ fn part_within(cx: &Context, d: &mut Symbolic, piece: Piece, (v, rest): (Index, 
 
 /// Makes room for the entries that a part appends, unless its pieces do.
 pub(super) fn make_room(d: &mut Symbolic, part: &Part, v: Index, sink: &Sink) {
-    let appends = sink.appends(v).filter(|(output, _)| part.stepped.is_empty() && output.ends.is_none());
-    if let Some((output, slot)) = appends {
-        output.open(d, slot, &|d| nest::at_most(d, part));
+    if let Some((output, slot)) = sink.appends(v).filter(|_| part.stepped.is_empty()) {
+        output.make_room(d, slot, &|d| nest::at_most(d, part));
     }
 }
 
@@ -352,11 +351,11 @@ pub(in crate::loops::lower) fn open_at(
 
 /// Stores one run of the result for a range.
 pub(super) fn store_run(cx: &Context, d: &mut Symbolic, f: &Forall, point: &Point) {
-    let Some((output, slot)) = f.sink.slot() else { return };
+    let Some((runs, slot)) = f.sink.slot().and_then(|(output, slot)| Some((output.runs(slot)?, slot))) else { return };
     let [lo, hi] = [&f.piece.range.lo, &f.piece.range.hi].map(|bound| bound.at.clone());
     let put = |d: &mut Symbolic, lo| {
         let value = fiber::value(cx, d, f.scope(), &point.body);
-        output.put_run(d, slot, (lo, hi.clone()), value)
+        runs.put_run(d, slot, (lo, hi.clone()), value)
     };
     match f.piece.in_runs {
         true => put(d, (!f.piece.gapless).then_some(lo)),
