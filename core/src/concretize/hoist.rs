@@ -210,8 +210,8 @@ fn runs_inside(
     scheduled: &mut Scheduled,
     out: &mut Out,
 ) -> Option<Vec<Index>> {
-    let (free, inner) =
-        (free_in(out, body, vars), scheduled.said(vars, out).unwrap_or_else(|| inner_order(vars, body, outer, out)));
+    let free = free_in(out, body, vars);
+    let inner = scheduled.said(vars, out).unwrap_or_else(|| inner_order(vars, body, outer, out));
     (stays(out, body, outer, (&free, needed)) && can_follow(out, body, outer, &inner)).then_some(inner)
 }
 

@@ -67,7 +67,7 @@ impl Statements<'_> {
             }
             Inside::If(condition) => Expr::Call(Fun::Op(Op::Select), vec![condition, value, was.clone()], ty),
         });
-        self.defined(of, target, rhs)
+        self.assign(of, target, rhs)
     }
 
     /// The right side of a part as a temporary over its own variables.

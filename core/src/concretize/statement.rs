@@ -67,11 +67,11 @@ impl<'a> Statements<'a> {
                 None => Expr::Fold(Box::new(Fold { fun, vars: folded, body: rhs, start: Some(before) }), tensor.ty),
             };
         }
-        self.defined(of, target, rhs)
+        self.assign(of, target, rhs)
     }
 
     /// A new version of a statement's tensor, with this value.
-    pub fn defined(&mut self, of: Stated, target: Vec<Index>, rhs: Expr) -> Place {
+    pub fn assign(&mut self, of: Stated, target: Vec<Index>, rhs: Expr) -> Place {
         let rhs = self.c.given.simplify.simplify(&rhs);
         let place = self.version(of, &target, &rhs);
         self.c.define(Draft::new(place, target, rhs));
