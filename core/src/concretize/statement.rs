@@ -142,14 +142,14 @@ impl<'a> Statements<'a> {
 
     /// A new version of a statement's tensor; the last one is the result.
     fn version(&mut self, of: Stated, target: &[Index], rhs: &Expr) -> Place {
-        let (s, depth, out) = (of.s, self.c.steps.depth(), &mut self.c.out);
+        let (s, out) = (of.s, &mut self.c.out);
         let tensor = &self.c.given.typed.tensors[s.tensor.index()];
         let role = match tensor.role {
             typed::Role::Result if of.last => Role::Result(s.tensor),
             _ => Role::Temporary,
         };
-        // What a version that is no result holds its format need have no place for, and turns of blocks exchange versions.
-        let made = matches!(role, Role::Result(_)) && depth == 0 && of.format.is_made();
+        // What a version that is no result holds its format need have no place for, and versions that turns exchange are alike.
+        let made = matches!(role, Role::Result(_)) && of.format.is_made() && !self.c.given.typed.moves(s.tensor);
         let format = match made && (self.c.given.held || of.format.holds_all()) {
             true => of.format.clone(),
             false => of.format.assembled(),

@@ -191,6 +191,13 @@ impl Program {
         self.ids().filter(|id| assigned.contains(id) && self.tensors[id.index()].role != Role::Local).collect()
     }
 
+    /// Whether turns of a block exchange versions of a tensor.
+    pub fn moves(&self, id: TensorId) -> bool {
+        let mut moves = false;
+        self.each_step(&mut |step| moves |= matches!(step, Step::Repeat(block) if self.carried(block).contains(&id)));
+        moves
+    }
+
     /// Gives `each` every step in the order of the text, blocks before what is in them.
     pub fn each_step<'p>(&'p self, each: &mut impl FnMut(&'p Step)) {
         let mut open: Vec<&Step> = self.order.iter().rev().collect();
