@@ -140,7 +140,8 @@ fn every_format_that_loops_make() {
             }
         }
         // Triangles of triangles, and those of any matrices, most of which have a value elsewhere.
-        let sides: [(&str, fn(i64, i64) -> bool); 2] = [("lower", |i, j| j <= i), ("upper", |i, j| i <= j)];
+        type Side = (&'static str, fn(i64, i64) -> bool);
+        let sides: [Side; 2] = [("lower", |i, j| j <= i), ("upper", |i, j| i <= j)];
         for (name, inside) in sides {
             // The transposed copy of a triangle is the same one by columns.
             let format = format!("{{dense, {name}}}{}", if n == 3 { " order(1, 0)" } else { "" });

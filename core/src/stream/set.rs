@@ -92,7 +92,7 @@ impl Set {
     /// Removes all coordinates two by two; the second is one only where the condition that comes with it holds. The
     /// number of bits in a word is unpredictable, but where coordinates are few it is mostly one or two, so that the
     /// loop has one turn.
-    pub fn drain_pairs<D: Domain>(&self, d: &mut D, inner: &mut dyn FnMut(&mut D, D::I, Option<D::B>)) {
+    pub fn drain_pairs<D: Domain>(&self, d: &mut D, inner: &mut impl FnMut(&mut D, D::I, Option<D::B>)) {
         self.each_word(d, &mut |d, word, bits| {
             while_some(d, (word, bits), &mut |d, first, rest| {
                 let at = lowest(d, rest);
@@ -112,7 +112,7 @@ impl Set {
     }
 
     /// Removes every word that is not 0; `inner` gets its number and its bits.
-    fn each_word<D: Domain>(&self, d: &mut D, inner: &mut dyn FnMut(&mut D, D::I, D::I)) {
+    fn each_word<D: Domain>(&self, d: &mut D, inner: &mut impl FnMut(&mut D, D::I, D::I)) {
         let (zero, blocks) = (d.int(0), d.capacity(self.blocks));
         d.count("block", zero, blocks, &mut |d, block| {
             let some = d.flag(self.blocks, &block);

@@ -156,7 +156,7 @@ impl Keyed {
         slot: &Slot,
         (t, begin, end): (usize, Expr, Expr),
     ) {
-        let list = output.is_list(slot.level);
+        let list = output.form.is_list(slot.level);
         if list {
             let length = binary(Op::Sub, end.clone(), begin.clone());
             output.open(d, slot, &|_| length.clone());

@@ -20,8 +20,8 @@
 //!  book      what is decided: written into a plan, or read from it                            (book.rs)
 //! ```
 //!
-//! What functions here decide, those of [`choose`](super::choose) say; the book asks them where no plan does.
-//! A function takes the [`Context`], the sink `d`, or both; one that takes [`Facts`] knows nothing of what is emitted.
+//! What functions here decide, those of `choose` say; the book asks them where no plan does.
+//! A function takes the `Context`, the sink `d`, or both; one that takes `Facts` knows nothing of what is emitted.
 //!
 //! Loops over lists are emitted on the `Symbolic` domain by the iterators whose laws are checked on `Concrete`. Workspaces, runs
 //! and the assembly of results emit statements of `Symbolic` directly, outside of these laws.
@@ -37,6 +37,7 @@ mod directory;
 mod extent;
 mod few;
 mod fiber;
+mod form;
 mod interval;
 mod keyed;
 mod last;

@@ -182,7 +182,7 @@ pub(super) fn loops<'a>(
     let (&v, rest) = vars.split_first().expect("there are loops");
     cx.book.enter_if(|given: &plan::Forall| given.0 == v, || plan::Forall(v));
     let in_blocks = || {
-        let located = sink.slot().is_some_and(|(o, slot)| o.next_follows(slot, v) && !o.is_list(slot.level));
+        let located = sink.slot().is_some_and(|(o, slot)| o.next_follows(slot, v) && !o.form.is_list(slot.level));
         walk::seen_in_blocks(cx, &scope, body, v, effect(cx, sink), located).into_iter().map(Blocks).collect()
     };
     scope.in_blocks = cx.book.all(in_blocks).into_iter().map(|Blocks(a)| a).collect();
@@ -791,7 +791,7 @@ impl<'a> Sink<'a> {
                     assigned: nest.places.is_none() && nest.fold.is_none(),
                     appends,
                     last: appends && output.appends_last(slot),
-                    chained: output.chained(slot.level),
+                    chained: output.form.chained(slot.level),
                     runs: output.is_of_runs() && output.next_var(slot) == Some(v),
                 })
             }
@@ -815,7 +815,7 @@ impl<'a> Sink<'a> {
     fn keeps_entries(&self) -> bool {
         match self {
             Sink::Scalar { .. } => false,
-            Sink::Store { output, .. } => output.keeps_entries(),
+            Sink::Store { output, .. } => output.form.keeps_entries(),
             Sink::Scatter { .. } | Sink::Around { .. } | Sink::Bound { .. } | Sink::Tally(_) => true,
         }
     }
@@ -827,7 +827,7 @@ impl<'a> Sink<'a> {
 
     /// The output, if its next level is that of `v` and appends.
     fn appends(&self, v: Index) -> Option<(&'a Output, &Slot)> {
-        self.enters(v).filter(|(output, slot)| output.is_list(slot.level))
+        self.enters(v).filter(|(output, slot)| output.form.is_list(slot.level))
     }
 
     /// Notes that a loop over `v` does not visit all of its coordinates.

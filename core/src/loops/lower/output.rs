@@ -16,6 +16,7 @@
 //! start as zeros, and where loops may pass over a parent, a last pass carries the counts forward; values under located
 //! levels start as `initial`, so only others must be stored.
 
+use super::form::Form;
 use super::last::{Ground, Last};
 use super::list::List;
 use super::nest::Driven;
@@ -44,19 +45,10 @@ const GROWTH: i64 = 32;
 
 /// A result that is being assembled.
 pub(super) struct Output {
-    vars: Vec<Index>,
-    /// For each of `vars`, the loops' variables that it is a function of.
-    roots: Vec<Vec<Index>>,
-    extents: Vec<Expr>,
-    /// For each level, by how many times it has more positions than the level above; a triangle's are those of its rows.
-    widths: Vec<Expr>,
-    levels: Vec<LevelBuffers>,
-    makers: Vec<Maker>,
+    pub form: Form,
     values: BufferId,
     /// For each level that is appended to, its number of positions so far; the levels of a chain share one counter.
     pub(super) counts: Vec<Option<Var>>,
-    /// For each list, the first level of its chain; for each other level, itself.
-    heads: Vec<usize>,
     /// For each list, what appends to it and to the levels of its chain above.
     lists: Vec<Option<List>>,
     /// What makes the last level, if it is appended to.
@@ -141,52 +133,34 @@ impl Output {
             Some(fun) => cx.simplify.begins(fun, tensor.ty).expect("folds in place have an identity"),
             _ => tensor.fill,
         };
-        let vars: Vec<Index> = (0..rank).map(|l| cx.program.level_var(&nest.target, l)).collect();
-        let roots: Vec<Vec<Index>> = vars.iter().map(|v| cx.program.roots(*v)).collect();
-        let extents: Vec<Expr> = (0..rank).map(|l| cx.extents.at(tensor.extents[tensor.format.order[l]])).collect();
-        let maker =
-            |l: usize| tensor.format.levels[l].maker(l + 1 == rank).expect("results have levels that loops make");
-        let makers: Vec<Maker> = (0..rank).map(maker).collect();
+        let form = Form::of(cx, d, nest);
         let counts = counts(d, tensor);
-        let heads: Vec<usize> = (0..rank).map(|l| tensor.format.chain(l).map_or(l, |chain| chain.start)).collect();
         let is_kept = |b: BufferId| kept.as_ref().is_some_and(|kept: &Kept| kept.has(b));
-        let list = |l: usize| {
-            let count = counts[l].filter(|_| makers[l] == Maker::List)?;
-            let crd = |k: usize| arrays.levels[k].array(Holds::Coordinates).expect("lists have coordinates");
-            let levels = (heads[l]..=l).map(|k| (k, crd(k))).filter(|(_, crd)| !is_kept(*crd)).collect();
-            let values = (l + 1 == rank && !is_kept(arrays.values)).then_some(arrays.values);
-            Some(List { levels, last: crd(l), values, count })
-        };
+        let list = |l: usize| form.list(l, (counts[l]?, arrays.values), &is_kept);
         let lists: Vec<Option<List>> = (0..rank).map(list).collect();
-        let last = makers.last().zip(rank.checked_sub(1)).and_then(|(maker, level)| {
+        let last = form.makers.last().zip(rank.checked_sub(1)).and_then(|(maker, level)| {
             let ground = Ground {
                 name: &tensor.name,
                 level,
                 arrays: &arrays.levels[level],
                 values: arrays.values,
                 count: counts[level]?,
-                extent: extents[level].clone(),
+                extent: form.extents[level].clone(),
                 fill: tensor.fill,
                 mode: cx.simplify.mode,
-                mapped: roots[level] != [vars[level]],
+                mapped: form.is_mapped(level),
             };
             Last::of(d, *maker, &ground, lists[level].as_ref())
         });
-        let triangles = makers.iter().any(|maker| matches!(maker, Maker::Triangle(_)));
+        let triangles = form.makers.iter().any(|maker| matches!(maker, Maker::Triangle(_)));
         // A fold in place has what it begins with where nothing is folded in; a workspace drains what was put into it.
         let gaps = if nest.workspace.is_some() { triangles } else { in_place.is_some() };
-        let appended = makers.iter().map(|maker| maker.appends()).collect();
+        let appended = form.makers.iter().map(|maker| maker.appends()).collect();
         let output = Output {
-            notes: Notes::of(roots.clone(), appended, gaps),
-            widths: widths(d, &makers, &extents),
-            vars,
-            roots,
-            extents,
-            levels: arrays.levels.clone(),
-            makers,
+            notes: Notes::of(form.roots.clone(), appended, gaps),
+            form,
             values: arrays.values,
             counts,
-            heads,
             lists,
             last,
             flags: arrays.levels.iter().map(|level| flags(d, level, &tensor.name)).collect(),
@@ -229,7 +203,7 @@ impl Output {
     pub fn needs(&self, nest: &Nest) -> Assembly {
         let (seen, arrays) = (self.notes.seen(), self.assembly.arrays);
         let some = |carried, filled, room| Assembly { arrays, filled, carried, room };
-        if !self.keeps_entries() {
+        if !self.form.keeps_entries() {
             return some(vec![], seen.gaps, None);
         }
         if self.shared().is_some() {
@@ -258,13 +232,13 @@ impl Output {
 
     /// The number of entries of the operand whose levels it shares.
     fn entries(&self) -> Expr {
-        let last = self.crd(self.levels.len() - 1);
+        let last = self.form.crd(self.form.levels.len() - 1);
         Expr::Capacity(last.expect("a last list has coordinates"))
     }
 
     /// The access whose entries' positions are those of the values below the slot's level.
     pub fn shared_with(&self, slot: &Slot) -> Option<AccessId> {
-        self.shared().filter(|_| self.is_list(slot.level))
+        self.shared().filter(|_| self.form.is_list(slot.level))
     }
 
     /// One level further, at an entry's position.
@@ -274,57 +248,57 @@ impl Output {
 
     /// Empties a result that is made again, of dense levels and plain lists.
     fn clear(&self, d: &mut Symbolic) {
-        let first = self.next_list(0).unwrap_or(self.levels.len());
-        let top = product(&self.widths[..first]);
+        let first = self.form.next_list(0).unwrap_or(self.form.levels.len());
+        let top = product(&self.form.widths[..first]);
         let fill = |d: &mut Symbolic, buffer: BufferId, len: Expr, value: Value| {
             d.each("b", int(0), len, |d, b| d.emit(Stmt::Store(buffer, b, Expr::Const(value))));
         };
-        if first == self.levels.len() {
+        if first == self.form.levels.len() {
             return if self.assembly.filled {
                 fill(d, self.values, top, self.initial)
             };
         }
-        for l in first..self.levels.len() {
-            if self.is_list(l) && self.heads[l] == l {
+        for l in first..self.form.levels.len() {
+            if self.form.is_list(l) && self.form.heads[l] == l {
                 d.assign(self.counts[l].expect("lists count"), int(0));
             }
         }
         // The end of an outermost fiber is always stored.
-        if let Some(pos) = self.pos(first).filter(|_| first > 0) {
+        if let Some(pos) = self.form.pos(first).filter(|_| first > 0) {
             fill(d, pos, plus(top, int(1)), Value::zero(d.element(pos)));
         }
     }
 
     fn allocate(&self, d: &mut Symbolic, guess: Expr) {
-        let first = self.next_list(0);
-        let above = &self.widths[..first.unwrap_or(self.levels.len())];
+        let first = self.form.next_list(0);
+        let above = &self.form.widths[..first.unwrap_or(self.form.levels.len())];
         let top = checked_product(d, &above.iter().filter(|n| **n != int(1)).cloned().collect::<Vec<_>>());
         for (l, flags) in self.flags.iter().enumerate().filter_map(|(l, f)| f.map(|f| (l, f))) {
-            let len = if first.is_none_or(|first| l < first) { product(&self.widths[..=l]) } else { int(0) };
+            let len = if first.is_none_or(|first| l < first) { product(&self.form.widths[..=l]) } else { int(0) };
             alloc(d, flags, len, Some(Value::bool(false)));
         }
         let Some(first) = first else {
-            let filled = self.assembly.filled || self.keeps_entries();
+            let filled = self.assembly.filled || self.form.keeps_entries();
             return alloc(d, self.values, top, filled.then_some(self.initial));
         };
-        let last = self.heads[self.levels.len() - 1];
+        let last = self.form.heads[self.form.levels.len() - 1];
         let entries = self.room.clone().unwrap_or(guess);
-        for l in first..self.levels.len() {
-            if let Some(pos) = self.pos(l) {
+        for l in first..self.form.levels.len() {
+            if let Some(pos) = self.form.pos(l) {
                 let parents = if l == first { plus(top.clone(), int(1)) } else { int(1) };
                 alloc(d, pos, parents, Some(Value::zero(d.element(pos))));
             }
-            if let Some(begins) = self.begins().filter(|_| l + 1 == self.levels.len()) {
+            if let Some(begins) = self.begins().filter(|_| l + 1 == self.form.levels.len()) {
                 alloc(d, begins, if l == first { top.clone() } else { int(0) }, Some(Value::zero(d.element(begins))));
-            } else if let Some(crd) = self.crd(l).filter(|crd| !self.is_kept(*crd)) {
-                alloc(d, crd, if self.heads[l] == last { entries.clone() } else { int(16) }, None);
+            } else if let Some(crd) = self.form.crd(l).filter(|crd| !self.is_kept(*crd)) {
+                alloc(d, crd, if self.form.heads[l] == last { entries.clone() } else { int(16) }, None);
             }
-            if self.is_list(l) && self.heads[l] == l {
+            if self.form.is_list(l) && self.form.heads[l] == l {
                 d.assign(self.counts[l].expect("lists count"), int(0));
             }
         }
         self.last.iter().for_each(|last| last.assembler().begin(d, &entries));
-        let dense_tail = !self.is_list(self.levels.len() - 1);
+        let dense_tail = !self.form.is_list(self.form.levels.len() - 1);
         if !self.is_kept(self.values) {
             alloc(d, self.values, if dense_tail { int(0) } else { entries }, None);
         }
@@ -349,32 +323,22 @@ impl Output {
 
     /// The variable of the level that comes next.
     pub fn next_var(&self, slot: &Slot) -> Option<Index> {
-        self.vars.get(slot.level).copied()
+        self.form.vars.get(slot.level).copied()
     }
 
     /// Whether a loop over `v` moves the level that comes next.
     pub fn next_follows(&self, slot: &Slot, v: Index) -> bool {
-        self.roots.get(slot.level).is_some_and(|roots| roots.contains(&v))
+        self.form.roots.get(slot.level).is_some_and(|roots| roots.contains(&v))
     }
 
     /// Whether a loop over `v` is the innermost of those that move the level that comes next.
     pub fn next_ends_with(&self, slot: &Slot, v: Index) -> bool {
-        self.roots.get(slot.level).is_some_and(|roots| roots.last() == Some(&v))
-    }
-
-    /// Whether several loops move level `l`.
-    fn is_mapped(&self, l: usize) -> bool {
-        self.roots[l] != [self.vars[l]]
-    }
-
-    /// Whether level `l` is appended to.
-    pub fn is_list(&self, l: usize) -> bool {
-        self.makers.get(l).is_some_and(|maker| maker.appends())
+        self.form.roots.get(slot.level).is_some_and(|roots| roots.last() == Some(&v))
     }
 
     /// Whether appending below a slot means appending to the last list and nothing else: no flags above it.
     pub fn appends_last(&self, slot: &Slot) -> bool {
-        slot.level + 1 == self.levels.len() && self.makers[slot.level] == Maker::List && slot.marks.is_empty()
+        slot.level + 1 == self.form.levels.len() && self.form.makers[slot.level] == Maker::List && slot.marks.is_empty()
     }
 
     /// The type of the last list's coordinates, if every slot right above the last level is above a list with no flags above it.
@@ -383,30 +347,8 @@ impl Output {
         Some(d.element(list.last))
     }
 
-    /// Whether some level stores entries, so that only some coordinates are stored.
-    pub fn keeps_entries(&self) -> bool {
-        self.levels.iter().any(|level| !level.kind().is_full() && !level.kind().is_triangle())
-    }
-
-    fn next_list(&self, from: usize) -> Option<usize> {
-        (from..self.levels.len()).find(|&l| self.is_list(l))
-    }
-
-    /// Whether level `l` is in a chain that goes on below it.
-    pub fn chained(&self, l: usize) -> bool {
-        self.heads.get(l + 1).is_some_and(|head| *head <= l)
-    }
-
     pub(super) fn count(&self, l: usize) -> Expr {
         Expr::Var(self.counts[l].expect("lists count"))
-    }
-
-    pub(super) fn pos(&self, l: usize) -> Option<BufferId> {
-        self.levels[l].array(Holds::Positions)
-    }
-
-    pub(super) fn crd(&self, l: usize) -> Option<BufferId> {
-        self.levels[l].array(Holds::Coordinates)
     }
 
     /// The array in which a last level has an element a parent position, beside positions.
@@ -416,7 +358,7 @@ impl Output {
 
     /// What makes the level below a slot, if that is the last, and appended to.
     fn last_below(&self, slot: &Slot) -> Option<&Last> {
-        self.last.as_ref().filter(|_| slot.level + 1 == self.levels.len() && self.shared().is_none())
+        self.last.as_ref().filter(|_| slot.level + 1 == self.form.levels.len() && self.shared().is_none())
     }
 
     /// Emitted before the loop over a level's coordinates: of a last one that is appended to, the fiber below the slot is the current
@@ -441,25 +383,25 @@ impl Output {
     /// them need if the rest are like those so far, so that room grows once or twice and not by many doublings; but at most
     /// [`GROWTH`] times the room there is, since the first fibers may be the fullest.
     fn foreseen(&self, slot: &Slot, buffer: BufferId, needed: Expr) -> Expr {
-        if slot.level == 0 || !slot.covered || self.next_list(0) != Some(slot.level) {
+        if slot.level == 0 || !slot.covered || self.form.next_list(0) != Some(slot.level) {
             return needed;
         }
         let more = plus(needed.clone(), binary(Op::Shr, needed.clone(), int(4)));
         let each = plus(binary(Op::Div, more, plus(slot.position.clone(), int(1))), int(1));
-        let all = times(each, product(&self.widths[..slot.level]));
+        let all = times(each, product(&self.form.widths[..slot.level]));
         binary(Op::Max, needed, binary(Op::Min, all, times(Expr::Capacity(buffer), int(GROWTH))))
     }
 
     /// Emitted after the loop over a list's coordinates: stores where the fiber ends.
     pub fn close(&self, d: &mut Symbolic, slot: &Slot) {
-        let Some(pos) = self.pos(slot.level).filter(|_| self.shared().is_none()) else { return };
+        let Some(pos) = self.form.pos(slot.level).filter(|_| self.shared().is_none()) else { return };
         let end = match self.last_below(slot) {
             Some(last) => last.assembler().end(),
             None => Some(self.count(slot.level)),
         };
         let Some(end) = end else { return };
         // The loop around the innermost of a mapped level may have no turn.
-        if !slot.covered || slot.level > 0 && self.is_mapped(slot.level) {
+        if !slot.covered || slot.level > 0 && self.form.is_mapped(slot.level) {
             self.notes.carries(slot.level);
         }
         store_index(d, pos, plus(slot.position.clone(), int(1)), end);
@@ -475,20 +417,20 @@ impl Output {
         inner: &mut dyn FnMut(&mut Symbolic, Slot),
     ) {
         let l = slot.level;
-        let driven = if self.is_mapped(l) && driven == Driven::Counted { Driven::Guarded } else { driven };
+        let driven = if self.form.is_mapped(l) && driven == Driven::Counted { Driven::Guarded } else { driven };
         let counted = slot.counted || driven != Driven::Stored;
         // Along an operand's levels, loops visit all coordinates of a dense level, and only the entries of a list.
-        let as_stored = if self.is_list(l) { driven == Driven::Stored } else { driven == Driven::Counted };
+        let as_stored = if self.form.is_list(l) { driven == Driven::Stored } else { driven == Driven::Counted };
         if !as_stored {
             self.notes.goes_along(None);
         }
-        if !self.is_list(l) {
+        if !self.form.is_list(l) {
             let covered = slot.covered && driven == Driven::Counted;
             let mut below = self.located(Slot { covered, counted, ..slot.clone() }, at);
             below.row = below.row.map(|(base, row)| (held(d, "base", base), row));
             return inner(d, below);
         }
-        if self.chained(l) {
+        if self.form.chained(l) {
             let chain = slot.chain.iter().cloned().chain([(l, at)]).collect();
             return inner(d, Slot { level: l + 1, counted, chain, ..slot.clone() });
         }
@@ -502,7 +444,7 @@ impl Output {
             written: None,
             ..slot.clone()
         };
-        if l + 1 == self.levels.len() {
+        if l + 1 == self.form.levels.len() {
             let counted = driven != Driven::Stored;
             return inner(d, Slot { pending: Some(at), counted, ..below });
         }
@@ -516,7 +458,7 @@ impl Output {
             list.append(d, slot, at.clone());
             slot.mark(d);
         };
-        match self.next_list(l + 1) {
+        match self.form.next_list(l + 1) {
             Some(m) => {
                 let before = d.define("before", Type::I64, self.count(m));
                 inner(d, below);
@@ -538,7 +480,7 @@ impl Output {
     /// A slot one located level further.
     fn located(&self, mut slot: Slot, at: Expr) -> Slot {
         let (l, above) = (slot.level, slot.position.clone());
-        slot.position = match (self.makers[l], slot.row.take()) {
+        slot.position = match (self.form.makers[l], slot.row.take()) {
             (Maker::Triangle(side), Some((base, row))) => {
                 let [low, high] = if side == Triangle::Upper { [row, at.clone()] } else { [at.clone(), row] };
                 let within = binary(Op::Le, low, high);
@@ -546,8 +488,8 @@ impl Output {
                 plus(base, at)
             }
             _ => {
-                slot.row = self.row(l + 1, above.clone(), &at);
-                plus(times(above, self.extents[l].clone()), at)
+                slot.row = self.form.row(l + 1, above.clone(), &at);
+                plus(times(above, self.form.extents[l].clone()), at)
             }
         };
         slot.marks.extend(self.flags[slot.level].map(|flags| (flags, slot.position.clone())));
@@ -555,21 +497,10 @@ impl Output {
         slot
     }
 
-    /// If level `l` is a triangle's: the position of the first value of the row at this coordinate, less the coordinate of that value,
-    /// and the row; `above` is the position above the level of rows.
-    fn row(&self, l: usize, above: Expr, row: &Expr) -> Option<(Expr, Expr)> {
-        let Maker::Triangle(side) = self.makers.get(l)? else { return None };
-        let before = match side {
-            Triangle::Upper => binary(Op::Sub, times(row.clone(), self.extents[l].clone()), triangle(row.clone())),
-            _ => triangle(row.clone()),
-        };
-        Some((plus(times(above, self.widths[l - 1].clone()), before), row.clone()))
-    }
-
     /// Makes room below the entry of level `l` that is about to be appended, down to the next list.
     fn make_block(&self, d: &mut Symbolic, l: usize) {
-        let next = self.next_list(l + 1);
-        let below = next.unwrap_or(self.levels.len());
+        let next = self.form.next_list(l + 1);
+        let below = next.unwrap_or(self.form.levels.len());
         for k in l + 1..below {
             if let Some(flags) = self.flags[k] {
                 self.fill_block(d, (flags, int(0)), (l, k + 1), Value::bool(false));
@@ -577,9 +508,9 @@ impl Output {
         }
         match next {
             Some(m) => {
-                let pos = self.pos(m).expect("a list below a list has positions");
+                let pos = self.form.pos(m).expect("a list below a list has positions");
                 self.fill_block(d, (pos, int(1)), (l, m), Value::zero(d.element(pos)));
-                if let Some(begins) = self.begins().filter(|_| m + 1 == self.levels.len()) {
+                if let Some(begins) = self.begins().filter(|_| m + 1 == self.form.levels.len()) {
                     self.fill_block(d, (begins, int(0)), (l, m), Value::zero(d.element(begins)));
                 }
             }
@@ -596,7 +527,7 @@ impl Output {
         (l, below): (usize, usize),
         value: Value,
     ) {
-        let width = product(&self.widths[l + 1..below]);
+        let width = product(&self.form.widths[l + 1..below]);
         let (begin, end) = (times(self.count(l), width.clone()), times(plus(self.count(l), int(1)), width));
         let (begin, end) = (plus(begin, offset.clone()), plus(end, offset));
         reserve(d, buffer, end.clone());
@@ -607,9 +538,9 @@ impl Output {
 
     /// Opens located levels whose variables are bound already.
     pub fn locate(&self, mut slot: Slot, coordinate: &dyn Fn(Index) -> Option<Expr>) -> Slot {
-        while slot.level < self.levels.len()
-            && !self.is_list(slot.level)
-            && let Some(at) = coordinate(self.vars[slot.level])
+        while slot.level < self.form.levels.len()
+            && !self.form.is_list(slot.level)
+            && let Some(at) = coordinate(self.form.vars[slot.level])
         {
             slot = self.located(slot, at);
         }
@@ -686,28 +617,28 @@ impl Output {
             return self.finished(d, self.values, self.entries());
         }
         let mut parents = int(1);
-        for l in 0..self.levels.len() {
-            if !self.is_list(l) {
-                parents = times(parents, self.widths[l].clone());
+        for l in 0..self.form.levels.len() {
+            if !self.form.is_list(l) {
+                parents = times(parents, self.form.widths[l].clone());
                 self.finish_flags(d, l, &parents);
                 continue;
             }
-            let last = self.last.as_ref().filter(|_| l + 1 == self.levels.len()).map(Last::assembler);
+            let last = self.last.as_ref().filter(|_| l + 1 == self.form.levels.len()).map(Last::assembler);
             last.iter().for_each(|last| last.finish(d, &parents));
-            if let Some(pos) = self.pos(l) {
+            if let Some(pos) = self.form.pos(l) {
                 self.finish_positions(d, l, pos, &parents);
             }
-            if self.levels[l].kind().has_table() {
-                let [pos, crd, table] = ["pos", "crd", "table"].map(|name| *self.levels[l].named(name));
+            if self.form.levels[l].kind().has_table() {
+                let [pos, crd, table] = ["pos", "crd", "table"].map(|name| *self.form.levels[l].named(name));
                 make_table(d, (pos, crd, table), &parents, self.count(l));
                 self.finished(d, table, Expr::Capacity(table));
             }
             let lengths = match last {
                 Some(last) => last.lengths(&parents),
-                None => self.crd(l).map(|crd| (crd, self.count(l))).into_iter().collect(),
+                None => self.form.crd(l).map(|crd| (crd, self.count(l))).into_iter().collect(),
             };
             lengths.into_iter().for_each(|(array, len)| self.finished(d, array, len));
-            if !self.chained(l) {
+            if !self.form.chained(l) {
                 parents = self.count(l);
             }
         }
@@ -732,7 +663,7 @@ impl Output {
     /// Ends the flags of `len` positions; a bitmap's are packed into words.
     fn finish_flags(&self, d: &mut Symbolic, l: usize, len: &Expr) {
         let Some(flags) = self.flags[l] else { return };
-        let Some(words) = self.levels[l].array(Holds::Words) else {
+        let Some(words) = self.form.levels[l].array(Holds::Words) else {
             return self.finished(d, flags, len.clone());
         };
         let count = binary(Op::FloorDiv, plus(len.clone(), int(63)), int(64));
@@ -844,7 +775,7 @@ fn make_table(d: &mut Symbolic, (pos, crd, table): (BufferId, BufferId, BufferId
 }
 
 /// For each level of a result, by how many times it has more positions than the level above; a triangle's are those of its rows.
-fn widths(d: &mut Symbolic, makers: &[Maker], extents: &[Expr]) -> Vec<Expr> {
+pub(super) fn widths(d: &mut Symbolic, makers: &[Maker], extents: &[Expr]) -> Vec<Expr> {
     let mut widths = extents.to_vec();
     let triangles = extents.iter().enumerate().filter(|(l, _)| matches!(makers[*l], Maker::Triangle(_)));
     for (l, n) in triangles {

@@ -85,12 +85,12 @@ impl Split {
 
     fn each(&self, d: &mut Symbolic, output: &Output) {
         let division = self.division(d);
-        let (one, places) = (int(1), output.crd(1).expect("a list"));
+        let (one, places) = (int(1), output.form.crd(1).expect("a list"));
         let end = d.index(self.pos, one.clone());
         d.each("p", int(0), end.clone(), |d, p| {
             let k = d.index(self.coordinates, p.clone());
             let (row, rest) = division.of(d, k);
-            match (output.crd(0), output.pos(1)) {
+            match (output.form.crd(0), output.form.pos(1)) {
                 (Some(rows), _) => store_index(d, rows, p.clone(), row),
                 (_, pos) => {
                     let pos = pos.expect("compressed rows have positions");
@@ -121,7 +121,7 @@ impl Split {
         let root = output.root();
         output.notes.led_by(&output.entered(&root, int(0)), Some(vec![(self.access, 0)]));
         d.assign(output.counts[1].expect("lists count"), count);
-        match output.is_list(0) {
+        match output.form.is_list(0) {
             true => output.close(d, &root),
             // Rows may be empty.
             false => output.notes.skipped(&root),

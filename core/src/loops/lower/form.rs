@@ -1,0 +1,101 @@
+//! The form of a result: its levels, under which variables they stand, and how many positions they have.
+
+use super::list::List;
+use super::output::widths;
+use super::structure::triangle;
+use super::{BufferId, Context, Expr, Holds, LevelBuffers, binary, plus, times};
+use crate::algebra::Op;
+use crate::format::Maker;
+use crate::format::triangle::Triangle;
+use crate::loops::{Symbolic, Var, lower};
+use crate::notation::concrete::{Index, Nest};
+
+/// The levels of a result.
+pub(super) struct Form {
+    pub vars: Vec<Index>,
+    /// For each of `vars`, the loops' variables that it is a function of.
+    pub roots: Vec<Vec<Index>>,
+    pub extents: Vec<Expr>,
+    /// For each level, by how many times it has more positions than the level above; a triangle's are those of its rows.
+    pub widths: Vec<Expr>,
+    pub levels: Vec<LevelBuffers>,
+    pub makers: Vec<Maker>,
+    /// For each list, the first level of its chain; for each other level, itself.
+    pub heads: Vec<usize>,
+}
+
+impl Form {
+    /// That of a nest's result.
+    pub fn of(cx: &Context, d: &mut Symbolic, nest: &Nest) -> Form {
+        let (tensor, arrays) = (&cx.program.tensors[nest.target.tensor.0], lower::arrays_of(cx, nest.target.tensor));
+        let rank = tensor.format.rank();
+        let vars: Vec<Index> = (0..rank).map(|l| cx.program.level_var(&nest.target, l)).collect();
+        let extents: Vec<Expr> = (0..rank).map(|l| cx.extents.at(tensor.extents[tensor.format.order[l]])).collect();
+        let maker =
+            |l: usize| tensor.format.levels[l].maker(l + 1 == rank).expect("results have levels that loops make");
+        let makers: Vec<Maker> = (0..rank).map(maker).collect();
+        Form {
+            roots: vars.iter().map(|v| cx.program.roots(*v)).collect(),
+            widths: widths(d, &makers, &extents),
+            vars,
+            extents,
+            levels: arrays.levels.clone(),
+            makers,
+            heads: (0..rank).map(|l| tensor.format.chain(l).map_or(l, |chain| chain.start)).collect(),
+        }
+    }
+
+    /// What appends to level `l` and to the levels of its chain above, if it is a list; arrays that are `kept` are not stored to.
+    pub fn list(&self, l: usize, (count, values): (Var, BufferId), kept: &dyn Fn(BufferId) -> bool) -> Option<List> {
+        if self.makers[l] != Maker::List {
+            return None;
+        }
+        let crd = |k: usize| self.crd(k).expect("lists have coordinates");
+        let levels = (self.heads[l]..=l).map(|k| (k, crd(k))).filter(|(_, crd)| !kept(*crd)).collect();
+        let values = (l + 1 == self.levels.len() && !kept(values)).then_some(values);
+        Some(List { levels, last: crd(l), values, count })
+    }
+
+    /// Whether several loops move level `l`.
+    pub fn is_mapped(&self, l: usize) -> bool {
+        self.roots[l] != [self.vars[l]]
+    }
+
+    /// Whether level `l` is appended to.
+    pub fn is_list(&self, l: usize) -> bool {
+        self.makers.get(l).is_some_and(|maker| maker.appends())
+    }
+
+    pub fn next_list(&self, from: usize) -> Option<usize> {
+        (from..self.levels.len()).find(|&l| self.is_list(l))
+    }
+
+    /// Whether level `l` is in a chain that goes on below it.
+    pub fn chained(&self, l: usize) -> bool {
+        self.heads.get(l + 1).is_some_and(|head| *head <= l)
+    }
+
+    pub fn pos(&self, l: usize) -> Option<BufferId> {
+        self.levels[l].array(Holds::Positions)
+    }
+
+    pub fn crd(&self, l: usize) -> Option<BufferId> {
+        self.levels[l].array(Holds::Coordinates)
+    }
+
+    /// If level `l` is a triangle's: the position of the first value of the row at this coordinate, less the coordinate of that value,
+    /// and the row; `above` is the position above the level of rows.
+    pub fn row(&self, l: usize, above: Expr, row: &Expr) -> Option<(Expr, Expr)> {
+        let Maker::Triangle(side) = self.makers.get(l)? else { return None };
+        let before = match side {
+            Triangle::Upper => binary(Op::Sub, times(row.clone(), self.extents[l].clone()), triangle(row.clone())),
+            _ => triangle(row.clone()),
+        };
+        Some((plus(times(above, self.widths[l - 1].clone()), before), row.clone()))
+    }
+
+    /// Whether some level stores entries, so that only some coordinates are stored.
+    pub fn keeps_entries(&self) -> bool {
+        self.levels.iter().any(|level| !level.kind().is_full() && !level.kind().is_triangle())
+    }
+}
