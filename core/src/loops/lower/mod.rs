@@ -23,8 +23,8 @@
 //! What functions here decide, those of `choose` say; the book asks them where no plan does.
 //! A function takes the `Context`, the sink `d`, or both; one that takes `Facts` knows nothing of what is emitted.
 //!
-//! Loops over lists are emitted on the `Symbolic` domain by the iterators whose laws are checked on `Concrete`. Workspaces, runs
-//! and the assembly of results emit statements of `Symbolic` directly, outside of these laws.
+//! Loops over lists, and sets of coordinates, are emitted on the `Symbolic` domain by what laws are checked on `Concrete`. Values of
+//! workspaces and the assembly of results emit statements of `Symbolic` directly, outside of these laws.
 mod blocks;
 mod book;
 mod builtin;
