@@ -195,7 +195,18 @@ pub fn is_open(cx: &Facts, scope: &Scope, point: &Point) -> bool {
 
 /// The accesses of a body whose next level has pieces along `v` and is in none yet.
 pub fn stepped_along(cx: &Facts, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
-    let mut all = opened_by(cx, scope, body, v, LevelKind::is_stepped);
+    in_no_phase(cx, scope, body, v, LevelKind::is_stepped)
+}
+
+/// The accesses of a body whose next level is over `v`, of such a kind, and in no phase yet.
+fn in_no_phase(
+    cx: &Facts,
+    scope: &Scope,
+    body: &concrete::Expr,
+    v: Index,
+    such: impl Fn(LevelKind) -> bool,
+) -> Vec<AccessId> {
+    let mut all = opened_by(cx, scope, body, v, such);
     all.retain(|a| scope.phase(*a).is_none() && !scope.is_pending(*a));
     all
 }
@@ -203,10 +214,9 @@ pub fn stepped_along(cx: &Facts, scope: &Scope, body: &concrete::Expr, v: Index)
 /// The accesses of a body whose next level has phases along `v` and is in none yet.
 pub fn phased(cx: &Facts, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
     let phases = |kind: LevelKind| kind.is_interval() || kind.is_mirrored() || kind.is_in_blocks();
-    let mut all = opened_by(cx, scope, body, v, phases);
-    all.retain(|a| scope.phase(*a).is_none() && !scope.is_pending(*a));
+    let mut all = in_no_phase(cx, scope, body, v, phases);
     // A block has phases once a stepped loop is at it.
-    let blocks = |a: AccessId| cx.program.tensor(a).format.levels[scope.fiber(a).depth].is_in_blocks();
+    let blocks = |a: AccessId| cx.kind(a, scope.fiber(a).depth).is_in_blocks();
     all.retain(|a| !blocks(*a) || scope.interval(*a).is_some());
     all
 }

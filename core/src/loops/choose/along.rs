@@ -45,6 +45,7 @@ pub fn terms_of(cx: &Facts, size: &Size) -> Vec<(bool, Expr)> {
     terms
 }
 
+/// A size as an expression.
 pub fn of_size(cx: &Facts, size: &Size) -> Expr {
     sum(terms_of(cx, size))
 }
@@ -71,6 +72,7 @@ pub fn binds(cx: &Facts, scope: &Scope, v: Index, w: Index) -> bool {
     cx.program.binds(v, w, |u| scope.coordinate(u).is_some())
 }
 
+/// A map along a loop over `v`.
 pub fn line(cx: &Facts, map: Map<Index>, v: Index) -> Line {
     let mut c = map;
     let r = c.factors.remove(&v).unwrap_or_default();

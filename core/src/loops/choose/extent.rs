@@ -36,8 +36,7 @@ impl Extents {
 
     /// Whether the kernel can say an extent.
     pub fn has(&self, class: ClassId) -> bool {
-        [self.params.contains_key(&class), self.derived.contains_key(&class), self.constants.contains_key(&class)]
-            .contains(&true)
+        self.params.contains_key(&class) || self.derived.contains_key(&class) || self.constants.contains_key(&class)
     }
 
     /// Makes an extent a parameter that the caller solves for.

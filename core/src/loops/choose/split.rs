@@ -133,7 +133,7 @@ pub fn outermost<'e>(e: &'e concrete::Expr, along: Along) -> Vec<&'e Concat> {
 
 /// What may end ranges of a piece, what comes first first.
 pub fn may_cut(cx: &Facts, v: Index, piece: &Piece) -> Vec<Cut> {
-    if find(&piece.body, &|c: &Concat| is_along(cx, &piece.scope, v, c)).is_some() {
+    if !outermost(&piece.body, &|c| is_along(cx, &piece.scope, v, c)).is_empty() {
         return vec![Cut::Choice];
     }
     let compared = keys::first_key(cx, v, piece).map(|_| Cut::Comparison);
@@ -152,30 +152,11 @@ pub fn cut_of(cx: &Facts, v: Index, piece: &Piece, found: &[Cut]) -> Cut {
     }
 }
 
-/// The first concatenation of a body, from the outside in, for which `of` holds.
-pub fn find<'e>(e: &'e concrete::Expr, of: &impl Fn(&Concat) -> bool) -> Option<&'e Concat> {
-    match e {
-        concrete::Expr::Concat(c, _) if of(c) => Some(c),
-        concrete::Expr::Concat(c, _) => c.exprs().find_map(|part| find(part, of)),
-        concrete::Expr::Call(_, args, _) => args.iter().find_map(|a| find(a, of)),
-        concrete::Expr::Reduce(_, _, body, _) => find(body, of),
-        concrete::Expr::Fold(fold, _) => fold.parts().find_map(|part| find(part, of)),
-        concrete::Expr::Where(..)
-        | concrete::Expr::Literal(_)
-        | concrete::Expr::Index(_)
-        | concrete::Expr::Access(..)
-        | concrete::Expr::Column(_) => None,
-    }
-}
-
 /// How a range is split where accesses have phases: by those of one access, or by the hull of all if there are many.
 pub fn phases_or_hull(cx: &Facts, v: Index, piece: &Piece) -> Cut {
     let phased = access::phased(cx, &piece.scope, &piece.body, v);
     let affords = |parts| budget::affords(cx, &piece.scope, &piece.body, parts);
-    let symmetric = |a: &AccessId| {
-        let depth = piece.scope.fiber(*a).depth;
-        cx.program.tensor(*a).format.levels[depth].is_mirrored()
-    };
+    let symmetric = |a: &AccessId| cx.kind(*a, piece.scope.fiber(*a).depth).is_mirrored();
     match phased.len() {
         0 => Cut::Whole,
         n if n <= PHASES && affords(3_u64.saturating_pow(n as u32)) => Cut::Phases,

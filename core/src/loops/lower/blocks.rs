@@ -25,7 +25,6 @@ pub(super) struct Blocks {
     /// The coordinate behind the last block of the current fiber; −1 before the first.
     next: Var,
     current: Current,
-    is_root: bool,
 }
 
 impl Blocks {
@@ -39,7 +38,6 @@ impl Blocks {
             blocks,
             next,
             current: Current::of(d, ground),
-            is_root: ground.level == 0,
         }
     }
 }
@@ -54,9 +52,7 @@ impl Assembler for Blocks {
     }
 
     fn enter(&self, d: &mut Symbolic, parent: &Expr) {
-        if !self.is_root {
-            self.current.enter(d, parent, |d| d.assign(self.next, int(-1)));
-        }
+        self.current.enter(d, parent, |d| d.assign(self.next, int(-1)));
     }
 
     fn room(&self, d: &mut Symbolic, most: &dyn Fn(&mut Symbolic) -> Expr, grow: Grow) {
@@ -101,7 +97,6 @@ pub(super) struct Aligned {
     current: Current,
     size: i64,
     fill: Value,
-    is_root: bool,
 }
 
 impl Aligned {
@@ -116,7 +111,6 @@ impl Aligned {
             current: Current::of(d, ground),
             size,
             fill: ground.fill,
-            is_root: ground.level == 0,
         }
     }
 }
@@ -129,9 +123,7 @@ impl Assembler for Aligned {
     }
 
     fn enter(&self, d: &mut Symbolic, parent: &Expr) {
-        if !self.is_root {
-            self.current.enter(d, parent, |d| d.assign(self.last, int(-1)));
-        }
+        self.current.enter(d, parent, |d| d.assign(self.last, int(-1)));
     }
 
     /// Each block makes its own.

@@ -66,6 +66,7 @@ impl Form {
         self.makers.get(l).is_some_and(|maker| maker.appends())
     }
 
+    /// The first level from one on that is appended to.
     pub fn next_list(&self, from: usize) -> Option<usize> {
         (from..self.levels.len()).find(|&l| self.is_list(l))
     }
@@ -75,10 +76,12 @@ impl Form {
         self.heads.get(l + 1).is_some_and(|head| *head <= l)
     }
 
+    /// The positions of level `l`, if it has any.
     pub fn pos(&self, l: usize) -> Option<BufferId> {
         self.levels[l].array(Holds::Positions)
     }
 
+    /// The coordinates of level `l`, if it has any.
     pub fn crd(&self, l: usize) -> Option<BufferId> {
         self.levels[l].array(Holds::Coordinates)
     }

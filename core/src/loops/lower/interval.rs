@@ -26,7 +26,6 @@ pub(super) struct Interval {
     most: Var,
     current: Current,
     fill: Value,
-    is_root: bool,
 }
 
 impl Interval {
@@ -40,7 +39,6 @@ impl Interval {
             most,
             current: Current::of(d, ground),
             fill: ground.fill,
-            is_root: ground.level == 0,
         }
     }
 
@@ -63,9 +61,7 @@ impl Assembler for Interval {
     }
 
     fn enter(&self, d: &mut Symbolic, parent: &Expr) {
-        if !self.is_root {
-            self.current.enter(d, parent, |d| self.empty(d));
-        }
+        self.current.enter(d, parent, |d| self.empty(d));
     }
 
     fn room(&self, d: &mut Symbolic, most: &dyn Fn(&mut Symbolic) -> Expr, grow: Grow) {

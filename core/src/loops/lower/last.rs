@@ -127,25 +127,34 @@ impl Last {
     }
 }
 
-/// The fiber to which values are appended, where loops may come back to it.
+/// The fiber to which values are appended.
 #[derive(Clone, Copy)]
-pub(super) struct Current(Option<Var>);
+pub(super) struct Current {
+    /// Its parent, where loops may come back to it.
+    parent: Option<Var>,
+    /// Whether it is the level's only one.
+    is_root: bool,
+}
 
 impl Current {
     /// Of a level that is made; a fiber to which no loop comes back needs no variable.
     pub fn of(d: &mut Symbolic, ground: &Ground) -> Current {
-        let again = ground.mapped && ground.level > 0;
-        Current(again.then(|| d.fresh(&format!("parent_{}", ground.name), Type::I64)))
+        let is_root = ground.level == 0;
+        let again = ground.mapped && !is_root;
+        Current { parent: again.then(|| d.fresh(&format!("parent_{}", ground.name), Type::I64)), is_root }
     }
 
     /// Emitted before anything is stored.
     pub fn begin(&self, d: &mut Symbolic) {
-        self.0.iter().for_each(|current| d.assign(*current, super::int(-1)));
+        self.parent.iter().for_each(|current| d.assign(*current, super::int(-1)));
     }
 
-    /// Emits `fresh` where a fiber begins.
+    /// Emits `fresh` where a fiber begins, of which there are several.
     pub fn enter(&self, d: &mut Symbolic, parent: &Expr, fresh: impl FnOnce(&mut Symbolic)) {
-        let Some(current) = self.0 else { return fresh(d) };
+        if self.is_root {
+            return;
+        }
+        let Some(current) = self.parent else { return fresh(d) };
         let next = |d: &mut Symbolic| {
             d.assign(current, parent.clone());
             fresh(d);

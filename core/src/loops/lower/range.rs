@@ -101,7 +101,8 @@ fn split(cx: &Context, d: &mut Symbolic, v: Index, piece: Piece, pieces: &mut Ve
 /// The choices of the first concatenation along `v`.
 fn choices(cx: &Context, d: &mut Symbolic, v: Index, piece: &Piece) -> Vec<Piece> {
     let along = |c: &Concat| split::is_along(cx, &piece.scope, v, c);
-    let Some(c) = split::find(&piece.body, &along).cloned() else { return vec![piece.clone()] };
+    let found = split::outermost(&piece.body, &along).first().map(|c| (*c).clone());
+    let Some(c) = found else { return vec![piece.clone()] };
     let cuts = cuts(cx, d, &piece.scope, v, &piece.range, &c);
     let empty = |part: &Piece| part.range.lo.size.is_some() && part.range.lo.size == part.range.hi.size;
     let choice = |(n, pair): (usize, &[Bound])| {
