@@ -146,19 +146,9 @@ impl Symbolic {
         Expr::Var(v)
     }
 
-    /// The same with no statements yet, to see what would be emitted.
-    pub fn aside(&self) -> Symbolic {
-        let Symbolic { vars, buffers, names, version, turns, asked, .. } = self;
-        Symbolic {
-            vars: vars.clone(),
-            buffers: buffers.clone(),
-            body: vec![],
-            names: names.clone(),
-            version: version.clone(),
-            turns: turns.clone(),
-            asked: asked.clone(),
-            ..*self
-        }
+    /// Whether no statement of the open block has a block of its own.
+    pub fn is_straight(&self) -> bool {
+        self.body.iter().all(|stmt| stmt.blocks().next().is_none())
     }
 
     /// The statements that `f` emits, which go nowhere else.

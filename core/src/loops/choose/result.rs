@@ -48,9 +48,9 @@ pub fn may_share(cx: &Facts, nest: &Nest, a: AccessId) -> bool {
     may_have(cx, nest, a) && kinds && nest.order == vars(&nest.target) && vars(access) == nest.order
 }
 
-/// Whether loops in this order visit all coordinates of an access's levels in ascending order, from the outermost in: each level's
-/// coordinate is one loop's, or counted by several together, up to the level's extent. Further loops inside come to an entry more than
-/// once: they count, so that what they store is compared with the fill, and not all of it is appended.
+/// Whether loops in this order visit all coordinates of an access's levels once, in ascending order, from the outermost in: each
+/// level's coordinate is one loop's, or counted by several together, up to the level's extent. Loops over an entry, inside, come to it
+/// more than once.
 pub fn is_in_order(cx: &Facts, access: &concrete::Access, order: &[Index]) -> bool {
     let tensor = &cx.program.tensors[access.tensor.0];
     let mut rest = order;
@@ -62,7 +62,7 @@ pub fn is_in_order(cx: &Facts, access: &concrete::Access, order: &[Index]) -> bo
         let all = cx.extents.length(tensor.extents[tensor.format.order[l]]);
         counted_by(cx, own) == Some(cx.program.root_map(v)) && cx.extents.known(&turns) == cx.extents.known(&all)
     };
-    (0..access.vars.len()).all(in_order)
+    (0..access.vars.len()).all(in_order) && rest.is_empty()
 }
 
 /// The number of the current turn of nested loops, counted over all of them.

@@ -185,12 +185,23 @@ impl Loop<'_> {
         point.leaders.iter().all(|a| alone(a) && !(self.list)(*a).repeats)
     }
 
-    /// Whether a fiber without gaps can be inserted in bulk: its coordinates go to a set, and its values to a workspace
+    /// Whether a fiber without gaps is inserted in bulk: its coordinates go to a set, and its values to a workspace
     /// without a test.
-    pub fn may_be_gapless(&self, cx: &Facts, point: &Point, fiber: &ListFiber<Term>) -> bool {
+    pub fn is_gapless(&self, cx: &Facts, point: &Point, fiber: &ListFiber<Term>) -> bool {
         // The end of a run is unknown before it is walked.
         let ends = fiber.is_counted() && fiber.run.is_none();
-        ends && matches!(self.goal, Goal::Workspace { in_bulk: true }) && self.is_flat(cx, point)
+        let in_bulk = matches!(self.goal, Goal::Workspace { in_bulk: true });
+        ends && in_bulk && self.is_flat(cx, point) && self.is_everywhere(cx, point)
+    }
+
+    /// Whether what a point reads stands at each coordinate that the loop comes to: below the list that is walked, and of all else, are
+    /// levels that hold every coordinate.
+    fn is_everywhere(&self, cx: &Facts, point: &Point) -> bool {
+        let full = |a: &AccessId| {
+            let depth = self.scope.fiber(*a).depth + usize::from(point.leaders.contains(a));
+            cx.program.tensor(*a).format.levels[depth..].iter().all(|k| k.is_full())
+        };
+        point.body.accesses().iter().all(full)
     }
 
     /// Whether each entry of a short fiber is tested, in the place of a search for the first one in view. Values must

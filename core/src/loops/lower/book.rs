@@ -195,16 +195,6 @@ impl<'p> Book<'p> {
             (state.differs, state.reads) = (Some(what.to_string()), false);
         }
     }
-
-    /// The number of steps here so far.
-    pub fn steps_here(&self) -> usize {
-        self.state.borrow_mut().nodes().len()
-    }
-
-    /// Forgets the steps here from one on: something else is tried.
-    pub fn forget_from(&self, first: usize) {
-        self.state.borrow_mut().nodes().truncate(first);
-    }
 }
 
 #[cfg(test)]

@@ -16,7 +16,8 @@ use crate::algebra::Op;
 use crate::loops::choose::result;
 use crate::loops::lower;
 use crate::loops::{BufferId, Entry, Failure, Holds, Symbolic};
-use crate::notation::concrete::{AccessId, Nest, Role};
+use crate::notation::concrete::{AccessId, Iterated, Nest, Role};
+use crate::notation::syntax::Protocol;
 
 /// The arrays of a result's entries that are an operand's.
 #[derive(Clone, Debug)]
@@ -51,7 +52,10 @@ pub(super) fn entries(cx: &Context, nest: &Nest) -> Option<(AccessId, Kept)> {
     let (result, operand) = (&cx.program.tensors[nest.target.tensor.0], cx.program.tensor(a));
     let access = &cx.program.accesses[a.0];
     let plain = nest.workspace.is_none() && nest.before.is_none() && nest.both.is_none();
+    // Loops that look entries up count coordinates, and store what differs from the fill.
+    let walked = access.protocols.values().all(|protocol| *protocol != Iterated::As(Protocol::Locate));
     let same = plain
+        && walked
         && matches!(result.role, Role::Result(_))
         && result::is_list(&operand.format)
         && result::is_list(&result.format)

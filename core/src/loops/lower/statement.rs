@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   plan    loops are walked for an assembly that holds for any, and show what the result needs:
-//!             entries    an operand's, in another format, if the loops append all of them
+//!             entries    an operand's, in another format, which the statement shows without its loops
 //!             levels     an operand's, if the loops visit exactly its entries
 //!             own        filled beforehand or not; room for all at once, or made by each loop
 //!   emit    the plan says it
@@ -48,21 +48,17 @@ pub(super) fn assembled(cx: &Context, given: &Statement, needs: Assembly) {
     cx.book.leave_as(Statement { target: given.target, assembly: needs });
 }
 
-/// How a statement's result is made, which its loops show. It has an operand's entries, if it can and every value is appended; if the
-/// loops visit exactly the entries of one operand whose levels it can have, it has those.
+/// How a statement's result is made. It has an operand's entries, if it can; otherwise its loops show it: if they visit exactly the
+/// entries of one operand whose levels it can have, it has those.
 fn assembly<'a>(cx: &mut Context<'a>, d: &mut Symbolic, nest: &'a Nest) -> Assembly {
     let of = |arrays: Arrays| Assembly { arrays, ..Assembly::default() };
     if nest.workspace.is_some_and(|w| w.kind == WorkspaceKind::Counts) {
         return assemble(cx, d, nest, &of(Arrays::Counted)).0;
     }
     if let Some((a, _)) = shared::entries(cx, nest) {
-        let steps = cx.book.steps_here();
-        if let (needs, Some(shown)) = assemble(cx, d, nest, &of(Arrays::Entries(a)))
-            && shown.appends_all
-        {
-            return needs;
-        }
-        cx.book.forget_from(steps);
+        let (needs, shown) = assemble(cx, d, nest, &of(Arrays::Entries(a)));
+        debug_assert!(shown.is_some_and(|shown| shown.appends_all), "an operand's entries are not all of a result's");
+        return needs;
     }
     let (needs, shown) = assemble(cx, d, nest, &of(Arrays::Own));
     let along = shown.and_then(|shown| shown.along).filter(|_| nest.workspace.is_none());

@@ -14,7 +14,7 @@ use crate::loops::choose::{
 };
 use crate::loops::lower::{Context, nest, nest::tentative};
 use crate::loops::plan::{How, Pass, Walk};
-use crate::loops::{Stmt, Symbolic, Term};
+use crate::loops::{Symbolic, Term};
 use crate::notation::concrete::Index;
 use crate::stream::{Arith, Compare, Domain, Entry, ListFiber, each};
 use std::ops::RangeInclusive;
@@ -24,11 +24,6 @@ const SIFTED: i64 = 32;
 
 /// Lengths of fibers that are tested for gaps: no longer than a word has bits.
 const GAPLESS: RangeInclusive<i64> = 4..=63;
-
-/// Whether the block contains a branch or a loop.
-fn has_conditions(block: &[Stmt]) -> bool {
-    block.iter().any(|stmt| stmt.blocks().next().is_some())
-}
 
 /// The loop over a single list: counted, with no comparison of coordinates, if it is a whole fiber in which none
 /// repeats.
@@ -42,14 +37,14 @@ pub(super) fn each_entry(
     sink: &Sink,
 ) {
     let of = of_one(cx, (v, rest), scope, sink);
-    let (sifts, gapless) = (of.sifts(cx, point, fiber), of.may_be_gapless(cx, point, fiber));
-    let how = || match gapless && is_unconditional(cx, d, point, v, fiber, (scope, sink)) {
-        _ if sifts => How::Sift,
-        true => How::Gapless,
-        false => How::Each,
+    let (sifts, gapless) = (of.sifts(cx, point, fiber), of.is_gapless(cx, point, fiber));
+    let how = match (sifts, gapless) {
+        (true, _) => How::Sift,
+        (_, true) => How::Gapless,
+        _ => How::Each,
     };
     let can = |how| how == How::Each || how == How::Sift && sifts || how == How::Gapless && gapless;
-    let choose = || Walk { point: 0, how: how() };
+    let choose = || Walk { point: 0, how };
     let walk = cx.book.enter_if(|walk: &Walk| walk.point == 0 && can(walk.how), choose);
     each_so(cx, d, point, (v, rest), fiber, (scope, sink), walk.how);
     cx.book.leave();
@@ -87,22 +82,6 @@ fn each_so(
     seen(cx, d, point, (v, rest), fiber, scope, sink);
 }
 
-/// Whether the body of a fiber without gaps is: every coordinate is inserted in bulk, so it has to be.
-fn is_unconditional(
-    cx: &Context,
-    d: &Symbolic,
-    point: &Point,
-    v: Index,
-    fiber: &ListFiber<Term>,
-    (scope, sink): (&Scope, &Sink),
-) -> bool {
-    let (mut d, steps) = (d.aside(), cx.book.steps_here());
-    let distance = distance(&mut d, fiber);
-    let made = d.block(|d| gapless(cx, d, point, v, (fiber, &distance), scope, sink));
-    cx.book.forget_from(steps);
-    !made.iter().any(|stmt| matches!(stmt, Stmt::For { body, .. } if has_conditions(body)))
-}
-
 /// The distance in positions from a fiber's first entry to its last.
 fn distance(d: &mut Symbolic, fiber: &ListFiber<Term>) -> Term {
     let length = d.arith(Arith::Sub, &fiber.end, &fiber.begin);
@@ -126,7 +105,7 @@ fn is_gapless(d: &mut Symbolic, fiber: &ListFiber<Term>, distance: &Term) -> Ter
     })
 }
 
-/// The loop over a fiber without gaps, its coordinates inserted in bulk.
+/// The loop over a fiber without gaps, its coordinates inserted in bulk. Its body has no branch: each of them gets a value.
 fn gapless(
     cx: &Context,
     d: &mut Symbolic,
@@ -149,6 +128,7 @@ fn gapless(
         let at = d.arith(Arith::Add, &first, &further);
         let entry = (Entry { position, run: None }, at);
         cx.book.under(Pass::Gapless, || come_to_entry(cx, d, point, (v, &[]), entry, scope, &sink));
+        debug_assert!(d.is_straight(), "a coordinate that is inserted in bulk may have no value");
     });
 }
 
