@@ -96,7 +96,7 @@ pub fn reach(cx: &Facts, line: &Line, at: &Bound) -> Option<Size> {
 /// The whole extent of a loop.
 pub fn whole(cx: &Facts, v: Index) -> Range {
     let extent = cx.program.vars[v.0].extent;
-    let size = cx.extents.known(&Size::unknown(extent));
+    let size = cx.extents.known_extent(extent);
     let lo = Bound { at: int(0), size: Some(Size::default()) };
     Range { lo, hi: Bound { at: cx.extents.at(extent), size: Some(size) } }
 }
@@ -130,7 +130,7 @@ pub fn is_whole(cx: &Facts, v: Index, Piece { range, scope, .. }: &Piece, (a, le
     let tensor = cx.program.tensor(a);
     let w = cx.program.level_var(&cx.program.accesses[a.0], level);
     let line = line(cx, cx.program.root_map(w), v);
-    let extent = cx.extents.known(&Size::unknown(tensor.extents[tensor.format.order[level]]));
+    let extent = cx.extents.known_extent(tensor.extents[tensor.format.order[level]]);
     let same = mapped(cx, scope, &line.c) == Some(int(0)) && of_size(cx, &line.r) == int(1);
     same && range.lo.at == int(0) && reach(cx, &line, &range.hi) == Some(extent)
 }
@@ -169,7 +169,7 @@ pub fn chosen(cx: &Facts, body: &concrete::Expr, of: &Concat, n: usize) -> concr
 /// Whether two concatenations are split at the same coordinates.
 pub fn ends_with(cx: &Facts, a: &Concat, b: &Concat) -> bool {
     let extents = |c: &Concat| -> Vec<Size> {
-        let extent = |(u, _): &(Index, _)| cx.extents.known(&Size::unknown(cx.program.vars[u.0].extent));
+        let extent = |(u, _): &(Index, _)| cx.extents.known_extent(cx.program.vars[u.0].extent);
         c.parts.iter().map(extent).collect()
     };
     a.of == b.of && extents(a) == extents(b) && a.outside.is_some() == b.outside.is_some()

@@ -57,6 +57,11 @@ impl Extents {
         size.within(&|c| number(c).or_else(|| Some(self.sizes.get(&c)?.within(&number))))
     }
 
+    /// An extent in that form.
+    pub fn known_extent(&self, class: ClassId) -> Size {
+        self.known(&Size::unknown(class))
+    }
+
     /// The size of an extent; an extent of 0 is not told from one that is unknown.
     pub fn length(&self, class: ClassId) -> Size {
         self.number(class).filter(|n| *n != 0).map_or_else(|| Size::unknown(class), Size::number)

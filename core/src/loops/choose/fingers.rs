@@ -71,7 +71,7 @@ pub fn goes_between(cx: &Facts, scope: &Scope, map: &Map<Index>, v: Index) -> bo
     let Some(mut length) = factor(&v).filter(|_| !inner.is_empty()) else { return false };
     while !inner.is_empty() {
         let fills = |u: &Index| {
-            let extent = cx.extents.known(&Size::unknown(cx.program.vars[u.0].extent));
+            let extent = cx.extents.known_extent(cx.program.vars[u.0].extent);
             factor(u).is_some_and(|f| cx.extents.known(&f.times(&extent)) == length)
         };
         let Some(next) = inner.iter().position(fills) else { return false };

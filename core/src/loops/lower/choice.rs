@@ -32,7 +32,6 @@ use crate::loops::choose::{
 use crate::loops::lower::{fiber, range};
 use crate::loops::plan::Choices;
 use crate::loops::{Symbolic, Var};
-use crate::map::Size;
 use crate::notation::concrete::{self, AccessId, Concat, Index};
 use crate::notation::typed::Fun;
 
@@ -187,7 +186,7 @@ fn bounds_between(cx: &Context, d: &mut Symbolic, of: &mut Asking, range: &Range
 /// walked in that range, and everything else is present there alone.
 fn ask_for(cx: &Context, of: &mut Asking, (w, part): (Index, &concrete::Expr), range: Range) {
     let (v, scope) = (of.v, &mut of.scope);
-    let extent = |c| cx.extents.known(&Size::unknown(c));
+    let extent = |c| cx.extents.known_extent(c);
     let here = |of: &&Asked| of.by == v;
     let within = |of: &Asked, a: &AccessId| of.under.contains(a) || of.walked.contains(a);
     let known = |a: &AccessId| scope.all_asked().iter().filter(here).any(|of| within(of, a));

@@ -54,7 +54,7 @@ fn as_far(
     range: Range,
 ) -> Range {
     let line = along::line(cx, at.clone(), v);
-    let known = cx.extents.known(&Size::unknown(extent));
+    let known = cx.extents.known_extent(extent);
     if along::reach(cx, &line, &range.hi).is_some_and(|past| past == known) {
         return range;
     }
@@ -218,7 +218,7 @@ pub(super) fn view(
     let mut line = along::line(cx, cx.program.root_map(w), v);
     let blocks = line.c.factors.keys().any(|u| scope.coordinate(*u).is_none());
     line.c = fingers::reached(scope, line.c);
-    let extent = cx.extents.known(&Size::unknown(tensor.extents[tensor.format.order[level]]));
+    let extent = cx.extents.known_extent(tensor.extents[tensor.format.order[level]]);
     let (first, past) = (along::reach(cx, &line, &range.lo), along::reach(cx, &line, &range.hi));
     // A block whose coordinates are those of this range needs neither search nor stop.
     let block = scope.block(a).filter(|block| block.from == line.c && range.lo.at == int(0));
