@@ -235,17 +235,24 @@ impl<'t> Reader<'t> {
                 self.skip();
                 self.each(if word == "vector" { How::Vector } else { How::Parallel }, nesting)
             }
-            (Token::Word("for"), "lanes") | (Token::Number(_), "unroll") => self.asked(word, nesting),
+            (Token::Word("for" | "vector" | "parallel"), "lanes") | (Token::Number(_), "unroll") => {
+                self.asked(word, nesting)
+            }
             _ => self.entry(word).map(Stmt::Call),
         }
     }
 
-    /// `unroll 4 for …`, `lanes for …`, `unroll 4 lanes for …`
+    /// `unroll 4 for …`, `lanes for …`, `unroll 4 lanes for …`, each of a `vector` or `parallel` loop, too
     fn asked(&mut self, word: &str, nesting: usize) -> Read<Stmt> {
         let unroll = if word == "unroll" { self.number()? } else { 0 };
         let lanes = word == "lanes" || self.eat(Token::Word("lanes"));
+        let how = match () {
+            () if self.eat(Token::Word("vector")) => How::Vector,
+            () if self.eat(Token::Word("parallel")) => How::Parallel,
+            () => How::Serial,
+        };
         self.expect(Token::Word("for"))?;
-        let made = self.each(How::Serial, nesting)?;
+        let made = self.each(how, nesting)?;
         if let Stmt::For { var, .. } = &made {
             self.kernel.asked.insert(*var, Asked { unroll, lanes });
         }

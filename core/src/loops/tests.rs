@@ -78,6 +78,15 @@ kernel all(n)
   parallel for p_2 in a[0]..b[1] {
     f[p_2] = e[p_2]
   }
+  unroll 4 lanes for p_3 in 0..n {
+    f[p_3] = e[p_3]
+  }
+  unroll 2 vector for p_4 in 0..n {
+    f[p_4] = e[p_4]
+  }
+  lanes parallel for p_5 in 0..n {
+    f[p_5] = e[p_5]
+  }
   sort w[0..a[1]] with k
   sort w[0..m] into k[a[0] + 1]
   move w from k

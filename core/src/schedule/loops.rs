@@ -173,9 +173,9 @@ impl Loops {
         self.collapsed.iter().find(|(w, _)| *w == whole).expect("it is collapsed").1[1]
     }
 
-    /// Whether a loop is one of those that a variable stands for.
+    /// Whether a loop is one of those that a variable stands for, or is called so itself.
     fn stands_for(&self, whole: VarId, v: VarId) -> bool {
-        self.coordinates(whole).contains(&v)
+        whole == v || self.coordinates(whole).contains(&v)
     }
 
     /// The part of a cut that stands for its loops.

@@ -19,8 +19,9 @@ pub struct Opened {
 pub enum Of {
     /// Coordinates, of these extents.
     Coordinates(Vec<Expr>),
-    /// Entries of an access, from level `first` on: those of the last of the levels begin at `begin`.
-    Entries { access: AccessId, first: usize, begin: Expr },
+    /// Entries of an access, from level `first` on: those of the last of the levels begin at `begin`. For each level whose parents are
+    /// searched, where these end.
+    Entries { access: AccessId, first: usize, begin: Expr, ends: Vec<Expr> },
     /// Entries below coordinates of one loop, of lists whose positions stand in these arrays from one place on, up to another.
     Weight(Vec<(BufferId, Expr, Expr)>),
     /// Nothing: there is one piece.

@@ -78,7 +78,12 @@ fn entries_of(cx: &Context, d: &mut Symbolic, scope: &Scope, a: AccessId, levels
         return None;
     }
     let (mut begin, mut end) = (fiber.position.clone(), plus(fiber.position, int(1)));
+    let mut ends = vec![];
     for level in first..=last {
+        if level > first && searched(cx, a, level).is_some() {
+            end = held(d, "past", end);
+            ends.push(end.clone());
+        }
         (begin, end) = below(cx, a, level, (begin, end))?;
         if level == first && format.levels[level].is_located() {
             (begin, end) = in_tile(cx, scope, a, level, (begin, end));
@@ -86,9 +91,8 @@ fn entries_of(cx: &Context, d: &mut Symbolic, scope: &Scope, a: AccessId, levels
     }
     let begin = held(d, "first", begin);
     let count = held(d, "count", binary(Op::Sub, end, begin.clone()));
-    let searched = (first + 1..=last).filter(|level| searched(cx, a, *level).is_some());
-    let hints = searched.map(|_| d.state("hint", Term::fixed(int(0)))).collect();
-    Some(Opened { count, of: Of::Entries { access: a, first, begin }, hints })
+    let hints = ends.iter().map(|_| d.state("hint", Term::fixed(int(0)))).collect();
+    Some(Opened { count, of: Of::Entries { access: a, first, begin, ends }, hints })
 }
 
 /// Of a level that a loop sees a tile of: the first coordinate of the tile, and how many it has.
@@ -225,7 +229,7 @@ fn piece(cx: &Context, d: &mut Symbolic, scope: &Scope, within: &Within) -> Piec
         hi = in_tiles(d, hi, &tiles, behind);
     }
     let list = match of {
-        Of::Entries { access, first, begin: from } => {
+        Of::Entries { access, first, begin: from, .. } => {
             let begin = binary(Op::Min, begin, end.clone());
             let positions = (plus(from.clone(), begin), plus(from, end));
             let positions = (held(d, "p_begin", positions.0), held(d, "p_end", positions.1));
@@ -298,22 +302,24 @@ fn counted_at(cx: &Context, d: &mut Symbolic, (of, hints): (&Of, &[State]), at: 
             let most = most.fold(extents[0].clone(), |least, n| binary(Op::Min, least, n));
             vec![found_from(d, hints[0], most, |c| binary(Op::Le, weight(c), at.clone()))]
         }
-        Of::Entries { access, first, begin } => {
+        Of::Entries { access, first, begin, ends } => {
             let position = plus(begin.clone(), at);
-            coordinates_at(cx, d, (*access, hints), (*first, extents.len()), position)
+            let searches: Vec<(State, Expr)> = hints.iter().copied().zip(ends.iter().cloned()).collect();
+            coordinates_at(cx, d, (*access, &searches), (*first, extents.len()), position)
         }
     }
 }
 
-/// The coordinates of an entry of the last of some levels, which begin at one that the loops around are to open.
+/// The coordinates of an entry of the last of some levels, which begin at one that the loops around are to open. Parents are searched
+/// from a hint on, up to the end of those that have entries here: an array may have room for more.
 fn coordinates_at(
     cx: &Context,
     d: &mut Symbolic,
-    (a, hints): (AccessId, &[State]),
+    (a, searches): (AccessId, &[(State, Expr)]),
     (first, levels): (usize, usize),
     position: Expr,
 ) -> Vec<Expr> {
-    let mut hints = hints.iter().rev();
+    let mut searches = searches.iter().rev();
     let tensor = cx.program.tensor(a);
     let (mut at, mut all) = (held(d, "at", position), vec![]);
     for level in (first..first + levels).rev() {
@@ -328,10 +334,9 @@ fn coordinates_at(
         let crd = buffers.array(Holds::Coordinates).expect("a list has coordinates");
         all.push(load(crd, at.clone()));
         if let Some(pos) = searched(cx, a, level).filter(|_| level > first) {
-            let hint = hints.next().expect("one for each level that is searched");
-            let above = binary(Op::Sub, Expr::Capacity(pos), int(1));
+            let (hint, end) = searches.next().expect("one for each level that is searched");
             let here = at.clone();
-            at = found_from(d, *hint, above, |q| binary(Op::Le, load(pos, q), here.clone()));
+            at = found_from(d, *hint, end.clone(), |q| binary(Op::Le, load(pos, q), here.clone()));
         }
     }
     all.reverse();

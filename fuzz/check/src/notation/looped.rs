@@ -5,7 +5,8 @@
 //!  R0[i] = sum(j: A0[i,j]) schedule { split(i -> d0, d1, 3); pos(j -> d2, A0); split(d2 -> d3, d4, 2); reorder(d0, d1, d4, d3); }
 //! ```
 //!
-//! What is drawn names loops as they are after the commands before it, so that most of it is legal; the rest is dropped.
+//! What is drawn names loops as they are after the commands before it, so that most of it is legal; the rest is dropped. Some statements
+//! begin with a run of commands about one another's loops, which are rarely drawn one by one.
 
 use super::case::{Case, case, contraction, products};
 use super::statistics::Statistics;
@@ -30,6 +31,36 @@ pub struct Looped {
 /// Commands that are drawn for a statement.
 const DRAWN: usize = 6;
 
+/// Tensors that a command of a run is tried with.
+const TENSORS: usize = 4;
+
+/// Commands about loops, as often as each is drawn.
+const COMMANDS: [&str; 14] = [
+    "split",
+    "split",
+    "split",
+    "split_up",
+    "split_up",
+    "reorder",
+    "reorder",
+    "collapse",
+    "pos",
+    "pos",
+    "weigh",
+    "unroll",
+    "coord",
+    "parallelize",
+];
+
+/// Commands with which each second statement begins, each about the last loop that those before it have made: pieces of what a tile
+/// has, and entries of loops that count as one.
+const RUNS: [&[&str]; 4] = [
+    &["split", "collapse", "pos", "split"],
+    &["split_up", "collapse", "pos", "split"],
+    &["split_up", "weigh", "split"],
+    &["collapse", "pos", "split"],
+];
+
 impl Looped {
     /// Any.
     pub fn any(u: &mut Unstructured) -> Looped {
@@ -39,13 +70,10 @@ impl Looped {
             1 => products(u),
             _ => case(u),
         };
+        let run = RUNS.get(words[0] / 3 % (2 * RUNS.len())).copied().unwrap_or_default();
         let mut looped = Looped { case, commands: vec![] };
         for (n, words) in words.chunks_exact(8).enumerate() {
-            let drawn = looped.typed().and_then(|typed| looped.drawn(&typed, words, n));
-            looped.commands.extend(drawn);
-            if looped.typed().is_none() {
-                looped.commands.pop();
-            }
+            looped.command(words, n, run.get(n).copied());
         }
         looped
     }
@@ -71,22 +99,44 @@ impl Looped {
         Some(program.clone())
     }
 
-    /// A command over the loops that there are now.
-    fn drawn(&self, typed: &typed::Program, words: &[usize], n: usize) -> Option<String> {
+    /// Adds a command that is drawn, if it is legal: of a run, with the first tensor of which it is.
+    fn command(&mut self, words: &[usize], n: usize, of_run: Option<&str>) {
+        let tensors = if of_run.is_some() { TENSORS } else { 1 };
+        for turn in 0..tensors {
+            let drawn = self.typed().and_then(|typed| self.drawn(&typed, words, n, of_run.map(|kind| (kind, turn))));
+            let Some(drawn) = drawn else { return };
+            self.commands.push(drawn);
+            if self.typed().is_some() {
+                return;
+            }
+            self.commands.pop();
+        }
+    }
+
+    /// A command over the loops that there are now; one of a run with the tensor of its turn.
+    fn drawn(
+        &self,
+        typed: &typed::Program,
+        words: &[usize],
+        n: usize,
+        of_run: Option<(&str, usize)>,
+    ) -> Option<String> {
         let statement = typed.statements.last()?;
         let loops = Loops::of(typed, statement, self.case.mode).ok()?.order;
         let name = |v: &typed::VarId| typed.vars[v.index()].name.clone();
-        let one = |word: usize| loops.get(word % loops.len().max(1)).map(name);
+        let last = (0..n).rev().flat_map(|m| [format!("e{m}"), format!("d{m}")]);
+        let last = last.filter_map(|made| loops.iter().position(|v| name(v) == made)).next();
+        let first = last.filter(|_| of_run.is_some()).unwrap_or(words[1] % loops.len().max(1));
+        let kind = of_run.map_or(COMMANDS[words[0] % COMMANDS.len()], |(kind, _)| kind);
         let mut read = vec![];
         statement.rhs.reads(&mut |t| read.push(typed.tensors[t.index()].name.clone()));
-        let tensor = |word: usize| read.get(word % read.len().max(1)).cloned();
-        let (v, size) = (one(words[1])?, [1, 2, 3, 5, 16][words[2] % 5]);
+        let turn = of_run.map_or(0, |(_, turn)| turn);
+        let tensor = || read.get((words[3] + turn) % read.len().max(1)).cloned();
+        let (v, size) = (loops.get(first).map(name)?, [1, 2, 3, 5, 16][words[2] % 5]);
         let (a, b) = (format!("d{n}"), format!("e{n}"));
-        Some(match words[0] % 12 {
-            0..=2 => format!("split({v} -> {a}, {b}, {size});"),
-            3 => format!("split_up({v} -> {a}, {b}, {size});"),
-            4 | 5 => {
-                let first = words[1] % loops.len();
+        Some(match kind {
+            "split" | "split_up" => format!("{kind}({v} -> {a}, {b}, {size});"),
+            "reorder" => {
                 let mut run: Vec<String> = loops[first..].iter().map(name).collect();
                 run.truncate(2 + words[3] % 4);
                 for k in 0..run.len() {
@@ -95,11 +145,11 @@ impl Looped {
                 }
                 format!("reorder({});", run.join(", "))
             }
-            6 => format!("collapse({v}, {} -> {a});", one(words[1] + 1)?),
-            7 | 8 => format!("pos({v} -> {a}, {});", tensor(words[3])?),
-            9 => format!("weigh({v}, {});", tensor(words[3])?),
-            10 if words[3].is_multiple_of(2) => format!("unroll({v}, {size});"),
-            10 => format!("coord({v} -> {a});"),
+            "collapse" => format!("collapse({v}, {} -> {a});", loops.get(first + 1).map(name)?),
+            "pos" => format!("pos({v} -> {a}, {});", tensor()?),
+            "weigh" => format!("weigh({v}, {});", tensor()?),
+            "unroll" => format!("unroll({v}, {size});"),
+            "coord" => format!("coord({v} -> {a});"),
             _ => {
                 let unit = ["cpu_thread", "cpu_vector", "gpu_block"][words[3] % 3];
                 let race = ["no_races", "atomics", "temporary", "parallel_reduction"][words[4] % 4];

@@ -45,12 +45,22 @@ pub fn scheduled(u: &mut Unstructured) -> Case {
     let drawn: Vec<(usize, usize)> =
         (0..8).map(|_| (u.int_in_range(0..=9).unwrap_or(0), u.int_in_range(0..=9999).unwrap_or(0))).collect();
     let mut case = if of_product { super::contraction(u) } else { super::case(u) };
+    if let Some(s) = case.statements.last_mut().filter(|_| of_product && drawn[7].1.is_multiple_of(4)) {
+        s.rhs = folded_twice(&s.rhs);
+    }
     for (n, s) in case.statements.iter_mut().enumerate() {
         let own = drawn.iter().cycle().skip(3 * n).take(3);
         s.told =
             own.filter_map(|(kind, choice)| Some(Told { kind: *Kind::ALL.get(*kind)?, choice: *choice })).collect();
     }
     case
+}
+
+/// A fold beside another one of the same values: a temporary may be read by both.
+fn folded_twice(e: &Expr) -> Expr {
+    let Expr::Reduce(fold, v, body) = e else { return e.clone() };
+    let other = Expr::Reduce(if *fold == "max" { "min" } else { "max" }, *v, body.clone());
+    Expr::Apply(Op::Add, vec![e.clone(), other])
 }
 
 impl Case {
@@ -161,7 +171,7 @@ impl Case {
     fn may_be_made(&self, s: &Statement, e: &Expr, free: &BTreeSet<usize>) -> bool {
         // A name that is bound twice is two variables: what stands alone elsewhere may be the other one.
         let mut bare = alone(&s.rhs);
-        bare.retain(|v| times_bound(&s.rhs, *v) < 2);
+        bare.retain(|v| times_bound(&s.rhs, *v) < 2 || alone_in_each(&s.rhs, *v));
         bare.extend(alone(e));
         bare.extend(s.places.is_empty().then_some(&s.vars).into_iter().flatten());
         // What a fold of the statement's own begins with is not known to what stands apart.
@@ -216,6 +226,17 @@ fn alone(e: &Expr) -> BTreeSet<usize> {
         }
     });
     all
+}
+
+/// Whether a name is bound by folds alone, none in another, and stands alone in an index in each.
+fn alone_in_each(e: &Expr, v: usize) -> bool {
+    let mut each = true;
+    e.walk(&mut |e| match e {
+        Expr::Reduce(_, w, body) if *w == v => each &= times_bound(body, v) == 0 && alone(body).contains(&v),
+        Expr::Shape(_, from, ..) => each &= !from.contains(&v),
+        _ => {}
+    });
+    each
 }
 
 /// How many sums and shape operators bind a variable's name.
