@@ -20,6 +20,10 @@ use crate::format::rounding;
 use crate::format::triangle::Triangle;
 use crate::loops::{BufferId, Entry, Failure, Symbolic};
 
+/// So many columns are compared in all rows before the next: the elements that mirror a row's are a cache line each, which hold those of
+/// the next rows.
+const STRIP: i64 = 64;
+
 /// The values behind the diagonals of a result.
 pub(super) struct Mirror {
     /// Those on and before the diagonals.
@@ -71,16 +75,24 @@ impl Mirror {
         });
     }
 
-    /// The same of a square of `n` rows, whose positions begin at `first`.
+    /// The same of a square of `n` rows, whose positions begin at `first`: strip by strip of columns.
     fn compare_square(&self, d: &mut Symbolic, n: &Expr, first: &Expr) {
-        d.each("row", int(0), n.clone(), |d, i| {
-            let base = d.define("base", Type::I64, plus(first.clone(), triangle(i.clone())));
-            d.each("column", int(0), i.clone(), |d, j| {
-                let behind = plus(plus(first.clone(), upper(n, &j)), i);
-                let x = self.value(d, self.values, plus(base, j));
-                let y = self.value(d, self.behind, behind);
-                self.same(d, x, y);
-            });
+        let strips = binary(Op::FloorDiv, plus(n.clone(), int(STRIP - 1)), int(STRIP));
+        d.each("strip", int(0), strips, |d, strip| {
+            let from = d.define("from", Type::I64, times(strip, int(STRIP)));
+            d.each("row", from.clone(), n.clone(), |d, i| self.compare_row(d, (n, first), i, from));
+        });
+    }
+
+    /// The same of the part of a row that begins at a column.
+    fn compare_row(&self, d: &mut Symbolic, (n, first): (&Expr, &Expr), i: Expr, from: Expr) {
+        let base = d.define("base", Type::I64, plus(first.clone(), triangle(i.clone())));
+        let stop = binary(Op::Min, plus(from.clone(), int(STRIP)), i.clone());
+        d.each("column", from, stop, |d, j| {
+            let behind = plus(plus(first.clone(), upper(n, &j)), i);
+            let x = self.value(d, self.values, plus(base, j));
+            let y = self.value(d, self.behind, behind);
+            self.same(d, x, y);
         });
     }
 
