@@ -357,11 +357,13 @@ fn headers_say_what_the_caller_owes() {
     says(&sliced, " *     n_M >= 5\n");
     says(&sliced, " *     n_F = 3 * n_q\n");
     says(&sliced, " *     n_S >= 1, n_q = (n_S - 1) / 3, rounded up\n");
-    let packed = header("tensor a: f64[I] sparse  tensor y: f64[I] {packbits}  y[i] = a[i] * 2");
-    says(&packed, " * result y: f64[n_I] {runs}, fill 0.0\n *   declared {packbits}, ");
-    says(&packed, "/* result y: f64[n_I] {runs}, declared {packbits} */\nstruct kernel_y {");
-    let band = header("tensor a: f64[I] sparse  tensor y: f64[I] {band}  y[i] = a[i] * 2");
-    says(&band, "/* result y: f64[n_I] {band} */\nstruct kernel_y {");
+    let bands = header("tensor a: f64[I, J] csr  tensor y: f64[I, J] {band, packbits}  y[i,j] = a[i,j] * 2");
+    says(&bands, " * result y: f64[n_I, n_J] {compressed, runs}, fill 0.0\n *   declared {band, packbits}, ");
+    says(&bands, "/* result y: f64[n_I, n_J] {compressed, runs}, declared {band, packbits} */\nstruct kernel_y {");
+    for format in ["{dense, band}", "{dense, packbits}", "{dense, symmetric}"] {
+        let made = header(&format!("tensor a: f64[I, I] csr  tensor y: f64[I, I] {format}  y[i,j] = a[i,j] * 2"));
+        says(&made, &format!("/* result y: f64[n_I, n_I] {format} */\nstruct kernel_y {{"));
+    }
 }
 
 #[test]

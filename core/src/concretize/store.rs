@@ -44,8 +44,8 @@ pub(super) fn stored(s: Draft, out: &Out, given: Given) -> Draft {
 pub(super) fn scattered(s: Draft, out: &Out, given: Given) -> Draft {
     let (tensor, before) = (&out.tensors[s.place.0], s.scatter.as_ref().and_then(|to| to.before));
     let gathers = s.fold.is_some_and(|fun| given.gathered(fun, tensor.ty, before.is_some()).is_some());
-    let located = tensor.format.levels.iter().all(|k| k.is_located());
-    let workspace = (!located).then(|| {
+    let in_place = tensor.format.levels.iter().all(|k| k.holds_any());
+    let workspace = (!in_place).then(|| {
         // What a hashed one gives up to find is folded in behind what came later.
         let (kind, apart) = given.sizes.workspace(&tensor.extents, gathers);
         Workspace { prefix: 0, kind, apart }

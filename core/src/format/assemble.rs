@@ -50,21 +50,30 @@ pub struct Assembly<'f> {
 impl Assembly<'_> {
     /// Whether two values are one: where a level has no place for a value it is the fill value, and mirrored ones are equal.
     pub(super) fn alike(&self, a: Value, b: Value) -> bool {
-        let half = |digits: u32| 0.5f64.powi(digits as i32 / 2);
-        let near = |digits| {
+        let near = |part: f64| {
             let (x, y) = (a.as_f64(), b.as_f64());
             // Two infinities are as far from one another as they are large.
-            let near = x.is_finite() && (x - y).abs() <= half(digits) * x.abs().min(y.abs());
+            let near = x.is_finite() && (x - y).abs() <= part * x.abs().min(y.abs());
             self.rounded && (x == y || near)
         };
         a == b
-            || match a.ty() {
-                ty if ty.is_float() && a.is_nan() => b.is_nan(),
-                Type::F32 => near(f32::MANTISSA_DIGITS),
-                Type::F64 => near(f64::MANTISSA_DIGITS),
-                _ => false,
+            || match rounding(a.ty()) {
+                Some(_) if a.is_nan() => b.is_nan(),
+                Some(part) => near(part),
+                None => false,
             }
     }
+}
+
+/// By which part of the lesser of them two floats of a type may differ that are one but for rounding: half of their digits. `None` of
+/// other types.
+pub(crate) fn rounding(ty: Type) -> Option<f64> {
+    let digits = match ty {
+        Type::F32 => f32::MANTISSA_DIGITS,
+        Type::F64 => f64::MANTISSA_DIGITS,
+        _ => return None,
+    };
+    Some(0.5f64.powi(digits as i32 / 2))
 }
 
 impl Default for Assembly<'_> {

@@ -445,7 +445,7 @@ pub fn assembly(target: Target, order: &[Index]) -> Assembly {
             if begun == levels[next].len() {
                 (next, prefix, begun) = (next + 1, n + 1, 0);
             }
-        } else if format.levels[next..].iter().all(|k| k.is_located()) {
+        } else if format.levels[next..].iter().all(|k| k.holds_any()) {
             return Assembly::InPlace;
         } else {
             return Assembly::Workspace { prefix, vars: levels.len() - next };

@@ -94,12 +94,15 @@ pub enum Step {
 pub enum Maker {
     /// There is a position for every coordinate, and it is computed.
     Located,
-    /// The same of a triangle's coordinates, below the level of its rows; a value elsewhere that is not the fill value ends the kernel.
+    /// The same of a triangle's coordinates, below the level of its rows; a value elsewhere that is not the fill value, or not the one
+    /// that it mirrors, ends the kernel.
     Triangle(Triangle),
     /// Coordinates are appended, in ascending order.
     List,
     /// Values are appended, in ascending order of their coordinates, as runs that reach the end of the extent.
     Runs,
+    /// The same, those of one coordinate that follow one another in one piece.
+    Pieces,
     /// Values are appended, and the fill value between them.
     Interval,
     /// Values are appended, as blocks of coordinates that follow one another.
@@ -408,13 +411,18 @@ impl<A> Arrays<A> {
         self.holding().find(|(_, holds)| *holds == what).map(|(array, _)| array)
     }
 
+    /// Its array of this name, if it has one.
+    pub fn find(&self, name: &str) -> Option<&A> {
+        let place = self.kind().arrays().iter().position(|(own, _)| *own == name)?;
+        self.arrays().nth(place)
+    }
+
     /// Its array of this name.
     ///
     /// # Panics
     /// If it has none.
     pub fn named(&self, name: &str) -> &A {
-        let place = self.kind().arrays().iter().position(|(own, _)| *own == name);
-        place.and_then(|place| self.arrays().nth(place)).expect("a level has the arrays that it names")
+        self.find(name).expect("a level has the arrays that it names")
     }
 
     /// The same level with `f` of a reference to each array.
@@ -443,6 +451,11 @@ impl LevelKind {
     /// Whether a position is computed from its parent's and a coordinate: there is one for every coordinate.
     pub fn is_located(self) -> bool {
         self.looplet() == Looplet::Lookup
+    }
+
+    /// Whether a result's values have a place at every coordinate, which is computed: they may arrive in any order.
+    pub fn holds_any(self) -> bool {
+        self.is_located() || self.is_mirrored()
     }
 
     /// Whether it is located, and nothing more is known of what stands at a position.

@@ -6,10 +6,8 @@
 //!  crd   the last coordinate of each piece, strictly ascending within a fiber, which reaches the end of its extent
 //!  ofs   one more than there are pieces, of pos's type: a piece's positions are ofs[piece]..ofs[piece + 1]
 //! ```
-//!
-//! Loops make runs of it: whether a run stays one of one coordinate, and so joins a piece, is known when the next begins.
 
-use super::{At, Kind, Level, LevelKind, Spread, Step, Store, vbl};
+use super::{At, Kind, Level, LevelKind, Maker, Spread, Step, Store, vbl};
 use crate::format::blocks::{self, coordinates};
 use crate::format::check::{Above, structure::check_runs};
 use crate::format::entries::parents;
@@ -29,6 +27,10 @@ impl Kind for Packbits {
 
     fn assembled(&self, last: bool) -> LevelKind {
         if last { LevelKind::Runs } else { LevelKind::Compressed }
+    }
+
+    fn maker(&self, last: bool) -> Option<Maker> {
+        last.then_some(Maker::Pieces)
     }
 
     fn check<'t>(&self, at: At<'t>, above: Above<'t>) -> Result<Above<'t>, Malformed> {

@@ -1,9 +1,6 @@
 //! `symmetric`: as lower, and what stands at (i, j) stands at (j, i) too.
-//!
-//! Loops do not make it: a value behind the diagonal arrives rows before its mirror image, with which it must be compared, and where
-//! that is not stored the fill value is; a result is made as a list, and compared as it is converted.
 
-use super::{At, Kind, Level, Spread, Step, Store};
+use super::{At, Kind, Level, Maker, Spread, Step, Store};
 use crate::format::check::{Above, structure::check_triangles};
 use crate::format::triangle::{self, Triangle};
 use crate::format::{Error, Malformed, room};
@@ -22,6 +19,10 @@ impl Kind for Symmetric {
 
     fn triangle(&self) -> Option<Triangle> {
         Some(Triangle::Symmetric)
+    }
+
+    fn maker(&self, last: bool) -> Option<Maker> {
+        last.then_some(Maker::Triangle(Triangle::Symmetric))
     }
 
     fn check<'t>(&self, at: At<'t>, above: Above<'t>) -> Result<Above<'t>, Malformed> {

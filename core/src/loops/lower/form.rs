@@ -2,13 +2,31 @@
 
 use super::list::List;
 use super::output::widths;
-use super::structure::triangle;
-use super::{BufferId, Context, Expr, Holds, LevelBuffers, binary, plus, times};
-use crate::algebra::Op;
+use super::structure::{triangle, upper};
+use super::{BufferId, Context, Expr, Holds, LevelBuffers, held, plus, times};
 use crate::format::Maker;
 use crate::format::triangle::Triangle;
 use crate::loops::{Symbolic, Var, lower};
 use crate::notation::concrete::{Index, Nest};
+
+/// A row of a triangle.
+#[derive(Clone, Debug)]
+pub(super) struct Row {
+    /// The position of its first value less that value's coordinate.
+    pub base: Expr,
+    /// Its coordinate.
+    pub at: Expr,
+    /// Of a symmetric level: the same as `base` of the row behind the diagonal.
+    pub behind: Option<Expr>,
+}
+
+impl Row {
+    /// The same, its positions in variables.
+    pub fn held(self, d: &mut Symbolic) -> Row {
+        let base = held(d, "base", self.base);
+        Row { base, behind: self.behind.map(|behind| held(d, "behind", behind)), ..self }
+    }
+}
 
 /// The levels of a result.
 pub(super) struct Form {
@@ -86,15 +104,17 @@ impl Form {
         self.levels[l].array(Holds::Coordinates)
     }
 
-    /// If level `l` is a triangle's: the position of the first value of the row at this coordinate, less the coordinate of that value,
-    /// and the row; `above` is the position above the level of rows.
-    pub fn row(&self, l: usize, above: Expr, row: &Expr) -> Option<(Expr, Expr)> {
+    /// If level `l` is a triangle's: its row at this coordinate; `above` is the position above the level of rows.
+    pub fn row(&self, l: usize, above: Expr, row: &Expr) -> Option<Row> {
         let Maker::Triangle(side) = self.makers.get(l)? else { return None };
-        let before = match side {
-            Triangle::Upper => binary(Op::Sub, times(row.clone(), self.extents[l].clone()), triangle(row.clone())),
-            _ => triangle(row.clone()),
+        let first = times(above, self.widths[l - 1].clone());
+        let [below, behind] = [triangle(row.clone()), upper(&self.extents[l], row)].map(|at| plus(first.clone(), at));
+        let (base, behind) = match side {
+            Triangle::Lower => (below, None),
+            Triangle::Upper => (behind, None),
+            Triangle::Symmetric => (below, Some(behind)),
         };
-        Some((plus(times(above, self.widths[l - 1].clone()), before), row.clone()))
+        Some(Row { base, at: row.clone(), behind })
     }
 
     /// Whether some level stores entries, so that only some coordinates are stored.

@@ -3,6 +3,7 @@
 //! ```text
 //!   list       crd[c] = coordinate; c += 1                                         (list.rs)
 //!   runs       a run for each value, and of the fill value between them            (runs.rs)
+//!   packbits   the same, in pieces                                                 (runs.rs, pieces.rs)
 //!   interval   a value for each coordinate, and the fill value between them        (interval.rs)
 //!   blocks     coordinates that follow one another, aligned or not                 (blocks.rs)
 //! ```
@@ -103,7 +104,7 @@ impl Last {
         Some(match maker {
             Maker::Located | Maker::Triangle(_) => return None,
             Maker::List => Last::List(list?.clone()),
-            Maker::Runs => Last::Runs(Runs::of(d, ground)),
+            Maker::Runs | Maker::Pieces => Last::Runs(Runs::of(d, ground)),
             Maker::Interval => Last::Interval(Interval::of(d, ground)),
             Maker::Blocks => Last::Blocks(Blocks::of(d, ground)),
             Maker::Aligned(size) => Last::Aligned(Aligned::of(d, ground, size)),

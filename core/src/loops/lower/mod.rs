@@ -9,7 +9,8 @@
 //!  call      declared functions, written out where they are called                              (call.rs)
 //!  fibers    where each access stands; located levels; loads                                  (fiber.rs)
 //!  output    levels of the result, assembled in order: appended, or located                   (output.rs)
-//!  last      what appends to the result's last level: list.rs, runs.rs, interval.rs, blocks.rs  (last.rs)
+//!  last      what appends to the result's last level: list.rs, runs.rs (pieces.rs), interval.rs, blocks.rs  (last.rs)
+//!  mirror    symmetric results: what is behind the diagonal, compared at the end               (mirror.rs)
 //!  notes     what the loops emitted so far show of the result                                 (notes.rs)
 //!  workspace results whose coordinates arrive out of order: scatter, put in order, drain      (workspace.rs)
 //!  keyed     workspaces whose size does not depend on extents: lists and hash tables           (keyed.rs)
@@ -43,9 +44,11 @@ mod keyed;
 mod last;
 mod list;
 mod made;
+mod mirror;
 mod nest;
 mod notes;
 mod output;
+mod pieces;
 mod quotient;
 mod range;
 mod repeat;

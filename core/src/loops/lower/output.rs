@@ -4,7 +4,7 @@
 //!   located level      position = parent · extent + coordinate; the levels below have room for every coordinate;
 //!                      of a bytemap or bitmap the flag is set when something is stored below
 //!   triangle           position = that of its row + coordinate, if the triangle has one; else a value that is not the fill value
-//!                      ends the kernel
+//!                      ends the kernel; of a symmetric level what is behind the diagonal waits to be compared (mirror.rs)
 //!   list               append: crd[c] = coordinate, c += 1, if something was stored below; when the fiber is done,
 //!                      pos[parent + 1] = c; of hashed levels the table is made at the end
 //!   chain              nonunique, singleton, …, singleton appends as one list, a coordinate to each of its levels
@@ -16,9 +16,10 @@
 //! start as zeros, and where loops may pass over a parent, a last pass carries the counts forward; values under located
 //! levels start as `initial`, so only others must be stored.
 
-use super::form::Form;
+use super::form::{Form, Row};
 use super::last::{Ground, Last};
 use super::list::List;
+use super::mirror::{Mirror, Sides};
 use super::nest::Driven;
 use super::notes::Notes;
 use super::runs::Runs;
@@ -47,6 +48,8 @@ const GROWTH: i64 = 32;
 pub(super) struct Output {
     pub form: Form,
     values: BufferId,
+    /// What is behind the diagonals, if the last level is symmetric.
+    mirror: Option<Mirror>,
     /// For each level that is appended to, its number of positions so far; the levels of a chain share one counter.
     pub(super) counts: Vec<Option<Var>>,
     /// For each list, what appends to it and to the levels of its chain above.
@@ -82,8 +85,10 @@ pub(super) struct Slot {
     pending: Option<Expr>,
     /// Below a list, or a last level that is appended to: the position of its parent.
     parent: Expr,
-    /// Above a triangle, below the level of its rows: as [`Output::row`] says.
-    row: Option<(Expr, Expr)>,
+    /// Above a triangle, below the level of its rows.
+    row: Option<Row>,
+    /// Below a symmetric level: where that has the coordinate.
+    sides: Option<Sides>,
     /// Below triangles: the condition that they have the coordinates.
     inside: Option<Expr>,
     /// Whether a loop counts to some coordinate, so that the value may be the fill.
@@ -158,6 +163,7 @@ impl Output {
         let appended = form.makers.iter().map(|maker| maker.appends()).collect();
         let output = Output {
             notes: Notes::of(form.roots.clone(), appended, gaps),
+            mirror: Mirror::of(d, &form, (&tensor.name, tensor.ty, cx.simplify.mode), arrays.values),
             form,
             values: arrays.values,
             counts,
@@ -279,7 +285,8 @@ impl Output {
         }
         let Some(first) = first else {
             let filled = self.assembly.filled || self.form.keeps_entries();
-            return alloc(d, self.values, top, filled.then_some(self.initial));
+            let all = self.mirror.iter().map(|mirror| mirror.behind).chain([self.values]);
+            return all.for_each(|values| alloc(d, values, top.clone(), filled.then_some(self.initial)));
         };
         let last = self.form.heads[self.form.levels.len() - 1];
         let entries = self.room.clone().unwrap_or(guess);
@@ -313,6 +320,7 @@ impl Output {
             pending: None,
             parent: int(0),
             row: None,
+            sides: None,
             inside: None,
             counted: false,
             chain: vec![],
@@ -427,7 +435,7 @@ impl Output {
         if !self.form.is_list(l) {
             let covered = slot.covered && driven == Driven::Counted;
             let mut below = self.located(Slot { covered, counted, ..slot.clone() }, at);
-            below.row = below.row.map(|(base, row)| (held(d, "base", base), row));
+            below.row = below.row.map(|row| row.held(d));
             return inner(d, below);
         }
         if self.form.chained(l) {
@@ -460,6 +468,9 @@ impl Output {
         };
         match self.form.next_list(l + 1) {
             Some(m) => {
+                // Fibers that end when the next one begins do so now: what is stored from here on is below this entry.
+                let last = self.last_below(&below).map(Last::assembler).filter(|last| last.end().is_none());
+                last.iter().for_each(|last| last.enter(d, &below.position));
                 let before = d.define("before", Type::I64, self.count(m));
                 inner(d, below);
                 d.when(binary(Op::Gt, self.count(m), before), append, |_| {});
@@ -481,7 +492,12 @@ impl Output {
     fn located(&self, mut slot: Slot, at: Expr) -> Slot {
         let (l, above) = (slot.level, slot.position.clone());
         slot.position = match (self.form.makers[l], slot.row.take()) {
-            (Maker::Triangle(side), Some((base, row))) => {
+            (Maker::Triangle(_), Some(Row { base, at: row, behind: Some(behind) })) => {
+                let is_behind = binary(Op::Lt, row, at.clone());
+                slot.sides = Some(Sides { is_behind, position: plus(behind, at.clone()) });
+                plus(base, at)
+            }
+            (Maker::Triangle(side), Some(Row { base, at: row, .. })) => {
                 let [low, high] = if side == Triangle::Upper { [row, at.clone()] } else { [at.clone(), row] };
                 let within = binary(Op::Le, low, high);
                 slot.inside = Some(slot.inside.into_iter().fold(within, |all, other| binary(Op::AndAlso, other, all)));
@@ -555,15 +571,21 @@ impl Output {
         self.list().note(d, slot, slot.pending.clone().expect("a last list"), Some(kept));
     }
 
-    /// The value that is stored now, below all levels.
+    /// The value that is stored now, below all levels; outside of a triangle, what it begins with.
     pub fn held(&self, slot: &Slot) -> Expr {
-        Expr::Load(self.values, Box::new(slot.position.clone()))
+        let value = match (&self.mirror, &slot.sides) {
+            (Some(mirror), Some(sides)) => mirror.load(slot.position.clone(), sides),
+            _ => Expr::Load(self.values, Box::new(slot.position.clone())),
+        };
+        let otherwise = Expr::Const(self.initial);
+        let inside = slot.inside.clone();
+        inside.into_iter().fold(value, |value, inside| Expr::Op(Op::Select, vec![inside, value, otherwise.clone()]))
     }
 
     /// Stores a value below all levels. `folds` says that it replaces a stored one, into which it was folded.
     pub fn store(&self, d: &mut Symbolic, slot: &Slot, folds: bool, value: Expr) {
         let put = |d: &mut Symbolic, value: Expr| {
-            d.emit(Stmt::Store(self.values, slot.position.clone(), value));
+            self.put(d, slot, value);
             slot.mark(d);
         };
         let ty = self.fill.ty();
@@ -598,7 +620,19 @@ impl Output {
         }
     }
 
-    /// Whether the last level is runs.
+    /// Stores a value below all levels, which are located.
+    fn put(&self, d: &mut Symbolic, slot: &Slot, value: Expr) {
+        let store = |d: &mut Symbolic, values, at, value| d.emit(Stmt::Store(values, at, value));
+        let (Some(mirror), Some(sides)) = (&self.mirror, &slot.sides) else {
+            return store(d, self.values, slot.position.clone(), value);
+        };
+        let value = d.define("value", self.fill.ty(), value);
+        let behind = |d: &mut Symbolic| store(d, mirror.behind, sides.position.clone(), value.clone());
+        let before = |d: &mut Symbolic| store(d, self.values, slot.position.clone(), value.clone());
+        d.when(sides.is_behind.clone(), behind, before);
+    }
+
+    /// Whether the last level is runs, in pieces or not.
     pub fn is_of_runs(&self) -> bool {
         matches!(self.last, Some(Last::Runs(_)))
     }
@@ -616,6 +650,7 @@ impl Output {
         if self.shared().is_some() {
             return self.finished(d, self.values, self.entries());
         }
+        self.mirror.iter().for_each(|mirror| mirror.compare(d, &self.form));
         let mut parents = int(1);
         for l in 0..self.form.levels.len() {
             if !self.form.is_list(l) {

@@ -1,4 +1,4 @@
-//! A result's last level of runs.
+//! A result's last level of runs, or of packbits: runs in pieces (`pieces.rs`).
 //!
 //! ```text
 //!   q[i] = v for i in lo..hi       next < lo     a run of fill up to lo
@@ -13,6 +13,7 @@
 
 use super::last::{Assembler, Ground, Grow};
 use super::output::{Slot, reserve};
+use super::pieces::Pieces;
 use super::{BufferId, Expr, Holds, binary, compared, held, int, plus, store_index};
 use crate::algebra::{Mode, Op, Type, Value};
 use crate::loops::{Stmt, Symbolic, Var};
@@ -34,6 +35,8 @@ pub(super) struct Runs {
     next: Var,
     /// The last run's value.
     held: Var,
+    /// Of packbits.
+    pieces: Option<Pieces>,
     is_root: bool,
 }
 
@@ -54,6 +57,7 @@ impl Runs {
             begin,
             next,
             held,
+            pieces: Pieces::of(d, ground),
             is_root: ground.level == 0,
         }
     }
@@ -66,10 +70,13 @@ impl Runs {
     fn below(&self, d: &mut Symbolic, position: &Expr) {
         d.during(binary(Op::Lt, Expr::Var(self.parent), position.clone()), |d| {
             self.fill_up(d, self.extent.clone());
+            self.end_run(d, None);
             d.assign(self.parent, plus(Expr::Var(self.parent), int(1)));
-            store_index(d, self.pos, Expr::Var(self.parent), self.appended());
+            let end = self.pieces.as_ref().map_or(self.appended(), Pieces::appended);
+            store_index(d, self.pos, Expr::Var(self.parent), end);
             d.assign(self.begin, self.appended());
             d.assign(self.next, int(0));
+            self.pieces.iter().for_each(|pieces| pieces.enter(d));
         });
     }
 
@@ -98,10 +105,12 @@ impl Runs {
 
     /// Makes room for `more` runs.
     fn make_room(&self, d: &mut Symbolic, more: Expr) {
-        let room = held(d, "room", plus(self.appended(), more));
-        for buffer in [self.crd, self.values] {
-            reserve(d, buffer, room.clone());
+        let room = held(d, "room", plus(self.appended(), more.clone()));
+        match &self.pieces {
+            Some(pieces) => pieces.make_room(d, more),
+            None => reserve(d, self.crd, room.clone()),
         }
+        reserve(d, self.values, room);
     }
 
     /// Stores a run of fill up to a coordinate of the current fiber, if its runs end before it.
@@ -112,7 +121,10 @@ impl Runs {
         let gap = binary(Op::Lt, Expr::Var(self.next), end.clone());
         let fill = |d: &mut Symbolic| {
             self.make_room(d, int(1));
-            self.push(d, end, Expr::Const(self.fill));
+            self.push(d, end.clone(), Expr::Const(self.fill));
+            if self.pieces.is_some() {
+                d.assign(self.next, end);
+            }
         };
         d.when(gap, fill, |_| {});
     }
@@ -124,20 +136,34 @@ impl Runs {
         // behind it.
         let first = binary(Op::Eq, count.clone(), Expr::Var(self.begin));
         let differs = compared(self.mode, Op::Ne, Expr::Var(self.held), (value.clone(), self.fill.ty()));
+        if self.pieces.is_some() {
+            self.end_run(d, Some(differs.clone()));
+        }
         let begins = binary(Op::Or, first, differs);
         let more = Expr::Op(Op::Convert(Type::I64), vec![begins]);
         d.assign(self.count, plus(count.clone(), more));
         let at = binary(Op::Sub, count, int(1));
         d.emit(Stmt::Store(self.values, at.clone(), value.clone()));
-        store_index(d, self.crd, at, last);
+        if self.pieces.is_none() {
+            store_index(d, self.crd, at, last);
+        }
         d.assign(self.held, value);
+    }
+
+    /// Of packbits: ends the last run of the current fiber, if it has one, and `only` holds.
+    fn end_run(&self, d: &mut Symbolic, only: Option<Expr>) {
+        let Some(pieces) = &self.pieces else { return };
+        let some = binary(Op::Ne, self.appended(), Expr::Var(self.begin));
+        let ends = only.into_iter().fold(some, |some, only| binary(Op::And, some, only));
+        pieces.end_run(d, ends, (binary(Op::Sub, self.appended(), int(1)), Expr::Var(self.next)));
     }
 }
 
 impl Assembler for Runs {
-    fn begin(&self, d: &mut Symbolic, _: &Expr) {
+    fn begin(&self, d: &mut Symbolic, entries: &Expr) {
         [self.parent, self.begin, self.next].into_iter().for_each(|v| d.assign(v, int(0)));
         d.assign(self.held, Expr::Const(self.fill));
+        self.pieces.iter().for_each(|pieces| pieces.begin(d, entries));
     }
 
     fn enter(&self, d: &mut Symbolic, parent: &Expr) {
@@ -164,9 +190,10 @@ impl Assembler for Runs {
 
     fn finish(&self, d: &mut Symbolic, parents: &Expr) {
         self.below(d, parents);
+        self.pieces.iter().for_each(|pieces| pieces.finish(d, self.appended()));
     }
 
     fn lengths(&self, _: &Expr) -> Vec<(BufferId, Expr)> {
-        vec![(self.crd, self.appended())]
+        self.pieces.as_ref().map_or_else(|| vec![(self.crd, self.appended())], Pieces::lengths)
     }
 }

@@ -15,7 +15,7 @@
 //! number of phases. Where more than [`PHASES`] meet, or the statement's lines would be too many (`budget.rs`), one loop
 //! runs from the first coordinate of any to the last of any, and tests each.
 
-use super::{Context, Expr, Holds, ahead, binary, int, plus, times};
+use super::{Context, Expr, Holds, ahead, binary, int, minus, plus, times};
 use crate::algebra::{Op, Type};
 use crate::format::triangle::Triangle;
 use crate::loops::choose::{
@@ -32,6 +32,11 @@ use crate::stream::Interval;
 /// The number of positions of a triangle of `i` rows: also of the rows before row `i`.
 pub(super) fn triangle(i: Expr) -> Expr {
     binary(Op::Shr, times(i.clone(), plus(i, int(1))), int(1))
+}
+
+/// In the upper triangle of `n` rows, the position of the first value of a row less that value's coordinate.
+pub(super) fn upper(n: &Expr, row: &Expr) -> Expr {
+    minus(times(row.clone(), n.clone()), triangle(row.clone()))
 }
 
 /// The interval of an access's next level.
@@ -57,14 +62,10 @@ fn of_triangle(cx: &Context, d: &mut Symbolic, scope: &Scope, a: AccessId) -> In
     let n = cx.extents.at(tensor.extents[tensor.format.order[fiber.depth]]);
     let above = times(fiber.above.clone(), triangle(n.clone()));
     let kind = tensor.format.levels[fiber.depth];
-    let upper = kind.triangle() == Some(Triangle::Upper);
-    let before = if upper {
-        binary(Op::Sub, times(row.clone(), n.clone()), triangle(row.clone()))
-    } else {
-        triangle(row.clone())
-    };
+    let is_upper = kind.triangle() == Some(Triangle::Upper);
+    let before = if is_upper { upper(&n, &row) } else { triangle(row.clone()) };
     let base = d.define(&format!("base_{}", tensor.name), Type::I64, plus(above, before));
-    let (start, stop) = if upper { (row, n) } else { (int(0), plus(row, int(1))) };
+    let (start, stop) = if is_upper { (row, n) } else { (int(0), plus(row, int(1))) };
     if kind.is_mirrored() {
         return Interval { start, stop, base };
     }
