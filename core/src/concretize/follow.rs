@@ -75,7 +75,7 @@ impl Copies {
     /// Notes what a nest reads.
     pub fn note(&mut self, nest: &Nest, program: &Program) {
         if !self.copying {
-            let places = nest.rhs.accesses().into_iter().map(|a| (self.statement, program.accesses[a.0].tensor));
+            let places = program.read_by(nest).map(|a| (self.statement, program.accesses[a.0].tensor));
             self.read.extend(places);
         }
     }
@@ -314,9 +314,9 @@ impl Follow<'_, '_> {
 }
 
 impl Concretize<'_> {
-    /// Makes the copies that a nest reads, unless they are there, in its order.
+    /// Makes the copies that a nest reads, for values and for coordinates, unless they are there, in its order.
     pub(super) fn make_copies(&mut self, nest: &Nest) {
-        for a in nest.rhs.accesses() {
+        for a in self.out.read_by(nest).collect::<Vec<_>>() {
             self.make_copy(self.out.accesses[a.0].tensor);
         }
     }

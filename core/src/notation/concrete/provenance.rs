@@ -8,7 +8,7 @@
 //!
 //! Accesses are in it, as coordinates are read from them.
 
-use super::{Access, AccessId, Asked, Expr, Index, Limit, Place, Within, once};
+use super::{Access, AccessId, Asked, Expr, Index, Limit, Nest, Place, Within, once};
 use crate::map::{ClassId, Map};
 use crate::notation::typed::Fun;
 
@@ -150,6 +150,12 @@ impl Provenance {
     pub fn may_miss(&self, v: Index) -> bool {
         self.computed(v)
             .is_some_and(|c| c.permit || !c.caught && self.under(&c.of).into_iter().any(|u| self.may_miss(u)))
+    }
+
+    /// The accesses of a nest of which values are read, and coordinates, also of places that are written.
+    pub fn read_by(&self, nest: &Nest) -> impl Iterator<Item = AccessId> {
+        let read = std::iter::once(&nest.rhs).chain(nest.places.iter().flatten());
+        read.flat_map(|e| self.reads(e))
     }
 
     /// The accesses of an expression with those that coordinates are computed from, each once, in order of appearance.
