@@ -1,15 +1,20 @@
 //! Schedules: every command, over variables that there are.
 
-use super::{Maker, NOWHERE, named};
+use super::{Known, Maker, NOWHERE, named};
 use fiberloom_core::algebra::Type;
-use fiberloom_core::format;
+use fiberloom_core::format::{self, LevelKind};
 use fiberloom_core::notation::syntax::*;
 
 impl Maker<'_, '_> {
     pub(super) fn schedule(&mut self, vars: &[String]) -> Schedule {
         let mut vars = vars.to_vec();
-        let mut kind = |m: &mut Self| if m.lowered { m.protocol() } else { m.command(&mut vars) };
-        let kinds: Vec<CommandKind> = (0..self.below(4)).map(|_| kind(self)).collect();
+        let mut kind = |m: &mut Self| match (m.lowered, m.lowered && m.chance(3)) {
+            (_, true) => m.copy(),
+            (true, _) => m.protocol(),
+            (false, _) => m.command(&mut vars),
+        };
+        let mut kinds: Vec<CommandKind> = (0..self.below(4)).map(|_| kind(self)).collect();
+        only_legal_copies(&mut kinds);
         let commands = kinds.into_iter().map(|kind| Command { kind, span: NOWHERE }).collect();
         Schedule { commands, span: NOWHERE }
     }
@@ -66,6 +71,24 @@ impl Maker<'_, '_> {
         }
     }
 
+    /// A copy of an operand that the statement reads, for values or to say where.
+    fn copy(&mut self) -> CommandKind {
+        let known =
+            |t: &&Known| t.operand && !t.extents.is_empty() && self.read.iter().any(|(name, ..)| *name == t.name);
+        let computed = |t: &&Known| self.computes.iter().any(|f| f.name.name == t.name);
+        let read = self.tensors.iter().filter(known).filter(|t| !computed(t));
+        let read: Vec<(String, usize)> = read.map(|t| (t.name.clone(), t.extents.len())).collect();
+        if read.is_empty() {
+            return CommandKind::None;
+        }
+        let (name, rank) = self.one(&read);
+        let kinds = [LevelKind::Dense, LevelKind::Compressed, LevelKind::Hashed, LevelKind::Bytemap, LevelKind::Bitmap];
+        let levels: Vec<LevelKind> = (0..rank).map(|_| self.one(&kinds)).collect();
+        let levels = levels.into_iter().map(|kind| self.ident(kind.name())).collect();
+        let order = self.order(rank).into_iter().map(|m| self.int(m as u64)).collect();
+        CommandKind::Copy(self.ident(&name), Format::Levels { levels, order: Some(order), span: NOWHERE })
+    }
+
     /// How something that the statement reads is iterated. Not all of it can gallop: of what is lowered only that does which can.
     fn protocol(&mut self) -> CommandKind {
         use super::Protocol::*;
@@ -92,4 +115,21 @@ impl Maker<'_, '_> {
         let level = |f: &format::Format| f.order.iter().position(|m| *m == mode);
         format.is_some_and(|f| level(&f).is_some_and(|l| f.levels[l].is_list()))
     }
+}
+
+/// Leaves out copies of what gallops or is copied already: how a copy is iterated, its own format says.
+fn only_legal_copies(kinds: &mut Vec<CommandKind>) {
+    let galloping = |kind: &CommandKind| match kind {
+        CommandKind::Protocol(access, Protocol::Gallop) => Some(access.tensor.name.clone()),
+        _ => None,
+    };
+    let mut taken: Vec<String> = kinds.iter().filter_map(galloping).collect();
+    kinds.retain(|kind| match kind {
+        CommandKind::Copy(tensor, _) if taken.contains(&tensor.name) => false,
+        CommandKind::Copy(tensor, _) => {
+            taken.push(tensor.name.clone());
+            true
+        }
+        _ => true,
+    });
 }
