@@ -337,7 +337,7 @@ impl Classes {
         errors
     }
 
-    /// An index variable of a class, if it has one.
+    /// The first index variable of a class, if it has one: the program's own before those that stages add.
     pub fn var_of(&self, class: ClassId) -> Option<VarId> {
         let vars = self.sizes..self.parent.len();
         vars.into_iter().find(|node| self.find(*node) == class.0 as usize).map(|node| self.var(node))
