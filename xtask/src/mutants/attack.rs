@@ -107,6 +107,8 @@ const CAMPAIGNS: &[(&str, &str)] = &[
     ("long loops", "--programs 400 --data 2 --engine loops --walk long --seed 4000"),
     ("long machine code", "--programs 60 --engine llvm --walk long --seed 6000"),
     ("boxes", "--programs 1000 --engine loops --walk shards --seed 8000"),
+    ("loops under commands", "--programs 500 --engine loops --walk loops --seed 9000"),
+    ("commands", "--programs 1000 --engine loops --walk schedules --seed 9000"),
 ];
 
 /// Protocols that are compared with each other, for the same time, where they are asked for by name.
