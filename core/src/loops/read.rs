@@ -246,10 +246,12 @@ impl<'t> Reader<'t> {
     fn asked(&mut self, word: &str, nesting: usize) -> Read<Stmt> {
         let unroll = if word == "unroll" { self.number()? } else { 0 };
         let lanes = word == "lanes" || self.eat(Token::Word("lanes"));
-        let how = match () {
-            () if self.eat(Token::Word("vector")) => How::Vector,
-            () if self.eat(Token::Word("parallel")) => How::Parallel,
-            () => How::Serial,
+        let how = if self.eat(Token::Word("vector")) {
+            How::Vector
+        } else if self.eat(Token::Word("parallel")) {
+            How::Parallel
+        } else {
+            How::Serial
         };
         self.expect(Token::Word("for"))?;
         let made = self.each(how, nesting)?;

@@ -39,7 +39,7 @@ impl Term {
     }
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 struct Turn {
     /// How many loops had been begun, with this one.
     number: u64,
@@ -48,7 +48,7 @@ struct Turn {
 }
 
 /// Emits loops.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Symbolic {
     /// Variables so far.
     pub vars: Vec<(String, Type)>,

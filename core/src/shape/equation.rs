@@ -303,12 +303,12 @@ impl Equation {
                 let (whole, others): (_, Vec<ClassId>) = (class(whole), others.collect());
                 let values: Vec<Option<u64>> = others.iter().map(|c| classes.value(*c)).collect();
                 let by = values.iter().try_fold(1, |by: i64, n| by.checked_mul(i64::try_from((*n)?).ok()?));
-                let own = classes.var_of(class(&parts[*one]));
+                let own = || classes.var_of(class(&parts[*one]));
                 let rest = match by {
                     _ if !product => Formula::Difference(whole, others),
                     _ if values.contains(&Some(0)) => return None,
                     Some(by) => Formula::Quotient(whole, by),
-                    None => Formula::Solved(own?),
+                    None => Formula::Solved(own()?),
                 };
                 Some((class(&parts[*one]), rest))
             }

@@ -195,18 +195,11 @@ pub fn is_open(cx: &Facts, scope: &Scope, point: &Point) -> bool {
 
 /// The accesses of a body whose next level has pieces along `v` and is in none yet.
 pub fn stepped_along(cx: &Facts, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
-    in_no_phase(cx, scope, body, v, LevelKind::is_stepped)
+    in_no_phase(scope, opened_by(cx, scope, body, v, LevelKind::is_stepped))
 }
 
-/// The accesses of a body whose next level is over `v`, of such a kind, and in no phase yet.
-fn in_no_phase(
-    cx: &Facts,
-    scope: &Scope,
-    body: &concrete::Expr,
-    v: Index,
-    such: impl Fn(LevelKind) -> bool,
-) -> Vec<AccessId> {
-    let mut all = opened_by(cx, scope, body, v, such);
+/// Those of some accesses whose next level is in no phase yet.
+fn in_no_phase(scope: &Scope, mut all: Vec<AccessId>) -> Vec<AccessId> {
     all.retain(|a| scope.phase(*a).is_none() && !scope.is_pending(*a));
     all
 }
@@ -214,7 +207,7 @@ fn in_no_phase(
 /// The accesses of a body whose next level has phases along `v` and is in none yet.
 pub fn phased(cx: &Facts, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
     let phases = |kind: LevelKind| kind.is_interval() || kind.is_mirrored() || kind.is_in_blocks();
-    let mut all = in_no_phase(cx, scope, body, v, phases);
+    let mut all = in_no_phase(scope, opened_by(cx, scope, body, v, phases));
     // A block has phases once a stepped loop is at it.
     let blocks = |a: AccessId| cx.kind(a, scope.fiber(a).depth).is_in_blocks();
     all.retain(|a| !blocks(*a) || scope.interval(*a).is_some());

@@ -49,8 +49,8 @@ pub fn may_share(cx: &Facts, nest: &Nest, a: AccessId) -> bool {
 }
 
 /// Whether loops in this order visit all coordinates of an access's levels once, in ascending order, from the outermost in: each
-/// level's coordinate is one loop's, or counted by several together, up to the level's extent. Loops over an entry, inside, come to it
-/// more than once.
+/// level's coordinate is one loop's, or counted by several together, up to the level's extent. No loop is left
+/// inside, which would come to an entry again.
 pub fn is_in_order(cx: &Facts, access: &concrete::Access, order: &[Index]) -> bool {
     let tensor = &cx.program.tensors[access.tensor.0];
     let mut rest = order;

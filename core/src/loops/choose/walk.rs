@@ -187,7 +187,7 @@ impl Loop<'_> {
 
     /// Whether a fiber without gaps is inserted in bulk: its coordinates go to a set, and its values to a workspace
     /// without a test.
-    pub fn is_gapless(&self, cx: &Facts, point: &Point, fiber: &ListFiber<Term>) -> bool {
+    pub fn goes_in_bulk(&self, cx: &Facts, point: &Point, fiber: &ListFiber<Term>) -> bool {
         // The end of a run is unknown before it is walked.
         let ends = fiber.is_counted() && fiber.run.is_none();
         let in_bulk = matches!(self.goal, Goal::Workspace { in_bulk: true });

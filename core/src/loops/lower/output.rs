@@ -577,9 +577,10 @@ impl Output {
             (Some(mirror), Some(sides)) => mirror.load(slot.position.clone(), sides),
             _ => Expr::Load(self.values, Box::new(slot.position.clone())),
         };
-        let otherwise = Expr::Const(self.initial);
-        let inside = slot.inside.clone();
-        inside.into_iter().fold(value, |value, inside| Expr::Op(Op::Select, vec![inside, value, otherwise.clone()]))
+        match &slot.inside {
+            Some(inside) => Expr::Op(Op::Select, vec![inside.clone(), value, Expr::Const(self.initial)]),
+            None => value,
+        }
     }
 
     /// Stores a value below all levels. `folds` says that it replaces a stored one, into which it was folded.

@@ -136,9 +136,7 @@ impl Runs {
         // behind it.
         let first = binary(Op::Eq, count.clone(), Expr::Var(self.begin));
         let differs = compared(self.mode, Op::Ne, Expr::Var(self.held), (value.clone(), self.fill.ty()));
-        if self.pieces.is_some() {
-            self.end_run(d, Some(differs.clone()));
-        }
+        self.end_run(d, Some(differs.clone()));
         let begins = binary(Op::Or, first, differs);
         let more = Expr::Op(Op::Convert(Type::I64), vec![begins]);
         d.assign(self.count, plus(count.clone(), more));

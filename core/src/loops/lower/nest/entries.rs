@@ -37,7 +37,7 @@ pub(super) fn each_entry(
     sink: &Sink,
 ) {
     let of = of_one(cx, (v, rest), scope, sink);
-    let (sifts, gapless) = (of.sifts(cx, point, fiber), of.is_gapless(cx, point, fiber));
+    let (sifts, gapless) = (of.sifts(cx, point, fiber), of.goes_in_bulk(cx, point, fiber));
     let how = match (sifts, gapless) {
         (true, _) => How::Sift,
         (_, true) => How::Gapless,
