@@ -285,15 +285,17 @@ fn write(path: &Path, header: &str, rows: &mut dyn Iterator<Item = Box<dyn Displ
 mod tests {
     use super::*;
 
-    /// Where there is a Python with DuckDB.
+    /// Where there is a Python with DuckDB: `FIBERLOOM_PYTHON`, or `python3`.
     #[test]
     fn queries_have_the_rows_of_databases() {
         let folder = std::env::temp_dir().join(format!("fiberloom-bench-relations-{}", std::process::id()));
-        let has = |python: &str| Peers::of_script(python, "relations.py", "no DuckDB").is_ok();
-        if !has("python3") {
+        let python = std::env::var("FIBERLOOM_PYTHON").unwrap_or_else(|_| "python3".to_string());
+        if let Err(why) = Peers::of_script(&python, "relations.py", "no DuckDB") {
+            assert!(std::env::var_os("FIBERLOOM_PYTHON").is_none(), "{why}");
             return;
         }
-        let args = ["--scale", "0.01", "--edges", "2000", "--folder", folder.to_str().unwrap()];
+        let folder_of_data = folder.to_str().unwrap();
+        let args = ["--scale", "0.01", "--edges", "2000", "--folder", folder_of_data, "--python", &python];
         run(args.iter().map(|a| a.to_string())).unwrap();
         std::fs::remove_dir_all(folder).unwrap();
     }

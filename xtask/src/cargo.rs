@@ -28,6 +28,11 @@ pub fn run(command: &mut Command) -> Result<(), String> {
     if status.success() { Ok(()) } else { Err(format!("`{}` failed ({status})", text(command))) }
 }
 
+/// Arguments for the driver of lints, as it reads them in `CLIPPY_ARGS`.
+pub fn lints(arguments: &[&str]) -> String {
+    arguments.iter().map(|argument| format!("{argument}__CLIPPY_HACKERY__")).collect()
+}
+
 /// Whether the linker finds a library: the C compiler prints its path, or its name alone.
 pub fn links(library: &str) -> bool {
     let printed = Command::new("cc").arg(format!("-print-file-name={library}")).output();

@@ -14,6 +14,7 @@ mod cargo;
 mod demo;
 mod llvm;
 mod mutants;
+mod pages;
 mod python;
 mod test;
 mod tidy;
@@ -23,7 +24,7 @@ use std::process::ExitCode;
 
 const USAGE: &str = "\
 usage: cargo xtask demo                   build, multiply a sparse matrix with a vector, show result, time and loops
-       cargo xtask test                   everything that CI runs
+       cargo xtask test [--quick|--long]  everything that CI runs; less of it, or all that there is
        cargo xtask bench [OPTIONS]        times against loops by hand and SciPy; `cargo xtask bench --help` for more
        cargo xtask wheel                  build the Python package's wheel, and try it in a new virtual environment
        cargo xtask bless [FILTER]         rewrite what file tests show (never the values they expect)
@@ -31,6 +32,9 @@ usage: cargo xtask demo                   build, multiply a sparse matrix with a
        cargo xtask tidy                   hold code and documents to docs/architecture.md";
 
 fn main() -> ExitCode {
+    if let Some(real) = std::env::var_os(pages::REAL) {
+        return pages::rustdoc(&real);
+    }
     // Paths in messages and in documents are relative to the repository's root.
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask stands in the repository");
     if let Err(e) = std::env::set_current_dir(root) {
@@ -41,7 +45,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     let outcome = match words.as_slice() {
         ["demo"] => demo::demo(),
-        ["test"] => test::test(),
+        ["test", rest @ ..] => test::test(rest),
         ["bench", rest @ ..] => bench(rest),
         ["wheel"] => python::wheel(),
         ["bless", rest @ ..] => bless(rest),

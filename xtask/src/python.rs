@@ -1,17 +1,24 @@
-//! The Python package: `cargo xtask wheel`, and the step of `cargo xtask test` that builds the wheel and runs its tests.
+//! The Python package: `cargo xtask wheel`, and the steps of `cargo xtask test` that run its tests.
 //!
 //! ```text
-//!  python/ ──maturin──▶ target/python/wheels/fiberloom-….whl ──pip──▶ a virtual environment ──pytest──▶ python/tests/
+//!  python/ ──cargo, beside the workspace's tests──▶ target/debug/lib_native.so ──▶ target/python/package/fiberloom/ ──pytest──▶ python/tests/
+//!          ──maturin, optimized──▶ target/python/wheels/fiberloom-….whl ──pip──▶ a virtual environment ──pytest──▶ python/tests/
 //! ```
 //!
-//! `wheel` tries the file in an environment that is new; `test` keeps one, so that only the wheel is installed again.
+//! `wheel` tries the file in an environment that is new; `test` keeps one, and tries the wheel too where everything is tried.
 
 use crate::{cargo, llvm};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The package's own workspace.
-pub const MANIFEST: &str = "python/Cargo.toml";
+/// The extension module's member of the workspace.
+pub const PACKAGE: &str = "fiberloom-python";
+
+/// Its manifest.
+const MANIFEST: &str = "python/Cargo.toml";
+
+/// Where the package is put together for its tests, as it would be installed.
+const TRIED: &str = "target/python/package";
 
 /// What the wheel is built and tested with, pinned.
 const REQUIREMENTS: &str = "python/requirements-test.txt";
@@ -23,12 +30,18 @@ const WHEELS: &str = "target/python/wheels";
 const LIBRARIES: [(&str, &str); 3] =
     [("libzstd.so", "libzstd-dev"), ("libffi.so", "libffi-dev"), ("libz.so", "zlib1g-dev")];
 
-/// What keeps the wheel from being built here, if anything does.
+/// What keeps the package's tests from being run here, if anything does.
 pub fn missing() -> Option<String> {
     let asked = "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))";
     let python = Command::new("python3").args(["-c", asked]).stderr(Stdio::null()).status();
-    if !python.is_ok_and(|status| status.success()) {
-        return Some("there is no Python 3.11 or later with venv (Debian: python3-venv)".to_string());
+    let there_is = python.is_ok_and(|status| status.success());
+    (!there_is).then(|| "there is no Python 3.11 or later with venv (Debian: python3-venv)".to_string())
+}
+
+/// What keeps the wheel from being built here, if anything does.
+fn missing_for_wheel() -> Option<String> {
+    if let Some(what) = missing() {
+        return Some(what);
     }
     let polly = llvm::prefix().is_some_and(|prefix| prefix.join("lib/libPolly.a").exists());
     if !polly {
@@ -40,26 +53,50 @@ pub fn missing() -> Option<String> {
         .map(|(library, package)| format!("there is no {library} (Debian: {package})"))
 }
 
-/// The steps of the package in `cargo xtask test`.
+/// The steps of the package in `cargo xtask test`, when the workspace is built: its tests and other projects', on the module that the
+/// workspace's build made; where everything is tried, on the wheel.
 ///
 /// # Errors
-/// If the environment cannot be made, with what to look at.
-pub fn steps() -> Result<Vec<Command>, String> {
-    let environment = kept_environment()?;
-    let mut steps = Vec::new();
-    for words in [&["fmt", "--check"][..], &["clippy", "--all-targets", "--quiet"]] {
-        let mut command = cargo::cargo()?;
-        command.arg(words[0]).args(["--manifest-path", MANIFEST]).args(&words[1..]);
-        if words[0] == "clippy" {
-            command.args(["--", "-D", "warnings"]);
+/// If the package cannot be put together, or the wheel not be built.
+pub fn steps(environment: &Path, wheel: bool) -> Result<Vec<Command>, String> {
+    let mut tests = [pytest(environment), adapters(environment)];
+    if wheel {
+        if let Some(what) = missing_for_wheel() {
+            return Err(format!("the wheel is not built: {what}"));
         }
-        steps.push(command);
+        return Ok([build(environment)?, install(environment)].into_iter().chain(tests).collect());
     }
-    steps.push(build(&environment)?);
-    steps.push(install(&environment));
-    steps.push(pytest(&environment));
-    steps.push(adapters(&environment));
-    Ok(steps)
+    let package = put_together()?;
+    for command in &mut tests {
+        command.env("PYTHONPATH", &package);
+    }
+    Ok(tests.into_iter().collect())
+}
+
+/// Copies Python's sources and the extension module to where tests import them.
+fn put_together() -> Result<PathBuf, String> {
+    let failed = |path: &Path, e: std::io::Error| format!("{}: {e}", path.display());
+    let package = std::env::current_dir().unwrap_or_default().join(TRIED);
+    let _ = std::fs::remove_dir_all(&package);
+    copy(Path::new("python/fiberloom"), &package.join("fiberloom")).map_err(|e| failed(&package, e))?;
+    let module = Path::new("target/debug/lib_native.so");
+    std::fs::copy(module, package.join("fiberloom/_native.abi3.so")).map_err(|e| failed(module, e))?;
+    Ok(package)
+}
+
+/// Copies a folder.
+fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(to)?;
+    for entry in std::fs::read_dir(from)? {
+        let entry = entry?;
+        let to = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy(&entry.path(), &to)?;
+        } else {
+            std::fs::copy(entry.path(), to)?;
+        }
+    }
+    Ok(())
 }
 
 /// Builds the wheel and tries it in a new virtual environment.
@@ -67,7 +104,7 @@ pub fn steps() -> Result<Vec<Command>, String> {
 /// # Errors
 /// If something is missing, or a step fails.
 pub fn wheel() -> Result<(), String> {
-    if let Some(what) = missing() {
+    if let Some(what) = missing_for_wheel() {
         return Err(format!("the wheel is not built: {what}"));
     }
     let environment = kept_environment()?;
@@ -85,7 +122,10 @@ pub fn wheel() -> Result<(), String> {
 }
 
 /// The environment that is kept between runs, made anew if what it holds is not what is pinned.
-fn kept_environment() -> Result<PathBuf, String> {
+///
+/// # Errors
+/// If it cannot be made, with what to look at.
+pub fn kept_environment() -> Result<PathBuf, String> {
     let environment = PathBuf::from("target/python/venv");
     let pinned = std::fs::read_to_string(REQUIREMENTS).map_err(|e| format!("{REQUIREMENTS}: {e}"))?;
     let stamp = environment.join("pinned");
@@ -115,6 +155,11 @@ fn program(environment: &Path, name: &str) -> Command {
     command
 }
 
+/// The interpreter of an environment.
+pub fn interpreter(environment: &Path) -> PathBuf {
+    program(environment, "python").get_program().into()
+}
+
 fn pip(environment: &Path) -> Command {
     let mut command = program(environment, "python");
     command.args(["-m", "pip", "--quiet", "--disable-pip-version-check"]).env("PIP_ROOT_USER_ACTION", "ignore");
@@ -123,7 +168,7 @@ fn pip(environment: &Path) -> Command {
 
 /// Where cargo leaves the library, and Maturin a link to it, whose needed libraries it renames for the wheel: cargo then takes the
 /// renamed one for its own, and a second build finds no libraries of these names.
-const RENAMED: [&str; 2] = ["python/target/release/deps/lib_native.so", "python/target/maturin/lib_native.so"];
+const RENAMED: [&str; 2] = ["target/release/deps/lib_native.so", "target/maturin/lib_native.so"];
 
 /// Builds the wheel; what earlier builds left of it is removed.
 fn build(environment: &Path) -> Result<Command, String> {

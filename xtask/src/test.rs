@@ -1,12 +1,40 @@
-//! `cargo xtask test`: everything that CI runs, in the order in which it is cheapest to fail.
+//! `cargo xtask test`: everything that CI runs.
 //!
-//! Every step runs, whatever the ones before it said; the last lines are the counts of all.
+//! ```text
+//!  tidy, format ─▶ build, lints ─▶ tests, pages                    one build: lints, tests and Python's extension share it
+//!        Python's environment   └▶ pytest, other projects' tests   beside the others
+//! ```
+//!
+//! `--quick` tries little and leaves out what takes long; `--long` tries everything. Every step runs, whatever the ones before it said;
+//! the last lines are what was not run, and the counts of all.
 
 use crate::{cargo, python, tidy};
 use std::io::{BufRead, BufReader, PipeReader, Read, Write, stdout};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Instant;
+
+/// How much is tried.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Effort {
+    Quick,
+    Usual,
+    Long,
+}
+
+impl Effort {
+    /// The words that tests read in [`EFFORT`].
+    fn word(self) -> &'static str {
+        match self {
+            Effort::Quick => "quick",
+            Effort::Usual => "usual",
+            Effort::Long => "long",
+        }
+    }
+}
+
+/// The variable by which tests are told how much to try.
+const EFFORT: &str = "FIBERLOOM_TESTS";
 
 /// How many checks passed and failed.
 #[derive(Clone, Copy, Default)]
@@ -15,104 +43,150 @@ struct Count {
     failed: u64,
 }
 
-/// What steps have said so far: their counts, and lines for the end.
+/// What steps have said so far: their counts, lines for the end, and what was not run.
 #[derive(Default)]
 struct Report {
     total: Count,
     summary: Vec<String>,
+    left_out: Vec<String>,
 }
 
 /// A step's name, and its command.
 type Step = (&'static str, Command);
 
-/// The steps that are cargo commands: a name, and its arguments.
-const STEPS: &[(&str, &[&str])] = &[
-    ("format", &["fmt", "--all", "--check"]),
-    ("lints", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]),
-    ("pages", &["doc", "--workspace", "--no-deps", "--quiet"]),
-    // Unit tests, laws, file tests, conformance, errors, and the fuzz targets' bodies on fixed seeds.
-    ("tests", &["test", "--workspace", "--no-fail-fast"]),
-];
-
 /// The member that links the solver's library: the laws that are asked of a solver.
 const SOLVER: &str = "fiberloom-smt";
 
-/// Runs every step and counts. The Python package's run beside the workspace's, which leave a core idle for long: its target directory is
-/// another. What they print comes behind all else.
+/// Programs that single tests call, and what is not tried where they are missing.
+const CALLED: [(&str, &str); 5] = [
+    ("coqc", "the proofs in Coq (Debian: coq)"),
+    ("cc", "kernels in C programs (Debian: gcc)"),
+    ("c++", "kernels in C++ programs (Debian: g++)"),
+    ("groff", "the manual page's form (Debian: groff)"),
+    ("bash", "completions (Debian: bash)"),
+];
+
+/// Runs every step and counts. `arguments` are none, `--quick` or `--long`.
 ///
 /// # Errors
-/// If anything failed.
-pub fn test() -> Result<(), String> {
+/// If anything failed, or the arguments are others.
+pub fn test(arguments: &[&str]) -> Result<(), String> {
+    let effort = match arguments {
+        [] => Effort::Usual,
+        ["--quick"] => Effort::Quick,
+        ["--long"] => Effort::Long,
+        _ => return Err("usage: cargo xtask test [--quick | --long]".to_string()),
+    };
     let begin = Instant::now();
     let mut report = Report::default();
-    let solver = cargo::links("libz3.so");
-    let steps = commands(solver)?;
-    let of = 1 + steps.len();
-    let no_python = python::missing();
-    let beside = no_python.is_none().then(|| thread::spawn(python_steps));
-    banner(&mut stdout(), (1, of), "tidy", "cargo xtask tidy");
+    let members = Members::found(effort, &mut report);
+    let environment = members.python.then(|| thread::spawn(python::kept_environment));
+
+    banner(&mut stdout(), "tidy", "cargo xtask tidy");
     let tidied = tidy::check();
     tidied.print();
     report.note("tidy", Count { passed: tidied.checked, failed: tidied.wrong.len() as u64 }, begin);
-    for (n, (name, mut command)) in steps.into_iter().enumerate() {
-        banner(&mut stdout(), (n + 2, of), name, &cargo::text(&command));
-        let since = Instant::now();
-        report.note(name, step(&mut command)?, since);
+    report.run("format", &mut members.command(&["fmt", "--all", "--check"])?)?;
+    report.run("build", members.command(&["build", "--all-targets", "--quiet"])?.env(EFFORT, effort.word()))?;
+
+    let environment = environment.map(|made| made.join().map_err(|_| "the environment of the Python package panicked"));
+    let environment = environment.transpose()?.transpose()?;
+    let beside = environment
+        .clone()
+        .map(|made| thread::spawn(move || python_steps(python::steps(&made, effort == Effort::Long)?)));
+    for (name, mut command) in members.tests(effort)? {
+        command.env(EFFORT, effort.word());
+        if let Some(environment) = &environment {
+            command.env("FIBERLOOM_PYTHON", python::interpreter(environment));
+        }
+        report.run(name, &mut command)?;
     }
     if let Some(beside) = beside {
         let (text, steps) = beside.join().map_err(|_| "the steps of the Python package panicked")??;
         stdout().write_all(&text).map_err(|e| e.to_string())?;
         report.add(steps);
     }
-    if !solver {
-        report.summary.push("solver   not run: there is no libz3 (Debian: libz3-dev)".to_string());
-    }
-    if let Some(what) = no_python {
-        report.summary.push(format!("python   not run: {what}"));
-    }
-    let Report { total, summary } = report;
-    println!("\n{}", summary.join("\n"));
-    println!("{} passed, {} failed in {} s", total.passed, total.failed, begin.elapsed().as_secs());
-    if total.failed == 0 { Ok(()) } else { Err("not everything passed".to_string()) }
+    report.close(effort, begin)
 }
 
-/// The workspace's steps but for the first.
-fn commands(solver: bool) -> Result<Vec<Step>, String> {
-    let command = |(name, args): &(&'static str, &[&str])| {
-        let mut command = cargo::cargo()?;
-        for arg in *args {
-            command.arg(arg);
-            if *arg == "--workspace" && !solver {
-                command.args(["--exclude", SOLVER]);
+/// Which members of the workspace are tried here.
+struct Members {
+    solver: bool,
+    python: bool,
+}
+
+impl Members {
+    /// All that this machine has libraries for, and that the effort allows; what is left out is noted.
+    fn found(effort: Effort, report: &mut Report) -> Members {
+        let mut left = |name: &str, why: Option<String>| {
+            let is_in = why.is_none();
+            report.left_out.extend(why.map(|why| format!("{name}: {why}")));
+            is_in
+        };
+        let quick = (effort == Effort::Quick).then(|| "left out by --quick".to_string());
+        let no_solver = (!cargo::links("libz3.so")).then(|| "there is no libz3 (Debian: libz3-dev)".to_string());
+        let solver = left("laws asked of a solver", quick.clone().or(no_solver));
+        let python = left("the Python package", quick.or_else(python::missing));
+        for (program, what) in CALLED {
+            if Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_err() {
+                left(what, Some(format!("there is no `{program}`")));
             }
         }
-        command.env("RUSTDOCFLAGS", "-D warnings");
-        Ok((*name, command))
-    };
-    STEPS.iter().map(command).collect()
+        Members { solver, python }
+    }
+
+    /// A command of cargo over these members. All compile through the driver of lints, which makes the same code: so lints and tests
+    /// share one build.
+    fn command(&self, words: &[&str]) -> Result<Command, String> {
+        let mut command = cargo::cargo()?;
+        command.args(words);
+        if words[0] == "fmt" {
+            return Ok(command);
+        }
+        command.arg("--workspace");
+        for (is_in, member) in [(self.solver, SOLVER), (self.python, python::PACKAGE)] {
+            if !is_in {
+                command.args(["--exclude", member]);
+            }
+        }
+        command.env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver").env("CLIPPY_ARGS", cargo::lints(&["-D", "warnings"]));
+        Ok(command)
+    }
+
+    /// What runs when all is built: unit tests, laws, file tests, conformance, errors, the fuzz targets' bodies on fixed seeds; examples
+    /// of pages, behind the pages themselves.
+    fn tests(&self, effort: Effort) -> Result<Vec<Step>, String> {
+        let tests = self.command(&["test", "--no-fail-fast", "--all-targets"])?;
+        let mut pages = self.command(&["test", "--no-fail-fast", "--doc"])?;
+        if effort != Effort::Quick {
+            let this = std::env::current_exe().map_err(|e| format!("this program: {e}"))?;
+            pages.env("RUSTDOC", this).env(crate::pages::REAL, "rustdoc");
+        }
+        Ok(vec![("tests", tests), ("pages", pages)])
+    }
 }
 
 /// Runs the Python package's steps: what they print, and say.
-fn python_steps() -> Result<(Vec<u8>, Report), String> {
+fn python_steps(steps: Vec<Command>) -> Result<(Vec<u8>, Report), String> {
     let (mut text, mut report) = (vec![], Report::default());
-    match python::steps() {
-        Err(what) => {
-            report.total.failed += 1;
-            report.summary.push(format!("python   failed: no environment for its tests could be made: {what}"));
-        }
-        Ok(steps) => {
-            let of = steps.len();
-            for (n, mut command) in steps.into_iter().enumerate() {
-                banner(&mut text, (n + 1, of), "python", &cargo::text(&command));
-                let since = Instant::now();
-                report.note("python", step_into(&mut command, &mut text)?, since);
-            }
-        }
+    for mut command in steps {
+        banner(&mut text, "python", &cargo::text(&command));
+        let since = Instant::now();
+        report.note("python", step_into(&mut command, &mut text)?, since);
     }
     Ok((text, report))
 }
 
 impl Report {
+    /// Runs a step and notes what it has counted.
+    fn run(&mut self, name: &str, command: &mut Command) -> Result<(), String> {
+        banner(&mut stdout(), name, &cargo::text(command));
+        let since = Instant::now();
+        let count = step(command)?;
+        self.note(name, count, since);
+        Ok(())
+    }
+
     /// Notes what a step has counted since it began.
     fn note(&mut self, name: &str, count: Count, since: Instant) {
         self.total.passed += count.passed;
@@ -126,11 +200,28 @@ impl Report {
         self.total.failed += other.total.failed;
         self.summary.extend(other.summary);
     }
+
+    /// Prints what was not run, and the counts.
+    fn close(self, effort: Effort, begin: Instant) -> Result<(), String> {
+        let Report { total, summary, mut left_out } = self;
+        if effort != Effort::Long {
+            left_out.push(
+                "the longer walks, all laws of the solver, the wheel as it is given away: `cargo xtask test --long`"
+                    .to_string(),
+            );
+        }
+        println!("\n{}", summary.join("\n"));
+        for what in left_out {
+            println!("not run  {what}");
+        }
+        println!("{} passed, {} failed in {} s", total.passed, total.failed, begin.elapsed().as_secs());
+        if total.failed == 0 { Ok(()) } else { Err("not everything passed".to_string()) }
+    }
 }
 
-fn banner(to: &mut dyn Write, (number, of): (usize, usize), name: &str, command: &str) {
+fn banner(to: &mut dyn Write, name: &str, command: &str) {
     // Nothing is lost where it is not printed.
-    let _ = writeln!(to, "\n[{number}/{of}] {name}: {command}");
+    let _ = writeln!(to, "\n[{name}] {command}");
 }
 
 /// Runs one command, passes its output on, and adds up the closing lines of the test runners in it. A command without

@@ -224,6 +224,7 @@ impl Display for Report {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Effort;
     use crate::notation::case::{KINDS, STRUCTURED, Shape, chains};
     use crate::notation::engines::BOTH;
     use crate::notation::legal::{LEGAL, named};
@@ -242,10 +243,26 @@ mod tests {
         report
     }
 
+    /// Asserts that each of these stood in some program. A walk that takes `least` is long enough to come to all.
+    fn reached(report: &Report, least: Effort, constructs: impl IntoIterator<Item = impl Display>) {
+        if Effort::said() < least {
+            return;
+        }
+        for construct in constructs {
+            let count = report.exercised.get(&construct.to_string()).copied().unwrap_or(0);
+            assert!(count > 0, "`{construct}` was never generated\n{report}");
+        }
+    }
+
+    /// How many programs are tried, of so many where nothing is spared and so many usually.
+    fn of(long: u64, usual: u64) -> u64 {
+        Effort::said().of(long, usual)
+    }
+
     /// Whatever the subset that is lowered has can be generated: each of these stands in some program of a short run.
     #[test]
     fn loops_answer_as_the_meaning_and_everything_is_reached() {
-        let report = run(5000, Engine::Loops, Walk::Random);
+        let report = run(of(5000, 5000), Engine::Loops, Walk::Random);
         let types = Type::ALL.iter().map(|t| format!("type {t}"));
         let pairs = KINDS.iter().flat_map(|outer| KINDS.iter().map(move |inner| [outer.name(), inner.name()]));
         let pairs = pairs.chain([["nonunique", "singleton"]]);
@@ -301,17 +318,17 @@ mod tests {
         ];
         let shapes = shapes.chain(strict.map(|what| format!("strict {what}")));
         let others = others.iter().map(|s| s.to_string()).chain(shapes);
-        for construct in types.chain(formats).chain(operators).chain(reductions).chain(others) {
-            let count = report.exercised.get(&construct).copied().unwrap_or(0);
-            assert!(count > 0, "`{construct}` was never generated\n{report}");
-        }
+        reached(&report, Effort::Usual, types.chain(formats).chain(operators).chain(reductions).chain(others));
     }
 
     /// A short part of the walk is spread over the product: each of these stood in a program that answered as its
     /// meaning. All of the product is `campaign --programs all`.
     #[test]
     fn a_directed_walk_reaches_every_pair_of_columns() {
-        let report = run(38_000, Engine::Loops, Walk::Directed);
+        let report = run(of(38_000, 6_000), Engine::Loops, Walk::Directed);
+        if Effort::said() < Effort::Long {
+            return;
+        }
         let met: Vec<&Meeting> = report.statistics.meetings.keys().collect();
         let columns = |m: &Meeting| {
             [
@@ -346,7 +363,7 @@ mod tests {
     /// kind of level; indices that are sums and windows too.
     #[test]
     fn shape_operators_answer_as_the_meaning_in_every_place() {
-        let report = run(6 * chains(), Engine::Loops, Walk::Shapes);
+        let report = run(of(6 * chains(), 2 * chains()), Engine::Loops, Walk::Shapes);
         let names = ["slice", "stride", "split", "collapse", "concat"];
         let around = ["element", "*", "+", "function", "reduction"];
         let of = names.iter().flat_map(|a| around.iter().chain(&names).map(move |b| format!("{a} of {b}")));
@@ -357,10 +374,7 @@ mod tests {
         let into = names.iter().flat_map(|a| Target::all().filter(drawn).map(move |t| format!("{a} into {t}")));
         let depths = (1..=4).map(|depth| format!("{depth} deep"));
         let indices = ["constant", "affine", "sum", "window", "window with step"].map(|kind| format!("index {kind}"));
-        for construct in of.chain(inside).chain(into).chain(depths).chain(indices) {
-            let count = report.exercised.get(&construct).copied().unwrap_or(0);
-            assert!(count > 0, "`{construct}` was never generated\n{report}");
-        }
+        reached(&report, Effort::Long, of.chain(inside).chain(into).chain(depths).chain(indices));
         let deep = report.exercised["4 deep"];
         assert!(deep * 2 > report.programs, "most are four deep: {deep} of {}", report.programs);
     }
@@ -368,7 +382,7 @@ mod tests {
     /// What the protocol has, and what it cannot have.
     #[test]
     fn products_answer_as_the_meaning_and_are_nothing_else() {
-        let report = run(1500, Engine::Loops, Walk::Products);
+        let report = run(of(1500, 800), Engine::Loops, Walk::Products);
         let all = &report.exercised;
         for wanted in ["operand level dense", "operand level compressed", "result level compressed", "operand order"] {
             assert!(all.contains_key(wanted), "`{wanted}` was never generated\n{report}");
@@ -381,43 +395,43 @@ mod tests {
 
     #[test]
     fn contractions_answer_as_the_meaning() {
-        let report = run(1500, Engine::Loops, Walk::Contractions);
-        for wanted in ["reduction sum", "reduction min", "reduction max", "operator *", "operator +", "operator -"] {
-            assert!(report.exercised.contains_key(wanted), "`{wanted}` was never generated\n{report}");
-        }
+        let report = run(of(1500, 800), Engine::Loops, Walk::Contractions);
+        reached(
+            &report,
+            Effort::Usual,
+            ["reduction sum", "reduction min", "reduction max", "operator *", "operator +", "operator -"],
+        );
     }
 
     #[test]
     fn joins_and_prefixes_answer_as_the_meaning() {
-        let report = run(800, Engine::Rewrites, Walk::Compared);
-        for wanted in ["values compared ==", "index compared <=", "reduction sum", "operator &&"] {
-            assert!(report.exercised.contains_key(wanted), "`{wanted}` was never generated\n{report}");
-        }
+        let report = run(of(800, 500), Engine::Rewrites, Walk::Compared);
+        reached(&report, Effort::Usual, ["values compared ==", "index compared <=", "reduction sum", "operator &&"]);
     }
 
     /// Temporaries and copies that schedules ask for, and what the planner says that it decided, read back.
     #[test]
     fn schedules_change_no_answer() {
-        let report = run(1500, Engine::Rewrites, Walk::Schedules);
-        for wanted in ["command stage", "command precompute", "command store", "command copy", "command protocol"] {
-            assert!(report.exercised.contains_key(wanted), "`{wanted}` was never generated\n{report}");
-        }
+        let report = run(of(1500, 700), Engine::Rewrites, Walk::Schedules);
+        reached(
+            &report,
+            Effort::Usual,
+            ["command stage", "command precompute", "command store", "command copy", "command protocol"],
+        );
     }
 
     /// Commands about loops, each legal where it stands.
     #[test]
     fn loops_under_commands_answer_as_the_meaning() {
-        let report = run(1500, Engine::Rewrites, Walk::Loops);
+        let report = run(of(1500, 700), Engine::Rewrites, Walk::Loops);
         let words = "split split_up reorder collapse pos coord weigh unroll parallelize";
-        for wanted in words.split(' ').map(|word| format!("command {word}")) {
-            assert!(report.exercised.contains_key(&wanted), "`{wanted}` was never generated\n{report}");
-        }
+        reached(&report, Effort::Usual, words.split(' ').map(|word| format!("command {word}")));
     }
 
     /// What cases do not have: functions with each property that can be declared, indices that are read or leave their arrays.
     #[test]
     fn the_whole_language_answers_as_the_meaning() {
-        let report = run(600, Engine::Loops, Walk::Language);
+        let report = run(of(600, 300), Engine::Loops, Walk::Language);
         assert!(report.left.values().sum::<u64>() < report.programs, "most run\n{report}");
         let at = ["", " at an argument"];
         let properties = ["identity", "annihilator"].iter().flat_map(|p| at.map(|at| format!("property {p}{at}")));
@@ -426,16 +440,13 @@ mod tests {
             index gather|left gather|index ~|index slice in place|affine /|affine %|call coalesce|statement while|\
             statement if with else|protocol Gallop|tensor that a function gives|where|shifted copies|strict|algebraic";
         let words = words.split('|').map(str::to_string).chain(["set |".to_string()]);
-        for construct in properties.chain(others).chain(words) {
-            let count = report.exercised.get(&construct).copied().unwrap_or(0);
-            assert!(count > 0, "`{construct}` was never generated\n{report}");
-        }
+        reached(&report, Effort::Long, properties.chain(others).chain(words));
     }
 
     /// Rows of the lengths of lanes, words, networks and rooms, extents up to 2⁶³ − 1.
     #[test]
     fn long_data_answer_as_the_meaning() {
-        let report = run(2500, Engine::Loops, Walk::Long);
+        let report = run(of(2500, 600), Engine::Loops, Walk::Long);
         let rows = LENGTHS.iter().filter(|n| **n > 0).map(|n| format!("row of {n}"));
         let extents = EXTENTS.iter().map(|n| format!("extent {n}"));
         let kinds = program::KINDS.iter().map(|(kind, _)| format!("kind {kind}"));
@@ -443,25 +454,22 @@ mod tests {
         let levels = levels.iter().chain(&["blocked", "runs", "packbits"]);
         let levels = levels.flat_map(|level| ["operand", "result"].map(|of| format!("{of} level {level}")));
         let others = ["gapless over 4096", "protocol gallop", "protocol locate", "few 0", "few 64"].map(String::from);
-        for construct in rows.chain(extents).chain(kinds).chain(levels).chain(others) {
-            let count = report.exercised.get(&construct).copied().unwrap_or(0);
-            assert!(count > 0, "`{construct}` was never generated\n{report}");
-        }
+        reached(&report, Effort::Long, rows.chain(extents).chain(kinds).chain(levels).chain(others));
         // What is left out grows with an extent: few programs do.
         assert!(report.left.values().sum::<u64>() * 10 < report.programs, "{report}");
-        run(150, Engine::Llvm(BOTH), Walk::Long);
+        run(of(150, 50), Engine::Llvm(BOTH), Walk::Long);
     }
 
     /// Two evaluations of the meaning, one of every coordinate and one of what is stored.
     #[test]
     fn the_meaning_over_what_is_stored_is_the_pointwise_one() {
-        run(3000, Engine::Meaning, Walk::Random);
-        run(1000, Engine::Meaning, Walk::Directed);
+        run(of(3000, 1500), Engine::Meaning, Walk::Random);
+        run(of(1000, 500), Engine::Meaning, Walk::Directed);
     }
 
     #[test]
     fn machine_code_answers_as_the_meaning_at_every_level() {
-        run(150, Engine::Llvm(&[OptLevel::None]), Walk::Random);
+        run(of(150, 80), Engine::Llvm(&[OptLevel::None]), Walk::Random);
         run(20, Engine::Llvm(BOTH), Walk::Directed);
     }
 }

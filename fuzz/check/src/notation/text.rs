@@ -149,9 +149,11 @@ mod tests {
     #[test]
     fn damaged_text_is_read_or_refused_in_time() {
         let (mut read, mut checked, mut several, mut slowest) = (0, 0, 0, 0);
+        let tries = crate::Effort::said().of(25, 8);
+        let least = 12 * tries as u32;
         for (n, text) in corpus().iter().enumerate() {
             reads_back(text);
-            for seed in 0..25 {
+            for seed in 0..tries {
                 let damaged = damage(&mut Unstructured::new(&bytes(1000 * n as u64 + seed, 64)), text);
                 let begun = Instant::now();
                 let seen = reads_back(&damaged);
@@ -162,8 +164,8 @@ mod tests {
             }
         }
         println!("{read} read, {checked} check, {several} have several errors, the slowest took {slowest} ms");
-        assert!(read > 300 && checked > 100, "damage is too heavy: {read} read, {checked} check");
-        assert!(several > 300, "errors behind the first are not found: {several}");
+        assert!(read > least && checked > least / 3, "damage is too heavy: {read} read, {checked} check");
+        assert!(several > least, "errors behind the first are not found: {several}");
         assert!(slowest < 20_000, "{slowest} ms");
     }
 

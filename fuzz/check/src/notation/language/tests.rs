@@ -1,9 +1,9 @@
 //! The whole language is generated, and every stage takes what is generated or says why not.
 
 use super::{constructs, program};
-use crate::bytes;
 use crate::notation::engines::Outcome;
 use crate::notation::{reads_back, withstand};
+use crate::{Effort, bytes};
 use arbitrary::Unstructured;
 use fiberloom_core::algebra::{Op, Type};
 use fiberloom_core::format::{self, LevelKind};
@@ -15,7 +15,7 @@ const PROGRAMS: u64 = 500;
 #[test]
 fn trees_of_any_kind_print_and_read_back() {
     for wild in [0, 20, 3, 1] {
-        for seed in 0..PROGRAMS {
+        for seed in 0..Effort::said().of(PROGRAMS, 150) {
             let made = program(&mut Unstructured::new(&bytes(seed, 1200)), wild);
             let printed = made.program.to_string();
             let (read, wrong) = fiberloom_front::parse(&printed);
@@ -86,7 +86,8 @@ fn documented() -> Vec<String> {
 #[test]
 fn everything_documented_is_generated() {
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
-    for seed in 0..6 * PROGRAMS {
+    let programs = Effort::said().of(6 * PROGRAMS, 2 * PROGRAMS);
+    for seed in 0..programs {
         let made = program(&mut Unstructured::new(&bytes(seed, 1500)), 0);
         if fiberloom_core::check::check(&made.program).is_ok() {
             for word in constructs(&made.program) {
@@ -99,5 +100,7 @@ fn everything_documented_is_generated() {
         println!("{:6} {word}", counts.get(word).copied().unwrap_or(0));
     }
     let missed: Vec<&String> = documented.iter().filter(|w| !counts.contains_key(*w)).collect();
-    assert!(missed.is_empty(), "never generated in a program that checks: {missed:?}");
+    // The rarest stand in one program of thousands.
+    let rare = if programs < 6 * PROGRAMS { documented.len() / 20 } else { 0 };
+    assert!(missed.len() <= rare, "never generated in a program that checks: {missed:?}");
 }
