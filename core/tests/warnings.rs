@@ -73,8 +73,8 @@ fn a_sum_of_a_functions_values() {
     doubtful(
         "y[i] = if A[i,j] * x[j] > 0.5 then 1.0 else 0.0",
         "if",
-        "sum(j: if A[i,j] * x[j] > 0.5 then 1.0 else 0.0)",
-        "if sum(j: A[i,j] * x[j]) > 0.5 then 1.0 else 0.0",
+        "sum(j: select(A[i,j] * x[j] > 0.5, 1.0, 0.0))",
+        "select(sum(j: A[i,j] * x[j]) > 0.5, 1.0, 0.0)",
     );
     doubtful("y[] = 2.0 * (z[i] + 1.0)", "+", "sum(i: 2.0 * (z[i] + 1.0))", "2.0 * (sum(i: z[i]) + 1.0)");
     doubtful("y[] = 1.0 / z[i]", "/", "sum(i: 1.0 / z[i])", "1.0 / sum(i: z[i])");
