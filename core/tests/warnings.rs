@@ -85,7 +85,7 @@ fn a_sum_of_a_functions_values() {
         "y[i] = max(sum(j: A[i,j] * x[j]), 0.0)",
         "y[i] = sqrt(z[i]) * A[i,j] * x[j]",
         "y[i] = exp(A[i,j]) * x[j]",
-        "y[i] = -(2.0 * A[i,j] / z[i])",
+        "y[i] = -(2.0 * A[i,j] * x[j] / z[i])",
         "y[i] = mask(A[i,j] > 0.5, x[j])",
         "y[i] = if A[i,j] > 0.5 then 1.0 else 0.0",
         "c[] = convert(z[i] > 0.5, i64)",
