@@ -38,4 +38,4 @@ mod words;
 pub use loops::lower::{Options, Widths};
 pub use pipeline::{Lowered, REWRITES, Rewrite, lower, lower_by, lower_under};
 pub use plan::{give, plan};
-pub use words::counted;
+pub use words::{counted, nearest};

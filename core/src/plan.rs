@@ -11,12 +11,12 @@ use crate::algebra::Mode;
 use crate::check::check;
 use crate::concretize::Copied;
 use crate::loops::lower::Options;
+use crate::notation::spell::{self, Planned};
 use crate::notation::syntax::{self, Command, Item, Schedule};
 use crate::notation::typed::{self, CommandKind, Parts, Stage, VarId};
 use crate::notation::{Diagnostic, Span, concrete};
 use crate::pipeline::{Decided, decide};
 use crate::schedule::loops::Loops;
-use crate::schedule::spell::{self, Planned};
 use crate::stack::with_room;
 
 /// What the planner decides of a program, as commands, each with its statement: those that read back. `options` are those of a checked

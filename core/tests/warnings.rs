@@ -45,6 +45,59 @@ fn a_variable_that_occurs_once_in_a_product() {
 }
 
 #[test]
+fn a_sum_of_a_functions_values() {
+    /// What one program is said to mean, and what its author may mean.
+    #[track_caller]
+    fn doubtful(text: &str, name: &str, whole: &str, inside: &str) {
+        let message = format!("the short form sums whole terms: this adds values of `{name}`");
+        let said = warned(text);
+        assert!(matches!(&said[..], [one] if one.ends_with(&message)), "{text}: {said:?}");
+        let (program, _) = fiberloom_front::parse(&format!("{TENSORS}{text}"));
+        let said = warnings(&check(&program.expect("parsed")).expect("it is right"));
+        let help = said[0].diagnostic.help.as_deref().expect("both spellings");
+        assert_eq!(help, format!("write `{whole}` if that is meant, `{inside}` if the sum is inside"));
+    }
+    doubtful("y[] = sqrt(z[i] * z[i])", "sqrt", "sum(i: sqrt(z[i] * z[i]))", "sqrt(sum(i: z[i] * z[i]))");
+    doubtful(
+        "y[i] = max(A[i,j] * x[j], 0.0)",
+        "max",
+        "sum(j: max(A[i,j] * x[j], 0.0))",
+        "max(sum(j: A[i,j] * x[j]), 0.0)",
+    );
+    doubtful(
+        "y[i] = 1.0 / (1.0 + exp(-(A[i,j] * x[j])))",
+        "/",
+        "sum(j: 1.0 / (1.0 + exp(-(A[i,j] * x[j]))))",
+        "1.0 / (1.0 + exp(-sum(j: A[i,j] * x[j])))",
+    );
+    doubtful(
+        "y[i] = if A[i,j] * x[j] > 0.5 then 1.0 else 0.0",
+        "if",
+        "sum(j: select(A[i,j] * x[j] > 0.5, 1.0, 0.0))",
+        "select(sum(j: A[i,j] * x[j]) > 0.5, 1.0, 0.0)",
+    );
+    doubtful("y[] = 2.0 * (z[i] + 1.0)", "+", "sum(i: 2.0 * (z[i] + 1.0))", "2.0 * (sum(i: z[i]) + 1.0)");
+    doubtful("y[] = 1.0 / z[i]", "/", "sum(i: 1.0 / z[i])", "1.0 / sum(i: z[i])");
+    warns("y[k] = z[i] + sqrt(B[j,k] * x[j])", &["sqrt(B[j,k] * x[j]): the short form"]);
+    for quiet in [
+        "y[] = sum(i: sqrt(z[i] * z[i]))",
+        "y[] = sqrt(sum(i: z[i] * z[i]))",
+        "y[i] = max(sum(j: A[i,j] * x[j]), 0.0)",
+        "y[i] = sqrt(z[i]) * A[i,j] * x[j]",
+        "y[i] = exp(A[i,j]) * x[j]",
+        "y[i] = -(2.0 * A[i,j] * x[j] / z[i])",
+        "y[i] = mask(A[i,j] > 0.5, x[j])",
+        "y[i] = if A[i,j] > 0.5 then 1.0 else 0.0",
+        "c[] = convert(z[i] > 0.5, i64)",
+        "y[] = convert(n[i], f64)",
+        "y[] max= sqrt(z[i] * z[i])",
+        "y[i] = sqrt(z[i] * z[i])",
+    ] {
+        warns(quiet, &[]);
+    }
+}
+
+#[test]
 fn a_fold_that_begins_with_a_fill() {
     warns("tensor y: f64[]\ny[] max= z[i]", &["y: `y` begins with its fill, 0"]);
     warns("tensor y: f64[] fill inf\ny[] min= z[i]", &[]);

@@ -352,6 +352,12 @@ impl Program {
         Some((TensorId(found.0 as u32), found.1))
     }
 
+    /// What to say behind a tensor's name that is none: the name that is nearly so.
+    pub(crate) fn near(&self, name: &str) -> String {
+        let known = self.inner.typed.tensors.iter().map(|t| t.name.as_str());
+        fiberloom_core::nearest(name, known).map_or(String::new(), |near| format!(": there is `{near}`"))
+    }
+
     /// The same, for data that a caller gives by name.
     ///
     /// # Errors
@@ -361,7 +367,7 @@ impl Program {
         self.tensor(name).ok_or_else(|| {
             Error::Call(match is_local() {
                 true => format!("`{name}` is a local of a `where` block: nothing is given for it"),
-                false => format!("the program has no tensor `{name}`"),
+                false => format!("the program has no tensor `{name}`{}", self.near(name)),
             })
         })
     }
@@ -476,8 +482,14 @@ pub(crate) fn reformat(syntax: &mut syntax::Program, name: &str, format: &str) -
         _ => None,
     });
     let Some(tensor) = declared else {
+        let declared = syntax.items.iter().filter_map(|item| match item {
+            syntax::Item::Tensor(t) => Some(t.name.name.as_str()),
+            _ => None,
+        });
+        let near = fiberloom_core::nearest(name, declared);
+        let near = near.map_or(String::new(), |near| format!("; there is `{near}`"));
         let what = format!("no tensor `{name}` is declared whose format could be changed");
-        return Err(Error::Call(format!("{what}: `tensor {name}: TYPE[…] FORMAT` would declare it")));
+        return Err(Error::Call(format!("{what}: `tensor {name}: TYPE[…] FORMAT` would declare it{near}")));
     };
     let place = tensor.format.as_ref().map_or(tensor.name.span, syntax::Format::span);
     tensor.format = Some(read.at(place));

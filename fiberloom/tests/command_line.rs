@@ -138,7 +138,7 @@ fn rejected_programs_and_calls_are_2() {
     dir.exits(2, &format!("run p.loom {INPUTS} --schedule protocol(x[j],gallop)"), "cannot gallop");
     dir.exits(2, &format!("run p.loom {INPUTS} --schedule none --no-schedule"), "one of --schedule and --no-schedule");
     dir.exits(0, &format!("run p.loom {INPUTS} --check --schedule protocol(A[j],walk)"), "");
-    dir.exits(2, "tune p.loom", "not there yet");
+    dir.exits(2, "tune p.loom", "no command");
     dir.exits(2, "show ptx p.loom", "not there yet");
     dir.exits(2, "show everything p.loom", "no stage");
     dir.exits(2, "run p.loom --frob", "--frob");

@@ -8,6 +8,7 @@
 //! Invariants: no input makes it panic, overflow the stack or take more than linear space; `parse(print(p)) == p` for
 //! every program that the parser or the builder makes.
 mod depth;
+mod elsewhere;
 mod format;
 mod lexer;
 mod parser;
@@ -33,6 +34,7 @@ pub fn parse(text: &str) -> (Option<syntax::Program>, Vec<Diagnostic>) {
     let (program, more) = with_room(|| parser::program(&tokens));
     diagnostics.extend(more);
     diagnostics.sort_by_key(|d| d.span.start);
+    with_room(|| elsewhere::help(text, &tokens, &mut diagnostics));
     (Some(program), diagnostics)
 }
 

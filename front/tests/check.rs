@@ -139,7 +139,7 @@ fn help_says_what_was_meant() {
     helps("tensor A: f64[I, J] crs", "there is `csr`");
     helps("tensor A: f64[I] {compresed}", "there is `compressed`");
     helps("tensor x: f64[I]\ny[i] = maximum(x[i], 0.0)", "there is `max`");
-    helps("tensor x: f64[I]\ny[] = product(i: x[i])", "there is `prod`");
+    helps("tensor x: f64[I]\ny[] = product(i: x[i])", "write prod(i: x[i])");
     helps("tensor x: f64[I]\ny[i] = x[i] / convert(i2, f64)\nz[i2] = x[i2]", "there is `i`");
     helps("tensor x: f64[Rows]\ny[i] = x[i] / convert(Row, f64)", "there is `Rows`");
     helps("tensor x: float64[I]", "`float64` is written `f64`");

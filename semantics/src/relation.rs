@@ -60,7 +60,7 @@ struct Declared {
 /// What it has that is not said here, or data that the program refuses, in words.
 pub fn evaluate(program: &Program, tables: &BTreeMap<String, Rows>) -> Result<BTreeMap<String, Function>, String> {
     let program = einsum::explicit(program);
-    let mut world = World::default();
+    let mut world = World { declared_sizes: einsum::sizes(&program), ..World::default() };
     for item in &program.items {
         world.declare(item)?;
     }
@@ -91,6 +91,8 @@ struct World {
     labels: BTreeMap<String, BTreeSet<Key>>,
     /// Sizes that are numbers.
     sizes: BTreeMap<String, i64>,
+    /// The names of all sizes.
+    declared_sizes: BTreeSet<String>,
     declared: BTreeMap<String, Declared>,
     functions: BTreeMap<String, Function>,
 }
@@ -231,9 +233,9 @@ impl World {
             Assign::Fold(f) => Some(f.name.as_str()),
         };
         // A fold that is no sum has the variables of its right side as the left side's.
-        let mut vars: Vec<&Ident> = einsum::left(s);
+        let mut vars: Vec<&Ident> = einsum::left(s, &self.declared_sizes);
         if let Assign::Fold(_) = s.op {
-            vars.extend(einsum::absent(s));
+            vars.extend(einsum::absent(s, &self.declared_sizes));
         }
         let names: Vec<String> = vars.iter().map(|v| v.name.clone()).collect();
         let mut spaces = Vec::new();

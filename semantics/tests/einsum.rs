@@ -58,6 +58,24 @@ fn sums_stand_where_the_rule_says() {
 }
 
 #[test]
+fn sizes_in_indices_are_sizes() {
+    let declared = "tensor x: f64[N]\ntensor A: f64[I, N]\ndim K = 3\n";
+    for (short, written) in [
+        ("y[] = x[N-1] + x[i]", "y[] = x[N-1] + sum(i: x[i])"),
+        ("y[] = A[I-1-i, j] * A[i,j]", "y[] = sum(i, j: A[I-1-i, j] * A[i,j])"),
+        ("y[] = A[i, K+1] + A[i, N/2]", "y[] = sum(i: A[i, K+1]) + sum(i: A[i, N/2])"),
+        // Where the name stands alone, in whatever index, it is an index variable.
+        ("y[] = x[N-1] * x[N]", "y[] = sum(N: x[N-1] * x[N])"),
+        ("y[N] = A[i, N+1]", "y[N] = sum(i: A[i, N+1])"),
+        ("y[] = x[N(0:2)] * x[N+1]", "y[] = sum(N: x[N(0:2)] * x[N+1])"),
+        ("y[] = x[M-1]", "y[] = sum(M: x[M-1])"),
+    ] {
+        let (short, written) = [short, written].map(|text| read(&format!("{declared}{text}"))).into();
+        assert_eq!(einsum::explicit(&short), written, "{short}");
+    }
+}
+
+#[test]
 fn statements_of_blocks_are_statements() {
     let short = "repeat 3 { while e[] > A[] { t[i] = A[i,j] } x[i] = y[j] }\ny[i] = b[i] where { b[i] = c[i,j] where { c[i,j] = d[i,j,k] } }";
     let written = "repeat 3 { while e[] > A[] { t[i] = sum(j: A[i,j]) } x[i] = sum(j: y[j]) }
@@ -78,6 +96,14 @@ fn other_folds_are_over_all_that_is_absent() {
         assert_eq!(einsum::explicit(&program), program, "{text}");
         let [Item::Statement(s)] = &program.items[..] else { panic!("{text}: one statement") };
         let words = |all: Vec<_>| all.into_iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
-        assert_eq!(format!("{} | {}", words(einsum::left(s)), words(einsum::absent(s))), names, "{text}");
+        assert_eq!(
+            format!(
+                "{} | {}",
+                words(einsum::left(s, &einsum::sizes(&program))),
+                words(einsum::absent(s, &einsum::sizes(&program)))
+            ),
+            names,
+            "{text}"
+        );
     }
 }

@@ -15,6 +15,8 @@ pub(crate) fn address(slot: Slot) -> Option<*const ()> {
         Slot::FloorDivF32 => floor_divf as *const (),
         Slot::FloorRemF64 => floor_rem as *const (),
         Slot::FloorRemF32 => floor_remf as *const (),
+        Slot::AcoshF64 => acosh as *const (),
+        Slot::AcoshF32 => acoshf as *const (),
         slot => return of_library(slot),
     })
 }
@@ -61,8 +63,6 @@ from_libm! {
     CoshF32 coshf(x: f32) -> f32;
     AsinhF64 asinh(x: f64) -> f64;
     AsinhF32 asinhf(x: f32) -> f32;
-    AcoshF64 acosh(x: f64) -> f64;
-    AcoshF32 acoshf(x: f32) -> f32;
     AtanhF64 atanh(x: f64) -> f64;
     AtanhF32 atanhf(x: f32) -> f32;
     Expm1F64 expm1(x: f64) -> f64;
@@ -92,6 +92,14 @@ from_algebra! {
     floor_divf f32;
     floor_rem f64;
     floor_remf f32;
+}
+
+extern "C" fn acosh(x: f64) -> f64 {
+    algebra::acosh(x)
+}
+
+extern "C" fn acoshf(x: f32) -> f32 {
+    algebra::acoshf(x)
 }
 
 /// `pow`, as fast as this machine has it: fused multiplications change no result.

@@ -165,23 +165,22 @@ fn f32_value(x: f32) -> Value {
 
 /// What [`floats`] calls for `f64`.
 mod wide {
-    pub use super::super::{floor_div, floor_rem, pow};
+    pub use super::super::{acosh, floor_div, floor_rem, pow};
     pub use libm::{
-        acos, acosh, asin, asinh, atan, atan2, atanh, ceil, copysign, cos, cosh, exp, expm1, floor, fmaximum, fminimum,
-        fmod, hypot, log, log1p, log2, log10, nextafter, roundeven, sin, sinh, sqrt, tan, tanh, trunc,
+        acos, asin, asinh, atan, atan2, atanh, ceil, copysign, cos, cosh, exp, expm1, floor, fmaximum, fminimum, fmod,
+        hypot, log, log1p, log2, log10, nextafter, roundeven, sin, sinh, sqrt, tan, tanh, trunc,
     };
 }
 
 /// What [`floats`] calls for `f32`.
 mod narrow {
-    pub use super::super::{floor_divf as floor_div, floor_remf as floor_rem};
+    pub use super::super::{acoshf as acosh, floor_divf as floor_div, floor_remf as floor_rem};
     pub use libm::{
-        acosf as acos, acoshf as acosh, asinf as asin, asinhf as asinh, atan2f as atan2, atanf as atan,
-        atanhf as atanh, ceilf as ceil, copysignf as copysign, cosf as cos, coshf as cosh, expf as exp,
-        expm1f as expm1, floorf as floor, fmaximumf as fmaximum, fminimumf as fminimum, fmodf as fmod, hypotf as hypot,
-        log1pf as log1p, log2f as log2, log10f as log10, logf as log, nextafterf as nextafter, powf as pow,
-        roundevenf as roundeven, sinf as sin, sinhf as sinh, sqrtf as sqrt, tanf as tan, tanhf as tanh,
-        truncf as trunc,
+        acosf as acos, asinf as asin, asinhf as asinh, atan2f as atan2, atanf as atan, atanhf as atanh, ceilf as ceil,
+        copysignf as copysign, cosf as cos, coshf as cosh, expf as exp, expm1f as expm1, floorf as floor,
+        fmaximumf as fmaximum, fminimumf as fminimum, fmodf as fmod, hypotf as hypot, log1pf as log1p, log2f as log2,
+        log10f as log10, logf as log, nextafterf as nextafter, powf as pow, roundevenf as roundeven, sinf as sin,
+        sinhf as sinh, sqrtf as sqrt, tanf as tan, tanhf as tanh, truncf as trunc,
     };
 }
 

@@ -3,6 +3,7 @@
 //! A literal takes the type that the expression around it needs: that of the other operand, else of the context, else
 //! `i64` or `f64`. There is no other conversion.
 
+use super::elsewhere::named_elsewhere;
 use super::{Check, Scope};
 use crate::algebra::{COUNT, Op, Type, Value, properties, result_type};
 use crate::notation::diagnostic::{Diagnostic, Span};
@@ -158,8 +159,12 @@ impl Check {
                     BinaryOp::AndAlso | BinaryOp::OrElse => Type::Bool,
                     _ => self.common(scope, &[a, b], want),
                 };
-                let (a, b) = (self.expr(scope, a, Some(ty)), self.expr(scope, b, Some(ty)));
-                self.apply(Fun::Op(op.operation()), vec![a?, b?], span)
+                let (left, right) = (self.expr(scope, a, Some(ty)), self.expr(scope, b, Some(ty)));
+                let made = self.apply(Fun::Op(op.operation()), vec![left?, right?], span);
+                if let (None, BinaryOp::Xor, Some(said)) = (&made, op, self.errors.last_mut()) {
+                    said.help = Some(format!("`^` is the exclusive or of integers: a power is pow({a}, {b})"));
+                }
+                made
             }
             ExprKind::If(c, t, e) => {
                 let ty = self.common(scope, &[t, e], want);
@@ -195,11 +200,17 @@ impl Check {
         }
         if self.tensors.contains_key(&name.name) {
             let d = Diagnostic::new(span, format!("tensor `{name}` is read without its indices"));
-            self.error(d.help(format!("write {name}[…], of a scalar {name}[]")));
+            let read = self.read_as(name).unwrap_or_else(|| format!("{name}[…]"));
+            self.error(d.help(format!("write {read}")));
         } else {
             let known: Vec<String> =
                 scope.locals.keys().chain(scope.vars.keys()).chain(self.sizes.keys()).cloned().collect();
             self.unknown("name", name, known.iter().map(String::as_str));
+            let scalar = (!self.inside).then(|| {
+                format!("a scalar is a tensor without indices: write {name}[], and declare `tensor {name}: f64[]`")
+            });
+            let said = self.errors.last_mut().expect("it is unknown");
+            said.help = named_elsewhere(&name.name).or(said.help.take()).or(scalar);
         }
         None
     }
@@ -247,7 +258,7 @@ impl Check {
         }
         let Some(op) = Op::from_name(&name.name) else {
             if Op::from_reduction(&name.name).is_some() || name.name == COUNT {
-                let help = format!("write {name}(i: …)");
+                let help = self.folded_elsewhere(&name.name, &exprs).unwrap_or_else(|| format!("write {name}(i: …)"));
                 self.error(Diagnostic::new(span, format!("`{name}` folds over index variables")).help(help));
             } else if self.tensors.contains_key(&name.name) {
                 let d = Diagnostic::new(span, format!("`{name}` is a tensor, and is called as a function"));
@@ -257,6 +268,9 @@ impl Check {
                 let known =
                     Op::callable().map(|(n, _)| n).chain(["convert"]).chain(declared.iter().map(String::as_str));
                 self.unknown("function", name, known);
+                let help = self.called_elsewhere(&name.name, &exprs);
+                let said = self.errors.last_mut().expect("it is unknown");
+                said.help = help.or(said.help.take());
             }
             return None;
         };
@@ -361,11 +375,12 @@ impl Check {
         &mut self,
         scope: &Scope,
         (function, names): (&Ident, &[Ident]),
-        body: &syntax::Expr,
+        written: &syntax::Expr,
         start: Option<&syntax::Expr>,
         want: Option<Type>,
         span: Span,
     ) -> Option<Expr> {
+        let body = written;
         let mut inner = scope.clone();
         let vars = names.iter().map(|n| self.bind(&mut inner, n)).collect();
         let counts = function.name == COUNT;
@@ -380,7 +395,18 @@ impl Check {
         };
         // The type of a body that is refused is not known: what folds it is not asked about.
         let body = Box::new(body?);
-        let fun = if counts { Fun::Op(Op::Add) } else { self.fold(function, ty, start.is_some())? };
+        let fun = match counts {
+            true => Some(Fun::Op(Op::Add)),
+            false => self.fold(function, ty, start.is_some()),
+        };
+        if fun.is_none() && Op::from_reduction(&function.name).is_none() && !self.functions.contains_key(&function.name)
+        {
+            let vars: Vec<String> = names.iter().map(|n| n.name.clone()).collect();
+            let help = self.fold_written(&function.name, &vars, written);
+            let said = self.errors.last_mut().expect("it is unknown");
+            said.help = help.or(said.help.take());
+        }
+        let fun = fun?;
         Some(Expr { kind: Kind::Reduce { fun, vars, body, start }, ty, span })
     }
 
@@ -623,7 +649,7 @@ impl Check {
                 Some(Index { permit: false, map: Map::Gather(tensor, indices), span: a.span })
             }
             syntax::Index::Computed { permit, of } => {
-                let computed = self.expr(scope, of, None)?;
+                let computed = self.coordinate(scope, of)?;
                 if !computed.ty.is_integer() {
                     let message = format!("this has type {} and is used as an index", computed.ty);
                     self.error(Diagnostic::new(of.span, message).help("an index is an integer: convert(…, i64)"));
@@ -637,6 +663,37 @@ impl Check {
                 None
             }
         }
+    }
+
+    /// A coordinate that is computed: what it is a sum of are numbers of 64 bits, whatever types they are read from.
+    fn coordinate(&mut self, scope: &Scope, e: &syntax::Expr) -> Option<Expr> {
+        let (op, parts) = match &e.kind {
+            ExprKind::Binary(op @ (BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul), a, b) => {
+                (op.operation(), vec![&**a, &**b])
+            }
+            ExprKind::Unary(UnaryOp::Neg, a) => (Op::Neg, vec![&**a]),
+            ExprKind::Call(name, args) => match (name.name.as_str(), &args[..]) {
+                ("floordiv", [Argument::Expr(a), Argument::Expr(b)]) => (Op::FloorDiv, vec![a, b]),
+                ("floormod", [Argument::Expr(a), Argument::Expr(b)]) => (Op::FloorRem, vec![a, b]),
+                _ => return self.expr(scope, e, None),
+            },
+            _ => return self.expr(scope, e, None),
+        };
+        let mut wide = vec![];
+        for part in parts {
+            let made = self.coordinate(scope, part)?;
+            if !made.ty.is_integer() {
+                let message = format!("this has type {} and is used as an index", made.ty);
+                self.error(Diagnostic::new(part.span, message).help("an index is an integer: convert(…, i64)"));
+                return None;
+            }
+            let (ty, span) = (Type::I64, made.span);
+            wide.push(match made.ty {
+                Type::I64 => made,
+                _ => Expr { kind: Kind::Call(Fun::Op(Op::Convert(ty)), vec![made]), ty, span },
+            });
+        }
+        self.apply(Fun::Op(op), wide, e.span)
     }
 
     /// A coordinate is computed of what is read, without sums, and is there whatever is missing.
@@ -669,7 +726,12 @@ impl Check {
         let mut sum = None;
         for (minus, term) in &a.terms {
             let mut map = match &term.factor {
-                syntax::Factor::Var(v) => Map::Var(self.outer(scope, v)?),
+                syntax::Factor::Var(v) => match self.sizes.get(&v.name) {
+                    Some(size) if !scope.vars.contains_key(&v.name) => {
+                        Map::Bound(Bound { constant: 0, terms: vec![(1, *size)] })
+                    }
+                    _ => Map::Var(self.outer(scope, v)?),
+                },
                 syntax::Factor::Int(n) => Map::Const(self.small(*n, place)?),
                 syntax::Factor::Group(inner) => self.affine(scope, inner, place)?,
             };

@@ -20,8 +20,17 @@ pub(super) fn format(format: &syntax::Format, sizes: &[SizeId], tensor: &str, c:
                 c.error(Diagnostic::new(name.span, message).help(help));
             } else if known.is_none() {
                 c.unknown("format", name, NAMES.into_iter());
+                if LevelKind::from_name(&name.name).is_some() {
+                    let said = c.errors.last_mut().expect("it is unknown");
+                    let levels: Vec<&str> = (1..rank).map(|_| "dense").chain([name.name.as_str()]).collect();
+                    said.help =
+                        Some(format!("`{name}` is a level: a format has one a mode, {{{}}}", levels.join(", ")));
+                }
             }
             let known = known?;
+            if rank == 1 {
+                fits_levels(&known, sizes, *span, c)?;
+            }
             match order {
                 None => Some(known),
                 Some(_) if !known.order.is_sorted() => {

@@ -10,6 +10,7 @@
 //!  schedules.rs  the names in schedules
 //!  temporaries.rs  their temporaries and copies
 //!  expr.rs       names, types, literals
+//!  elsewhere.rs  what other systems call things, for help
 //! ```
 //!
 //! Every error of independent parts is reported in one run; an expression that is wrong yields `None` and is not
@@ -17,6 +18,7 @@
 //! properties are tried.
 mod declare;
 mod depth;
+mod elsewhere;
 mod expr;
 mod formats;
 mod function;
@@ -34,6 +36,7 @@ use crate::notation::typed::{self, FnId, LocalId, SizeId, TensorId, VarId};
 use crate::schedule::loops::Loops;
 use crate::schedule::protocol;
 use crate::stack::with_room;
+use elsewhere::nearest;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use steps::Statements;
 
@@ -187,66 +190,6 @@ fn nested(e: &typed::Expr, tensors: &[typed::Tensor], functions: &[usize]) -> us
         _ => 0,
     };
     1 + inner.max(called)
-}
-
-/// What other systems call things, and what they are called here.
-const ELSEWHERE: [(&str, &str); 22] = [
-    ("maximum", "max"),
-    ("fmax", "max"),
-    ("amax", "max"),
-    ("minimum", "min"),
-    ("fmin", "min"),
-    ("amin", "min"),
-    ("product", "prod"),
-    ("mul", "prod"),
-    ("times", "prod"),
-    ("add", "sum"),
-    ("plus", "sum"),
-    ("total", "sum"),
-    ("fabs", "abs"),
-    ("absolute", "abs"),
-    ("power", "pow"),
-    ("ln", "log"),
-    ("ceiling", "ceil"),
-    ("rint", "round"),
-    ("cast", "convert"),
-    ("astype", "convert"),
-    ("ifelse", "select"),
-    ("nvl", "coalesce"),
-];
-
-/// The known name that is most likely meant by another: what other systems call it so, one that it begins with, or one that
-/// differs in few characters.
-fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    let elsewhere = ELSEWHERE.iter().find(|(other, _)| *other == name).map(|(_, own)| *own);
-    let near = |k: &'n str| {
-        let far = match k {
-            k if Some(k) == elsewhere || k.eq_ignore_ascii_case(name) => 0,
-            k if k.len() > 2 && (name.starts_with(k) || k.starts_with(name) && name.len() > 2) => 1,
-            k => distance(k, name),
-        };
-        (far <= k.len().div_ceil(3) && far < k.len().max(name.len())).then_some((far, k))
-    };
-    known.filter_map(near).min().map(|(_, k)| k)
-}
-
-/// Single-character changes, and exchanges of neighbours, between two names.
-fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
-    for (i, x) in a.iter().enumerate() {
-        let mut row = vec![i + 1];
-        for (j, y) in b.iter().enumerate() {
-            let changed = rows[i][j] + (x != y) as usize;
-            let mut least = changed.min(rows[i][j + 1] + 1).min(row[j] + 1);
-            if i > 0 && j > 0 && *x == b[j - 1] && a[i - 1] == *y {
-                least = least.min(rows[i - 1][j - 1] + 1);
-            }
-            row.push(least);
-        }
-        rows.push(row);
-    }
-    rows[a.len()][b.len()]
 }
 
 /// All statements of a program, those of blocks too, in order.

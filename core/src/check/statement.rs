@@ -12,9 +12,9 @@ use super::schedules::commands;
 use super::steps::Statements;
 use crate::algebra::{COUNT, Op, Type};
 use crate::notation::diagnostic::{Diagnostic, Span};
-use crate::notation::free::{free_names, indexing_names, left_names};
+use crate::notation::free::{free_names, index_variables};
 use crate::notation::syntax::{self, Assign, BinaryOp, ExprKind, Ident};
-use crate::notation::typed::{self, Cut, Expr, Fun, Kind, Line, Map, Role, TensorId, VarId};
+use crate::notation::typed::{self, Cut, Expr, FnId, Fun, Kind, Line, LocalId, Map, Role, TensorId, VarId};
 
 impl Statements<'_> {
     /// A statement, after those of its where-block. Whether it is right.
@@ -89,14 +89,15 @@ impl Statements<'_> {
         }
         let mut scope = Scope::default();
         let mut vars = Vec::new();
-        for name in left_names(&s.lhs) {
+        let (left, absent) = index_variables(s, |name| self.c.sizes.contains_key(name));
+        for name in left {
             let var = self.c.fresh_var(name);
             scope.vars.insert(name.name.clone(), var);
             vars.push(var);
         }
         let declared = self.c.tensors.get(&s.lhs.tensor.name).copied();
         let want = declared.map(|t| self.c.out.tensors[t.index()].ty);
-        let (rhs, folded) = self.right(s, &mut scope, want);
+        let (rhs, folded) = self.right(s, absent, &mut scope, want);
         let rhs = rhs?;
         self.c.nesting(&rhs, 0)?;
         if let Some(at) = rhs.may_miss() {
@@ -109,15 +110,19 @@ impl Statements<'_> {
         self.c.rank(tensor, &s.lhs)?;
         let mut cuts = Vec::new();
         let indices = s.lhs.indices.iter().enumerate().map(|(mode, i)| self.left(&scope, mode, i, &mut cuts));
-        let indices = indices.collect::<Option<Vec<_>>>()?;
-        if s.op == Assign::Set {
-            self.part(tensor, &indices, &s.lhs)?;
+        let mut indices = indices.collect::<Option<Vec<_>>>()?;
+        let mut rhs = rhs;
+        let sets_element = s.op == Assign::Set && is_element(&indices);
+        if s.op == Assign::Set && !sets_element {
+            rhs = self.off_diagonal(tensor, &mut indices, &mut vars, rhs);
+            self.part(tensor, &indices, s)?;
         }
         if let Some(i) = indices.iter().find(|i| i.permit && !matches!(i.map, Map::Computed(_))) {
             self.c.say(i.span, "`~` on a left side: a result has no place outside its extent");
             return None;
         }
         let fold = match &s.op {
+            Assign::Set if sets_element => Some(self.latest(rhs.ty, s.lhs.span)),
             Assign::Set => None,
             Assign::Add => Some(Fun::Op(self.added(rhs.ty, s.span)?)),
             Assign::Fold(name) => Some(self.c.fold(name, rhs.ty, false)?),
@@ -162,8 +167,65 @@ impl Statements<'_> {
         Some(typed::Index { permit: false, map: Map::Add(Box::new(along), Box::new(begin)), span: *span })
     }
 
+    /// `R[i,i] = e` is a part, the diagonal: it becomes `R[i,j] = if i == j then e else R[i,j]`, where both modes have one
+    /// size.
+    fn off_diagonal(
+        &mut self,
+        tensor: TensorId,
+        indices: &mut [typed::Index],
+        vars: &mut Vec<VarId>,
+        mut rhs: Expr,
+    ) -> Expr {
+        let all = indices.iter().map(typed::Index::bare).collect::<Option<Vec<VarId>>>();
+        let Some(all) = all.filter(|all| (1..all.len()).any(|n| all[..n].contains(&all[n]))) else { return rhs };
+        let sizes = self.c.out.tensors[tensor.index()].sizes.clone();
+        let first = |n: usize| all.iter().position(|v| *v == all[n]).unwrap_or(n);
+        let one_size = |a: usize, b: usize| {
+            let value = |n: usize| self.c.out.sizes[sizes[n].index()].value;
+            sizes[a] == sizes[b] || value(a).is_some() && value(a) == value(b)
+        };
+        if !(0..all.len()).all(|n| one_size(n, first(n))) {
+            return rhs;
+        }
+        let (ty, span) = (rhs.ty, rhs.span);
+        let mut same = vec![];
+        for n in (0..all.len()).filter(|n| first(*n) < *n) {
+            let name = self.c.out.vars[all[n].index()].clone();
+            let other = self.c.fresh_var(&Ident { name: format!("{}_{n}", name.name), span: name.span });
+            vars.push(other);
+            indices[n].map = Map::Var(other);
+            let [a, b] = [all[n], other].map(|v| Expr { kind: Kind::Index(v), ty: Type::I64, span });
+            same.push(Expr { kind: Kind::Call(Fun::Op(Op::Eq), vec![a, b]), ty: Type::Bool, span });
+        }
+        let was = Expr { kind: Kind::Access(tensor, indices.to_vec()), ty, span };
+        for condition in same.into_iter().rev() {
+            rhs = Expr { kind: Kind::Call(Fun::Op(Op::Select), vec![condition, rhs, was.clone()]), ty, span };
+        }
+        rhs
+    }
+
+    /// The function whose value is the second of its arguments: what one element is set with.
+    fn latest(&mut self, ty: Type, span: Span) -> Fun {
+        let (mut name, functions) = (format!("latest_{ty}"), &self.c.out.functions);
+        let known = |name: &str| functions.iter().position(|f| f.name == name);
+        while known(&name).is_some_and(|n| self.c.functions.contains_key(&functions[n].name)) {
+            name.push('_');
+        }
+        if let Some(n) = known(&name) {
+            return Fun::User(FnId(n as u32));
+        }
+        let locals = ["before", "value"].map(|name| (name.to_string(), ty)).to_vec();
+        let value = Expr { kind: Kind::Local(LocalId(1)), ty, span };
+        let properties = vec![(typed::Property::Associative, span)];
+        let function = typed::Function { name, locals, arity: 2, result: ty, stmts: vec![], value, properties, span };
+        self.c.out.functions.push(function);
+        self.c.nesting.push(1);
+        Fun::User(FnId(self.c.out.functions.len() as u32 - 1))
+    }
+
     /// A left side of `=`: the whole of a tensor, each of its elements once, or a part of one that is there before.
-    fn part(&mut self, tensor: TensorId, indices: &[typed::Index], lhs: &syntax::Access) -> Option<()> {
+    fn part(&mut self, tensor: TensorId, indices: &[typed::Index], s: &syntax::Statement) -> Option<()> {
+        let lhs = &s.lhs;
         let mut seen = Vec::new();
         for index in indices {
             let line = index.line().filter(|line| line.var.is_none_or(|(v, _)| !seen.contains(&v)));
@@ -171,7 +233,11 @@ impl Statements<'_> {
                 let message = format!("`=` defines each element of `{}` once, and this names some again", lhs.tensor);
                 let d = Diagnostic::new(index.span, message).label(lhs.span, "here");
                 let what = "distinct index variables define the whole, `i + 2`, `2*i`, `i(2:4)` and coordinates a part";
-                self.c.error(d.help(format!("{what}; anything else accumulates: `+=`, `max=`")));
+                let meant = format!("{lhs} += {}", s.rhs);
+                let meant = if meant.len() > 80 { format!("{lhs} += …") } else { meant };
+                self.c.error(
+                    d.help(format!("{what}; where several values meet, say how they are joined: `{meant}`, `max=`")),
+                );
                 return None;
             };
             seen.extend(var.map(|(v, _)| v));
@@ -198,9 +264,16 @@ impl Statements<'_> {
         self.c.add_tensor(typed::Tensor { name, ty, sizes, fill: None, format: None, role, span: lhs.tensor.span })
     }
 
-    /// The right side with its sums, and the variables that an accumulating assignment folds over.
-    fn right(&mut self, s: &syntax::Statement, scope: &mut Scope, want: Option<Type>) -> (Option<Expr>, Vec<VarId>) {
-        let absent = indexing_names(&s.rhs).into_iter().filter(|n| !scope.vars.contains_key(&n.name));
+    /// The right side, in which these index variables stand, with its sums, and the variables that an accumulating assignment
+    /// folds over.
+    fn right(
+        &mut self,
+        s: &syntax::Statement,
+        indexing: Vec<&Ident>,
+        scope: &mut Scope,
+        want: Option<Type>,
+    ) -> (Option<Expr>, Vec<VarId>) {
+        let absent: Vec<&Ident> = indexing.into_iter().filter(|n| !scope.vars.contains_key(&n.name)).collect();
         let mut inner = scope.clone();
         let mut made: Vec<(String, VarId)> = Vec::new();
         for name in absent {
@@ -270,4 +343,25 @@ impl Statements<'_> {
         }
         ty
     }
+}
+
+/// Whether each place of a left side is one, at a coordinate that is read, beside distinct index variables: `x[k[]]`, `A[k[], j]`.
+fn is_element(indices: &[typed::Index]) -> bool {
+    let reads = |index: &&typed::Index| match &index.map {
+        Map::Gather(_, inner) => inner.iter().all(|i| matches!(i.map, Map::Const(_))),
+        Map::Computed(e) => {
+            let mut fixed = true;
+            e.walk(&mut |e| {
+                fixed &= match &e.kind {
+                    Kind::Index(_) => false,
+                    Kind::Access(_, inner) => inner.iter().all(|i| matches!(i.map, Map::Const(_))),
+                    _ => true,
+                }
+            });
+            fixed
+        }
+        _ => false,
+    };
+    let others: Vec<Option<VarId>> = indices.iter().filter(|i| !reads(i)).map(typed::Index::bare).collect();
+    others.len() < indices.len() && others.iter().enumerate().all(|(n, v)| v.is_some() && !others[..n].contains(v))
 }

@@ -65,6 +65,8 @@ impl Format {
                 levels[0] = Nonunique;
                 Some(Format::of(levels))
             }
+            // Of one mode a level is a format.
+            _ if rank == 1 => LevelKind::from_name(name).map(|kind| Format::of(vec![kind])),
             _ => None,
         }
     }

@@ -9,7 +9,7 @@
 //! ```
 
 use super::{Format, LevelKind, NAMES};
-use crate::words::counted;
+use crate::words::{counted, nearest};
 use std::fmt;
 use std::str::FromStr;
 
@@ -95,6 +95,9 @@ fn levels(text: &str) -> Result<Format, String> {
 
 /// The format of a name: of so many modes where it has any number of them, of its own number else.
 fn named(name: &str, rank: Option<usize>) -> Result<Format, String> {
+    if LevelKind::from_name(name).is_some() && Format::named(name, 2).is_none() && rank != Some(1) {
+        return Err(nothing(name));
+    }
     let of_rank = rank.and_then(|rank| Format::named(name, rank));
     match (of_rank, [1, 2].map(|rank| Format::named(name, rank)), rank) {
         (Some(format), ..) | (None, [Some(format), None] | [None, Some(format)], _) => Ok(format),
@@ -129,7 +132,10 @@ fn nothing(name: &str) -> String {
     let levels = "levels in braces: `{dense, compressed}`";
     match LevelKind::from_name(name) {
         Some(_) => format!("a kind of level is no format, {levels} are one"),
-        None => format!("expected {} or {levels}", NAMES.join(", ")),
+        None => {
+            let near = nearest(name, NAMES.into_iter()).map_or(String::new(), |near| format!("there is `{near}`; "));
+            format!("{near}expected {} or {levels}", NAMES.join(", "))
+        }
     }
 }
 

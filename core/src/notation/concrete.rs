@@ -1,8 +1,8 @@
 //! Concrete notation: statements as loops over index variables, before anything is known of how fibers are walked.
 //!
 //! ```text
-//!  forall i                                  Nest { order: [i], inner: Through …}
-//!    where(forall j: C[i,j] = w[j],          drain
+//!  forall i                                  Nest { order: [i, k, j],
+//!    where(forall j: C[i,j] = w[j],            workspace: prefix 1 }
 //!          forall k: forall j:               [k, j]
 //!            w[j] += A[i,k] * D[k,j])
 //! ```

@@ -17,6 +17,7 @@ mod print;
 mod print_typed;
 pub mod property;
 pub mod relation;
+pub mod spell;
 pub mod syntax;
 pub mod typed;
 mod warn;

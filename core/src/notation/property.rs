@@ -1,6 +1,8 @@
 //! Declared properties, tried: on all values of `bool` and 8-bit types, elsewhere on boundary and random values, and on the numbers that
-//! the function itself is written with, where exceptions are. A false one is refused with a counterexample, and one that
-//! takes too many steps to be tried is refused, too: nothing is taken as true that was not looked at.
+//! the function itself is written with, where exceptions are. Boundary values and random ones take turns, and every argument
+//! varies from the first trials on: where steps do not suffice for all, those that were made are spread over all. A false one is
+//! refused with a counterexample, and one that takes too many steps to be tried is refused, too: nothing is taken as true that was
+//! not looked at.
 //!
 //! Floats are tried on exactly representable values; where a NaN arises in algebraic terms nothing is claimed. Whether a
 //! function of `f32` is associative is tried in `f64`, so that what rounding takes is far from what a false property adds.
@@ -9,16 +11,17 @@ use super::diagnostic::{Diagnostic, Span};
 use super::function::{Bodies, Fuel};
 use super::typed::{Expr, FnId, Function, Kind, Program, Property, Set, Stmt};
 use crate::algebra::{Mode, Type, Value};
+use rustc_hash::FxHashMap;
 
 /// Numbers of a function with which it is tried.
 const NUMBERS: usize = 12;
 /// Argument lists of one property, beside those of boundary values.
 const TRIALS: usize = 4096;
-/// Evaluations after which a property has been tried, if its steps do not suffice for all.
+/// Argument lists after which a property has been tried, if its steps do not suffice for all.
 const ENOUGH: usize = 512;
 /// Steps of one evaluation, and of all of one property.
 const STEPS: u64 = 1_000_000;
-const ALL_STEPS: u64 = 8_000_000;
+const ALL_STEPS: u64 = 24_000_000;
 /// Steps of all evaluations of a property that is tried on all values.
 const EXHAUSTIVE_STEPS: u64 = 200_000_000;
 /// Two floats of `f64` are equal up to the rounding of a few operations if they differ by less than this part of them.
@@ -37,7 +40,9 @@ fn tried(program: &Program, n: usize, p: &Property, span: Span) -> Option<Diagno
     let steps = if small { EXHAUSTIVE_STEPS } else { ALL_STEPS };
     let edges = numbers(&program.functions[..=n]);
     let wide = *p == Property::Associative && function.result == Type::F32;
-    let mut trial = Trial { program, f: FnId(n as u32), function, edges, steps, wide, evaluated: 0, beyond: None };
+    let f = FnId(n as u32);
+    let known = FxHashMap::default();
+    let mut trial = Trial { program, f, function, edges, steps, wide, known, compared: 0, beyond: None };
     let (f, what) = (&function.name, name(p));
     if let Some(found) = trial.refute(p) {
         let message = format!("`{f}` is not {what}: counterexample {found}");
@@ -46,7 +51,11 @@ fn tried(program: &Program, n: usize, p: &Property, span: Span) -> Option<Diagno
     let at = trial.unfinished()?;
     let message =
         format!("whether `{f}` is {what} could not be checked: evaluating {} takes too many steps", trial.term(&at));
-    Some(Diagnostic::new(span, message).help("bound the function's loops, or remove the property"))
+    let help = match trial.compared {
+        0 => "bound the function's loops, or remove the property".to_string(),
+        n => format!("{n} of {ENOUGH} trials were made: shorten the function's loops, or remove the property"),
+    };
+    Some(Diagnostic::new(span, message).help(help))
 }
 
 fn name(p: &Property) -> String {
@@ -72,16 +81,31 @@ struct Trial<'a> {
     steps: u64,
     /// Whether `f32` is computed as `f64`.
     wide: bool,
-    /// How many evaluations were finished.
-    evaluated: usize,
-    /// Arguments of the first evaluation that was not, and how many were finished before it.
-    beyond: Option<(Vec<Value>, usize)>,
+    /// Values of the function at the arguments that it was evaluated at.
+    known: FxHashMap<Vec<Value>, Option<Value>>,
+    /// How many argument lists were tried to their end.
+    compared: usize,
+    /// Arguments of the first evaluation that was not finished, and whether it took all of the steps that one has.
+    beyond: Option<(Vec<Value>, bool)>,
 }
 
 impl Trial<'_> {
     /// The function's value: `None` if it is NaN, or takes too many steps.
     fn call(&mut self, args: &[Value]) -> Option<Value> {
-        self.evaluate(args, |bodies, f, fuel| bodies.call(f, args, fuel))
+        let at = args.to_vec();
+        if let Some(value) = self.known.get(&at) {
+            return *value;
+        }
+        let value = self.evaluate(args, |bodies, f, fuel| bodies.call(f, args, fuel));
+        self.known.insert(at, value);
+        value
+    }
+
+    /// Notes that one more argument list was tried to its end, and whether it is a counterexample.
+    fn differs(&mut self, equal: bool) -> bool {
+        // Behind the last step only values that are known already are compared: that is no trial.
+        self.compared += usize::from(self.beyond.is_none());
+        !equal
     }
 
     fn evaluate(
@@ -94,11 +118,9 @@ impl Trial<'_> {
         let before = fuel.0;
         let value = value(bodies, self.f, &mut fuel);
         self.steps -= before - fuel.0;
-        self.evaluated += value.is_some() as usize;
         if value.is_none() && self.beyond.is_none() {
             // One that takes all of its own steps has a loop that is too long, whatever was finished before.
-            let finished = if before == STEPS { 0 } else { self.evaluated };
-            self.beyond = Some((args.to_vec(), finished));
+            self.beyond = Some((args.to_vec(), before == STEPS));
         }
         value.filter(|v| !v.is_nan())
     }
@@ -106,7 +128,8 @@ impl Trial<'_> {
     /// Arguments of an evaluation that takes too many steps, where too little was tried without it.
     fn unfinished(&self) -> Option<Vec<Value>> {
         let small = self.function.locals[..self.function.arity].iter().all(|(_, ty)| ty.bits() <= 8);
-        self.beyond.as_ref().filter(|(_, finished)| small || *finished < ENOUGH).map(|(args, _)| args.clone())
+        let little = self.compared < ENOUGH;
+        self.beyond.as_ref().filter(|(_, endless)| small || *endless || little).map(|(args, _)| args.clone())
     }
 
     fn show(&self, args: &[Value], got: Value, wanted: Value) -> String {
@@ -132,7 +155,8 @@ impl Trial<'_> {
         match p {
             Property::Commutative => self.tuples(&types).find_map(|t| {
                 let (a, b) = (self.call(&t)?, self.call(&[t[1], t[0]])?);
-                (!same(a, b)).then(|| format!("{} = {a}, but {} = {b}", self.term(&t), self.term(&[t[1], t[0]])))
+                self.differs(same(a, b))
+                    .then(|| format!("{} = {a}, but {} = {b}", self.term(&t), self.term(&[t[1], t[0]])))
             }),
             Property::Associative if types[0].bits() <= 8 => self.refute_associative(types[0]),
             Property::Associative => self.tuples(&[types[0]; 3]).find_map(|t| {
@@ -142,18 +166,18 @@ impl Trial<'_> {
                 let shown = || {
                     format!("{f}({f}({0}, {1}), {2}) = {left}, but {f}({0}, {f}({1}, {2})) = {right}", t[0], t[1], t[2])
                 };
-                (!close(left, right)).then(shown)
+                self.differs(close(left, right)).then(shown)
             }),
             Property::Idempotent => self.tuples(&types[..1]).find_map(|t| {
                 let args = [t[0], t[0]];
                 let got = self.call(&args)?;
-                (!same(got, t[0])).then(|| self.show(&args, got, t[0]))
+                self.differs(same(got, t[0])).then(|| self.show(&args, got, t[0]))
             }),
             Property::Identity(v, at) => self.positions(*at).find_map(|at| {
                 self.tuples(&types).find_map(|mut t| {
                     t[at] = *v;
                     let got = self.call(&t)?;
-                    (!same(got, t[1 - at])).then(|| self.show(&t, got, t[1 - at]))
+                    self.differs(same(got, t[1 - at])).then(|| self.show(&t, got, t[1 - at]))
                 })
             }),
             Property::Annihilator(v, at) => self.positions(*at).find_map(|at| {
@@ -162,7 +186,7 @@ impl Trial<'_> {
                     t[at] = *v;
                     let got = self.call(&t)?;
                     let (args, before) = first.get_or_insert_with(|| (t.clone(), got)).clone();
-                    (!same(got, before))
+                    self.differs(same(got, before))
                         .then(|| format!("{} = {before}, but {} = {got}", self.term(&args), self.term(&t)))
                 })
             }),
@@ -173,7 +197,7 @@ impl Trial<'_> {
                 }
                 let wanted = self.evaluate(&t, |bodies, _, fuel| bodies.value(e, &t, fuel))?;
                 let got = self.call(&t)?;
-                (!same(got, wanted)).then(|| self.show(&t, got, wanted))
+                self.differs(same(got, wanted)).then(|| self.show(&t, got, wanted))
             }),
         }
     }
@@ -225,7 +249,7 @@ impl Trial<'_> {
                     return None;
                 }
                 let got = self.call(&t)?;
-                (!same(got, fill)).then(|| self.show(&t, got, fill))
+                self.differs(same(got, fill)).then(|| self.show(&t, got, fill))
             })
         })
     }
@@ -252,14 +276,15 @@ fn close(a: Value, b: Value) -> bool {
     same(a, b) || a.ty().is_float() && apart.partial_cmp(&most) != Some(std::cmp::Ordering::Greater)
 }
 
-/// Argument lists: all of them where there are few enough, else boundary values with each other and random ones.
+/// Argument lists: all of them where there are few enough, else boundary values with each other and random ones in turn.
 fn tuples(types: &[Type], more: &[Value]) -> impl Iterator<Item = Vec<Value>> + use<> {
     let small = types.iter().map(|t| if t.bits() <= 8 { 1u64 << t.bits() } else { u64::MAX });
     let all = small.fold(1u64, u64::saturating_mul);
     let exhaustive = all <= 1 << 16;
     let types = types.to_vec();
     let edges: Vec<Vec<Value>> = types.iter().map(|t| boundary(*t, more)).collect();
-    let pairs: usize = edges.iter().map(Vec::len).product::<usize>().min(TRIALS);
+    let lists = edges.iter().map(|e| e.len() as u64).fold(1, u64::saturating_mul);
+    let pairs = lists.min(TRIALS as u64) as usize;
     let mut seed = 0x2545_f491_4f6c_dd1du64;
     let mut random = move || {
         seed ^= seed << 13;
@@ -267,32 +292,42 @@ fn tuples(types: &[Type], more: &[Value]) -> impl Iterator<Item = Vec<Value>> + 
         seed ^= seed << 17;
         seed
     };
-    let count = if exhaustive { all as usize } else { pairs + TRIALS };
+    let count = if exhaustive { all as usize } else { SIMPLE + pairs + TRIALS };
     (0..count).map(move |n| {
-        let mut rest = n as u64;
-        types
-            .iter()
-            .zip(&edges)
-            .map(|(t, edges)| {
-                if exhaustive {
-                    let v = Value::from_bits(*t, rest & ((1 << t.bits()) - 1));
-                    rest >>= t.bits();
-                    v
-                } else if n < pairs {
-                    let v = edges[rest as usize % edges.len()];
-                    rest /= edges.len() as u64;
-                    v
-                } else if t.is_float() {
-                    Value::from_f64(*t, (random() % 4001) as f64 / 4.0 - 500.0)
-                } else if n % 2 == 0 {
-                    Value::from_i128(*t, (random() % 41) as i128 - 20)
-                } else {
-                    Value::from_bits(*t, random())
-                }
-            })
-            .collect()
+        // The first lists are simple, for simple counterexamples; then the `edge`th list of boundary values, in an order in which all
+        // arguments vary.
+        let behind = n.saturating_sub(SIMPLE);
+        let edge = (!exhaustive && behind < 2 * pairs && behind % 2 == 0).then_some(behind / 2);
+        let mut rest = match edge {
+            Some(edge) if n >= SIMPLE => (edge as u128 * u128::from(STRIDE) % u128::from(lists)) as u64,
+            _ => n as u64,
+        };
+        let of = |(t, edges): (&Type, &Vec<Value>)| {
+            if exhaustive {
+                let v = Value::from_bits(*t, rest & ((1 << t.bits()) - 1));
+                rest >>= t.bits();
+                v
+            } else if edge.is_some() {
+                let v = edges[(rest % edges.len() as u64) as usize];
+                rest /= edges.len() as u64;
+                v
+            } else if t.is_float() {
+                Value::from_f64(*t, (random() % 4001) as f64 / 4.0 - 500.0)
+            } else if n / 2 % 2 == 0 {
+                Value::from_i128(*t, (random() % 41) as i128 - 20)
+            } else {
+                Value::from_bits(*t, random())
+            }
+        };
+        types.iter().zip(&edges).map(of).collect()
     })
 }
+
+/// How many lists of boundary values are tried first, in their order.
+const SIMPLE: usize = 64;
+
+/// A prime above any number of boundary values: steps of it come to each list of them once.
+const STRIDE: u64 = 2_654_435_761;
 
 fn boundary(ty: Type, more: &[Value]) -> Vec<Value> {
     let mut values: Vec<Value> = more.iter().copied().filter(|v| v.ty() == ty).collect();

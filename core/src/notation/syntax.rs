@@ -627,7 +627,7 @@ pub struct Command {
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)]
 pub enum CommandKind {
-    /// `none`: no autoscheduler.
+    /// `none`: the planner chooses nothing.
     None,
     /// `pos(i -> p, T)`
     Pos { from: Ident, to: Ident, tensor: Ident },

@@ -4,12 +4,14 @@
 //!  y[i] = A[i,j] * x[k]                            j and k occur once, and are summed
 //!  y[] max= x[i]              y without a fill     begins with 0
 //!  n[] = sum(i: x[i] > 0.0)                        a truth value, no number
+//!  n[] = sqrt(x[i] * x[i])                         a sum of roots
 //!  y[j] = w[j] where { w[i] = A[i,k] * A[k,j] }    another j, which is summed
 //! ```
 //!
 //! A loop that a schedule wants in parallel runs on one thread, and this says so.
 //! A sum that is spelled out, `sum(j: …)`, and one of a term with one access, `y[i] = A[i,j]`, say what they mean.
 
+use super::spell::spelled;
 use super::syntax::Unit;
 use super::typed::{Command, CommandKind, Expr, Fun, Index, Kind, Program, Role, Statement, TensorId, VarId};
 use super::{Diagnostic, Span};
@@ -41,6 +43,7 @@ pub fn warnings(program: &Program) -> Vec<Warning> {
                 if is_implicit(e, body) {
                     all.extend(vars.iter().filter_map(|v| summed_alone(program, body, *v)).map(Warning::from));
                     all.extend(vars.iter().filter_map(|v| another(program, n, *v)).map(Warning::from));
+                    all.extend(of_values(program, e, vars, body).map(Warning::from));
                 }
             }
         });
@@ -72,6 +75,101 @@ fn truth_value(sum: &Expr, body: &Expr) -> Option<Diagnostic> {
         Diagnostic::warning(sum.span, "a sum of truth values is one: whether any of them holds")
             .help("`count(i: …)` is how many hold, `any(i: …)` whether one does")
     })
+}
+
+/// A sum of the short form that adds a function's values, where the function of a sum may be meant:
+///
+/// ```text
+///  sqrt(x[i] * x[i])        sum(i: sqrt(x[i] * x[i]))    or    sqrt(sum(i: x[i] * x[i]))
+///  2.0 * x[i]               both are equal: nothing is said
+///  exp(x[i]) * y[i]         no part of the product has all of `i`: nothing is said
+/// ```
+fn of_values(program: &Program, sum: &Expr, vars: &[VarId], body: &Expr) -> Option<Diagnostic> {
+    let vars: FxHashSet<VarId> = vars.iter().copied().collect();
+    let (mut part, mut around) = (body, Around::default());
+    while let Kind::Call(fun, args) = &part.kind {
+        let mut having = args.iter().enumerate().filter(|(_, arg)| has(arg, &vars));
+        let (Some((n, inner)), None) = (having.next(), having.next()) else { break };
+        around.note(*fun, n, args);
+        part = inner;
+    }
+    let fun = around.function.filter(|_| !around.decides || contracts(part))?;
+    if sum.ty == Type::Bool && truth_value(sum, body).is_some() {
+        return None;
+    }
+    let name = match fun {
+        Fun::Op(Op::Select) => "if".to_string(),
+        Fun::Op(op) => op.name().to_string(),
+        Fun::User(f) => program.functions[f.index()].name.clone(),
+    };
+    let inside = spelled(program, &with_sum_of(body, part, sum));
+    let message = format!("the short form sums whole terms: this adds values of `{name}`");
+    let help = format!("write `{}` if that is meant, `{inside}` if the sum is inside", spelled(program, sum));
+    Some(Diagnostic::warning(body.span, message).help(help))
+}
+
+/// The functions around a part of a term.
+#[derive(Default)]
+struct Around {
+    /// The outermost that sums do not pass through.
+    function: Option<Fun>,
+    /// Whether the part decides something: sums of what is chosen so are as often meant.
+    decides: bool,
+}
+
+impl Around {
+    /// One more, of whose arguments the part is in the `n`th.
+    fn note(&mut self, fun: Fun, n: usize, args: &[Expr]) {
+        let is_zero = |arg: &Expr| matches!(arg.kind, Kind::Literal(v) if v == Value::zero(v.ty()));
+        let passes = match fun {
+            Fun::Op(Op::Mul | Op::Neg) => true,
+            Fun::Op(Op::Div) => n == 0 && args[0].ty.is_float(),
+            Fun::Op(Op::Mask) => n == 1,
+            Fun::Op(Op::Select) => n > 0 && is_zero(&args[3 - n]),
+            Fun::Op(Op::Convert(ty)) => ty.is_float() || args[0].ty == Type::Bool,
+            _ => false,
+        };
+        self.decides |= match fun {
+            Fun::Op(Op::Select | Op::Mask) => n == 0,
+            Fun::Op(op) => op.is_comparison(),
+            Fun::User(_) => false,
+        };
+        self.function = self.function.or((!passes).then_some(fun));
+    }
+}
+
+/// Whether several accesses stand in it.
+fn contracts(e: &Expr) -> bool {
+    let mut accesses = 0;
+    e.walk(&mut |e| accesses += usize::from(matches!(e.kind, Kind::Access(..))));
+    accesses > 1
+}
+
+/// Whether one of these variables stands in it.
+fn has(e: &Expr, vars: &FxHashSet<VarId>) -> bool {
+    let mut found = false;
+    e.walk(&mut |e| {
+        found |= match &e.kind {
+            Kind::Access(_, indices) => indices.iter().any(|i| occurs_in(i, vars)),
+            Kind::Index(v) => vars.contains(v),
+            Kind::Slice { to, .. } | Kind::Concat { to, .. } | Kind::Collapse { to, .. } => vars.contains(to),
+            Kind::Split { to, .. } => vars.contains(&to.0) || vars.contains(&to.1),
+            _ => false,
+        }
+    });
+    found
+}
+
+/// `e` with the sum `like` around its part `part` alone.
+fn with_sum_of(e: &Expr, part: &Expr, like: &Expr) -> Expr {
+    if std::ptr::eq(e, part) {
+        let Kind::Reduce { fun, vars, .. } = &like.kind else { return e.clone() };
+        let kind = Kind::Reduce { fun: *fun, vars: vars.clone(), body: Box::new(e.clone()), start: None };
+        return Expr { kind, ..e.clone() };
+    }
+    let Kind::Call(fun, args) = &e.kind else { return e.clone() };
+    let args = args.iter().map(|arg| with_sum_of(arg, part, like)).collect();
+    Expr { kind: Kind::Call(*fun, args), ..e.clone() }
 }
 
 /// A variable of the short form that occurs once in a product of several accesses: each sum of the others is multiplied with all of

@@ -3,7 +3,7 @@
 //! [`order`] chooses the order of a statement's loops from formats and conditions, before data are seen. [`storage`]
 //! chooses what temporaries are stored in, by magnitudes of extents too. Of the commands of programs
 //! [`protocol`] says how lists are iterated, [`stage`] makes parts of right sides temporaries, and [`loops`] cuts and orders loops.
-//! [`eliminate`] chooses which sums are staged, and [`spell`] says it as commands.
+//! [`eliminate`] chooses which sums are staged, and [`spell`](crate::notation::spell) says it as commands.
 mod bare;
 mod bound;
 mod collapse;
@@ -16,7 +16,6 @@ mod parallelize;
 mod pos;
 pub mod protocol;
 mod reorder;
-pub mod spell;
 mod split;
 pub mod stage;
 pub mod storage;

@@ -4,7 +4,8 @@ use super::bounds;
 use super::equation::{Equation, Formula, equations};
 use crate::map::{ClassId, Size};
 use crate::notation::typed::{
-    self, Bound, CommandKind, Index, Kind, Parts, Program, Repeat, Role, SizeId, Step, Tensor, TensorId, Turns, VarId,
+    self, Bound, CommandKind, Expr, Index, Kind, Map, Parts, Program, Repeat, Role, SizeId, Step, Tensor, TensorId,
+    Turns, VarId,
 };
 use crate::notation::{Diagnostic, Span};
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,6 +31,8 @@ pub struct Classes {
     sizes: usize,
     /// What a node is called: a size's name if it has one, a variable's.
     names: Vec<Option<String>>,
+    /// Of sizes whose names no declaration has, since data alone declare their tensor: the mode.
+    unwritten: Vec<Option<String>>,
     spans: Vec<Span>,
     /// Of roots: what is known of the class.
     known: Vec<Option<Known>>,
@@ -64,6 +67,7 @@ impl Classes {
             parent: (0..count).collect(),
             sizes,
             names,
+            unwritten: vec![None; count],
             spans,
             known: vec![None; count],
             equations: Vec::new(),
@@ -71,6 +75,11 @@ impl Classes {
         for tensor in &program.tensors {
             for (mode, size) in tensor.sizes.iter().enumerate() {
                 let by = format!("mode {mode} of `{}`", tensor.name);
+                // A size that a declaration names stands at its name, not at the tensor's.
+                let size_span = program.sizes[size.index()].span;
+                if (size_span.start, size_span.end) == (tensor.span.start, tensor.span.end) {
+                    classes.unwritten[size.index()] = Some(by.clone());
+                }
                 classes.said(program, *size, by);
             }
         }
@@ -451,6 +460,9 @@ impl Classes {
     /// What a message calls a node.
     pub(super) fn called(&self, node: usize) -> String {
         let kind = if node < self.sizes { "size" } else { "index variable" };
+        if let Some(mode) = &self.unwritten[node] {
+            return mode.clone();
+        }
         match (&self.names[node], &self.known[node]) {
             (Some(name), _) => format!("{kind} `{name}`"),
             (None, Some(known)) => known.by.clone(),
@@ -469,28 +481,46 @@ fn is_function(tensor: &Tensor) -> bool {
     matches!(tensor.role, Role::Computed(_))
 }
 
-/// The sizes that a program uses as values or as bounds of slices, each with where.
+/// The sizes that a program uses as values, in indices, or as bounds of slices, each with where.
 pub(super) fn values(program: &Program) -> Vec<(SizeId, Span)> {
     let mut all = Vec::new();
     for cut in program.statements.iter().flat_map(|s| &s.cuts) {
         let bounds = [Some(&cut.start), cut.end.as_ref()].into_iter().flatten();
         all.extend(bounds.flat_map(|b| &b.terms).map(|(_, size)| (*size, cut.span)));
     }
-    let mut each = |e: &typed::Expr| match &e.kind {
+    for s in &program.statements {
+        s.indices.iter().for_each(|index| in_map(&index.map, index.span, &mut all));
+        in_expr(&s.rhs, &mut all);
+    }
+    program.each_step(&mut |step| {
+        if let Step::Repeat(Repeat { turns: Turns::While(condition), .. }) = step {
+            in_expr(condition, &mut all);
+        }
+    });
+    all
+}
+
+fn in_expr(e: &Expr, all: &mut Vec<(SizeId, Span)>) {
+    e.walk(&mut |e| match &e.kind {
         Kind::Size(size) => all.push((*size, e.span)),
+        Kind::Access(_, indices) => indices.iter().for_each(|index| in_map(&index.map, index.span, all)),
         Kind::Slice { start, end, .. } => {
             let bounds = [Some(start), end.as_ref()].into_iter().flatten();
             all.extend(bounds.flat_map(|b| &b.terms).map(|(_, size)| (*size, e.span)));
         }
         _ => {}
-    };
-    program.statements.iter().for_each(|s| s.rhs.walk(&mut each));
-    program.each_step(&mut |step| {
-        if let Step::Repeat(Repeat { turns: Turns::While(condition), .. }) = step {
-            condition.walk(&mut each);
-        }
     });
-    all
+}
+
+fn in_map(map: &Map, place: Span, all: &mut Vec<(SizeId, Span)>) {
+    match map {
+        Map::Var(_) | Map::Const(_) => {}
+        Map::Bound(bound) => all.extend(bound.terms.iter().map(|(_, size)| (*size, place))),
+        Map::Add(a, b) => [a, b].into_iter().for_each(|part| in_map(part, place, all)),
+        Map::Mul(_, a) | Map::Div(a, _) | Map::Mod(a, _) => in_map(a, place, all),
+        Map::Gather(_, indices) => indices.iter().for_each(|index| in_map(&index.map, index.span, all)),
+        Map::Computed(e) => in_expr(e, all),
+    }
 }
 
 /// The sizes whose extents say how often blocks are repeated, and where.

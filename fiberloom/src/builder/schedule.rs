@@ -44,7 +44,7 @@ impl Schedule {
         self
     }
 
-    /// `none`: turns the autoscheduler off.
+    /// `none`: turns the planner off.
     pub fn none(self) -> Schedule {
         self.with(CommandKind::None)
     }

@@ -6,7 +6,7 @@
 //!           ├ Check ────┤     └ formats, mode, schedule
 //!           ├ Build, Pack ┘
 //!           ├ Fmt ── Source
-//!           └ Man, Completions, Version, Tune
+//!           └ Man, Completions, Version
 //! ```
 //!
 //! The first paragraph above a field is its line of help; the whole comment is what `--help` and the man page say.
@@ -19,7 +19,8 @@ use std::path::PathBuf;
 
 /// What `fiberloom --help` and the man pages say below the options.
 const BELOW: &str = "\
-Data files: .mtx, .ttx (Matrix Market), .tns (FROSTT), .npy (NumPy), .npz (SciPy sparse matrices).
+Data files: .mtx, .ttx (Matrix Market), .tns (FROSTT), .npy (NumPy), .npz (SciPy sparse matrices), each
+perhaps with .gz behind it. Tables: .csv, .csv.gz, .parquet.
 
 Results, stages and reports go to standard output, messages to standard error. Messages about a program begin with
 FILE:LINE:COL:. Where the reader of standard output goes away (`| head`), the rest is not printed, and the exit status
@@ -57,13 +58,6 @@ pub enum Command {
     Pack(Pack),
     /// Print a program as it is parsed, comments kept
     Fmt(Fmt),
-    /// Try schedules on data, and print the best (not there yet)
-    #[command(hide = true)]
-    Tune {
-        /// Anything
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        rest: Vec<std::ffi::OsString>,
-    },
     /// Print a man page: of `fiberloom`, or of one of its commands
     Man {
         /// The command
@@ -112,7 +106,8 @@ pub struct Program {
     pub mode: Mode,
     /// Commands for the last statement, in the place of those that it has
     ///
-    /// `protocol` is applied so far; other commands are refused by name.
+    /// What each does, and when it may, docs/schedule.md says; one that may not is refused. A loop that is to run in parallel runs on
+    /// one thread so far, and a warning says so.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, conflicts_with = "no_schedule")]
     pub schedule: Option<String>,
     /// Take the program's own schedules away

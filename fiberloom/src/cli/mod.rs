@@ -59,9 +59,6 @@ fn obey(command: &Command) -> Result<ExitCode, Error> {
         Command::Build(args) => show::build(args).map(done),
         Command::Pack(args) => pack::pack(args).map(done),
         Command::Fmt(args) => fmt::fmt(args),
-        Command::Tune { .. } => {
-            Err(Error::Call("`tune` is not there yet: nothing chooses among schedules".to_string()))
-        }
         Command::Man { command } => print::out(&pages::man(command.as_deref())?).map(done),
         Command::Completions { shell } => print::out(&pages::completions(*shell)).map(done),
         Command::Version => print::out(concat!("fiberloom ", env!("CARGO_PKG_VERSION"))).map(done),

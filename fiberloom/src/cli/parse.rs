@@ -68,13 +68,7 @@ fn consistent(command: &Command) -> Result<(), String> {
         }
         Command::Show(show) => &show.program,
         Command::Check(check) => &check.program,
-        Command::Fmt(_)
-        | Command::Tune { .. }
-        | Command::Man { .. }
-        | Command::Completions { .. }
-        | Command::Version => {
-            return Ok(());
-        }
+        Command::Fmt(_) | Command::Man { .. } | Command::Completions { .. } | Command::Version => return Ok(()),
     };
     no_twice("--format", &program.formats)
 }

@@ -176,6 +176,6 @@ fn result_named(program: &Program, name: &str) -> Result<usize, Error> {
     match program.tensor(name) {
         Some((_, t)) if t.role == Role::Result => Ok(t.sizes.len()),
         Some(_) => Err(Error::Call(format!("--out {name}: the program does not define `{name}`, it reads it"))),
-        None => Err(Error::Call(format!("--out {name}: the program has no tensor `{name}`"))),
+        None => Err(Error::Call(format!("--out {name}: the program has no tensor `{name}`{}", program.near(name)))),
     }
 }

@@ -28,12 +28,27 @@ pub fn program_on(args: &Program, inputs: &[(String, PathBuf)]) -> Result<fiberl
     let text = schedule::applied(text, args.schedule.as_deref(), args.no_schedule)?;
     let formats: Vec<(&str, &str)> = args.formats.iter().map(|(tensor, format)| (&**tensor, &**format)).collect();
     let options = data::Options { limit: memory::available(0)?, ..data::Options::default() };
-    fiberloom::Program::given(&name, &text, &formats, &mut |tensor, rank| {
+    let program = fiberloom::Program::given(&name, &text, &formats, &mut |tensor, rank| {
         let Some((_, path)) = inputs.iter().find(|(name, _)| name == tensor) else { return Ok(None) };
         let described = data::Source::of(path)?.described(rank, &options)?;
         let format = described.format(rank).to_string();
         Ok(Some(Given { ty: described.ty, fill: Value::zero(described.ty), format }))
-    })
+    });
+    program.map_err(|error| near(error, inputs))
+}
+
+/// Says of each tensor that is not known which name that was given is nearly its own.
+fn near(mut error: Error, inputs: &[(String, PathBuf)]) -> Error {
+    if let Error::Program { diagnostics, .. } = &mut error {
+        for d in diagnostics {
+            let unknown = d.message.strip_prefix("unknown tensor `").and_then(|rest| rest.strip_suffix('`'));
+            let given = inputs.iter().map(|(name, _)| name.as_str());
+            if let Some((unknown, given)) = unknown.and_then(|u| Some((u, fiberloom_core::nearest(u, given)?))) {
+                d.help = Some(format!("`--in {given}=…` is given: write `--in {unknown}=…`, or `{given}` here"));
+            }
+        }
+    }
+    error
 }
 
 /// Reads a program's text.

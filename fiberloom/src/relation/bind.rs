@@ -206,7 +206,12 @@ fn conform<'f>(frame: &'f Frame, source: &str, holds: Holds, may_be_null: bool) 
     let column = frame.column(source).ok_or_else(|| Fault::whole(format!("no column `{source}`")))?;
     let cell = |row: usize| Place::Cell { row: row + 1, column: source.to_string() };
     if let (false, Some(row)) = (may_be_null, column.nulls.iter().position(|null| *null)) {
-        let help = "where a null stands, a column says `fill VALUE`; a mode has none";
+        let help = match holds {
+            Holds::Text => {
+                "a column whose texts may be null is of a domain: `dim D: string`, and `NAME: D` in the table"
+            }
+            _ => "where a null stands, a column says `fill VALUE`; a mode has none",
+        };
         return Err(Fault::new(cell(row), format!("a null, and {} holds none: {help}", declared(holds))));
     }
     if column.values.are(holds) {

@@ -1,5 +1,6 @@
 //! Statements, accesses, index expressions, expressions.
 
+use super::index::{affine, index};
 use super::{Failure, Rule, Tokens, ident, int, list, literal, parens, span, ty};
 use crate::lexer::Token;
 use chumsky::prelude::*;
@@ -36,58 +37,10 @@ fn assign<'t, 's: 't>() -> Rule<'t, 's, Assign> {
 
 /// `IDENT "[" [index ("," index)*] "]"`
 pub fn access<'t, 's: 't>(expr: Rule<'t, 's, Expr>) -> Rule<'t, 's, Access> {
-    recursive(|access| {
-        ident()
-            .then(list(index(access.boxed(), expr), 0).delimited_by(just(Token::OpenIndex), just(Token::CloseIndex)))
-            .map_with(|(tensor, indices), e| Access { tensor, indices, span: span(e.span()) })
-    })
-    .boxed()
-}
-
-/// `"~" affine | affine | IDENT "(" [affine] ":" [affine] [":" INT] ")" | access | call`
-fn index<'t, 's: 't>(access: Rule<'t, 's, Access>, expr: Rule<'t, 's, Expr>) -> Rule<'t, 's, Index> {
-    let colon = just(Token::Colon);
-    let bound = affine().or_not();
-    let bounds = bound.clone().then_ignore(colon).then(bound).then(colon.ignore_then(int()).or_not());
-    let slice = ident().then(parens(bounds.boxed())).map_with(|(var, ((start, end), step)), e| Index::Slice {
-        var,
-        start,
-        end,
-        step,
-        span: span(e.span()),
-    });
-    let affine = just(Token::Tilde).or_not().then(affine()).map_with(|(tilde, map), e| Index::Affine {
-        permit: tilde.is_some(),
-        map,
-        span: span(e.span()),
-    });
-    let computed = call(expr)
-        .map_with(|kind, e| Index::Computed { permit: false, of: Box::new(Expr { kind, span: span(e.span()) }) });
-    choice((slice, access.map(Index::Access), computed, affine)).labelled("an index").boxed()
-}
-
-/// `aterm (("+"|"-") aterm)*`
-fn affine<'t, 's: 't>() -> Rule<'t, 's, Affine> {
-    recursive(|affine| {
-        let factor = choice((
-            ident().map(Factor::Var),
-            int().map(Factor::Int),
-            affine.delimited_by(just(Token::Open), just(Token::Close)).map(|a| Factor::Group(Box::new(a))),
-        ));
-        let division = just(Token::Slash).to(false).or(just(Token::Percent).to(true));
-        let coefficient = int().then_ignore(just(Token::Star)).or_not();
-        let term = coefficient
-            .then(factor)
-            .then(division.then(int()).repeated().collect())
-            .map(|((coefficient, factor), divisions)| Term { coefficient, factor, divisions })
-            .boxed();
-        let sign = just(Token::Plus).to(false).or(just(Token::Minus).to(true));
-        term.clone().then(sign.then(term).repeated().collect::<Vec<_>>()).map(|(first, rest)| {
-            let terms = std::iter::once((false, first)).chain(rest).collect();
-            Affine { terms }
-        })
-    })
-    .boxed()
+    ident()
+        .then(list(index(expr), 0).delimited_by(just(Token::OpenIndex), just(Token::CloseIndex)))
+        .map_with(|(tensor, indices), e| Access { tensor, indices, span: span(e.span()) })
+        .boxed()
 }
 
 /// `"if" expr "then" expr "else" expr | binary`

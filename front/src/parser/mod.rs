@@ -5,6 +5,7 @@
 mod declaration;
 mod expression;
 mod function;
+mod index;
 mod repeat;
 mod schedule;
 
@@ -176,6 +177,7 @@ fn diagnostic(error: &Rich<Token>, tokens: &[Placed]) -> Diagnostic {
     }
     let meant = |what: &str| expected.iter().any(|e| e == what);
     let first = tokens.iter().find(|p| p.span.end == error.span().start).map(|p| p.token);
+    let before = tokens.iter().take_while(|p| p.span.end <= error.span().start).last().map(|p| p.token);
     match error.found() {
         Some(t @ Token::Type(_)) if ["a name", "an index", "an expression"].iter().any(|what| meant(what)) => {
             d.help(format!("{t} is a type: an index variable or a tensor has another name"))
@@ -187,6 +189,11 @@ fn diagnostic(error: &Rich<Token>, tokens: &[Placed]) -> Diagnostic {
         }
         Some(Token::Open) if matches!(first, Some(Token::Ident(_))) && (meant("`[`") || meant("the next item")) => {
             d.help("elements stand in brackets: `y[i] = A[i,j] * x[j]`")
+        }
+        Some(Token::Plus | Token::Minus | Token::Star | Token::Slash | Token::Percent)
+            if meant("`]`") && before == Some(Token::Close) =>
+        {
+            d.help("a slice stands alone in its index, and its bounds say where it is: `x[i(1:3)]` for `x[i(0:2) + 1]`")
         }
         Some(Token::Order) if meant("the next item") => {
             d.help("an order stands behind a format: `coo order(1, 0)`, `{dense, compressed} order(1, 0)`")

@@ -145,6 +145,8 @@ fn unary(op: Op, a: Value) -> Option<Value> {
             Op::Sinh => by_type(libm::sinh, libm::sinhf),
             Op::Cosh => by_type(libm::cosh, libm::coshf),
             Op::Asinh => by_type(libm::asinh, libm::asinhf),
+            // Below 1 the library's may give numbers.
+            Op::Acosh if x < 1.0 => f64::NAN,
             Op::Acosh => by_type(libm::acosh, libm::acoshf),
             Op::Atanh => by_type(libm::atanh, libm::atanhf),
             Op::Expm1 => by_type(libm::expm1, libm::expm1f),

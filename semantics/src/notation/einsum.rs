@@ -12,6 +12,8 @@
 //!    part of that place. A name that is not bound is free.
 //! 3. A name that stands free in an index, or that a shape operator leaves, on either side, is an index variable of the
 //!    statement. Bounds of slices hold sizes. A name by itself is an index variable if it is one elsewhere in the statement.
+//!    The name of a declared size that stands alone in no index of the statement, is left by no shape operator and goes along no
+//!    slice, is that size: `x[N-1]`.
 //! 4. `=` and `+=` sum each term over those index variables that are free in it and absent on the left. The sum of a term
 //!    is one fold over all of them, in the order in which they first appear on the right side, as values too.
 //! 5. Any other `f=` folds the whole right side over all that are absent on the left, in the same order.
@@ -22,32 +24,60 @@
 //! sums that programs run with. Nothing of it is used here, and both are compared on programs (`fuzz/check`).
 
 use fiberloom_core::notation::syntax::{
-    Access, Affine, Argument, Assign, BinaryOp, Expr, ExprKind, Factor, Ident, Index, Item, Program, Repeat, Statement,
+    Access, Affine, Argument, Assign, BinaryOp, Expr, ExprKind, Factor, Ident, Index, Item, Program, Repeat, Size,
+    Statement,
 };
 use fiberloom_core::stack::with_room;
+use std::collections::BTreeSet;
 
 /// The same program with every sum of `=` and `+=` written out.
 #[must_use]
 pub fn explicit(program: &Program) -> Program {
-    with_room(|| Program { items: items(&program.items) })
+    let sizes = sizes(program);
+    with_room(|| Program { items: items(&program.items, &sizes) })
+}
+
+/// The names that a program declares as sizes.
+pub fn sizes(program: &Program) -> BTreeSet<String> {
+    let named = |size: &Size| match size {
+        Size::Name(name) => Some(name.name.clone()),
+        Size::Int(..) => None,
+    };
+    let of = |item: &Item| match item {
+        Item::Dim(dim) => vec![dim.name.name.clone()],
+        Item::Tensor(t) => t.sizes.iter().filter_map(named).collect(),
+        Item::Table(t) => t.modes.iter().filter_map(|mode| named(&mode.size)).collect(),
+        Item::Domain(_) | Item::Function(_) | Item::Statement(_) | Item::Repeat(_) | Item::Schedule(_) => vec![],
+    };
+    program.items.iter().flat_map(of).collect()
 }
 
 /// The index variables of a statement's left side, each once, in order of appearance.
-pub fn left(s: &Statement) -> Vec<&Ident> {
-    named(s.lhs.indices.iter().flat_map(in_index).filter(|found| found.indexes).map(|found| found.name))
+pub fn left<'s>(s: &'s Statement, sizes: &BTreeSet<String>) -> Vec<&'s Ident> {
+    let found: Vec<Found> = s.lhs.indices.iter().flat_map(in_index).collect();
+    named(
+        found.into_iter().filter(|found| found.indexes).map(|found| found.name).filter(|name| !is_size(s, name, sizes)),
+    )
+}
+
+/// Whether a name of a statement is a size in its indices, too.
+fn is_size(s: &Statement, name: &Ident, sizes: &BTreeSet<String>) -> bool {
+    let stands_alone = |found: &Found| found.alone && found.name.name == name.name;
+    sizes.contains(&name.name) && !in_access(&s.lhs).iter().any(stands_alone) && !free(&s.rhs).iter().any(stands_alone)
 }
 
 /// The index variables that a statement is summed or folded over, each once, in order of appearance on the right side.
-pub fn absent(s: &Statement) -> Vec<&Ident> {
-    let (left, found) = (left(s), with_room(|| free(&s.rhs)));
-    let indexing: Vec<&Ident> = found.iter().filter(|found| found.indexes).map(|found| found.name).collect();
+pub fn absent<'s>(s: &'s Statement, sizes: &BTreeSet<String>) -> Vec<&'s Ident> {
+    let (left, found) = (left(s, sizes), with_room(|| free(&s.rhs)));
+    let indexing = found.iter().filter(|found| found.indexes).map(|found| found.name);
+    let indexing: Vec<&Ident> = indexing.filter(|name| !is_size(s, name, sizes)).collect();
     named(found.into_iter().map(|found| found.name).filter(|name| has(&indexing, name) && !has(&left, name)))
 }
 
-fn items(items: &[Item]) -> Vec<Item> {
+fn items(items: &[Item], sizes: &BTreeSet<String>) -> Vec<Item> {
     let written = |item: &Item| match item {
-        Item::Statement(s) => Item::Statement(statement(s)),
-        Item::Repeat(block) => Item::Repeat(Repeat { body: self::items(&block.body), ..block.clone() }),
+        Item::Statement(s) => Item::Statement(statement(s, sizes)),
+        Item::Repeat(block) => Item::Repeat(Repeat { body: self::items(&block.body, sizes), ..block.clone() }),
         Item::Dim(_) | Item::Domain(_) | Item::Table(_) | Item::Tensor(_) | Item::Function(_) | Item::Schedule(_) => {
             item.clone()
         }
@@ -55,10 +85,10 @@ fn items(items: &[Item]) -> Vec<Item> {
     items.iter().map(written).collect()
 }
 
-fn statement(s: &Statement) -> Statement {
-    let locals = s.locals.iter().map(statement).collect();
+fn statement(s: &Statement, sizes: &BTreeSet<String>) -> Statement {
+    let locals = s.locals.iter().map(|local| statement(local, sizes)).collect();
     let rhs = match s.op {
-        Assign::Set | Assign::Add => summed(&s.rhs, &absent(s)),
+        Assign::Set | Assign::Add => summed(&s.rhs, &absent(s, sizes)),
         Assign::Fold(_) => s.rhs.clone(),
     };
     Statement { locals, rhs, ..s.clone() }
@@ -84,12 +114,14 @@ struct Found<'e> {
     name: &'e Ident,
     /// Whether it stands in an index, or a shape operator leaves it.
     indexes: bool,
+    /// Whether it is all of an index, or a slice or a shape operator has it.
+    alone: bool,
 }
 
 /// The names that are free in an expression, wherever they stand, in order of appearance.
 fn free(e: &Expr) -> Vec<Found<'_>> {
-    let value = |name| Found { name, indexes: false };
-    let index = |name| Found { name, indexes: true };
+    let value = |name| Found { name, indexes: false, alone: false };
+    let index = |name| Found { name, indexes: true, alone: true };
     match &e.kind {
         ExprKind::Literal(_) => vec![],
         ExprKind::Name(name) => vec![value(name)],
@@ -134,10 +166,12 @@ fn in_access(a: &Access) -> Vec<Found<'_>> {
 }
 
 fn in_index(index: &Index) -> Vec<Found<'_>> {
-    let found = |name| Found { name, indexes: true };
+    let found = |name, alone| Found { name, indexes: true, alone };
     match index {
-        Index::Affine { map, .. } => in_affine(map).into_iter().map(found).collect(),
-        Index::Slice { var, .. } => vec![found(var)],
+        Index::Affine { map, .. } => {
+            in_affine(map).into_iter().map(|name| found(name, map.as_name().is_some())).collect()
+        }
+        Index::Slice { var, .. } => vec![found(var, true)],
         Index::Access(read) => in_access(read),
         Index::Computed { of, .. } => free(of),
     }

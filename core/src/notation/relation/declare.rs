@@ -255,7 +255,12 @@ impl Relate {
         };
         let made = match (holds, literal) {
             (Holds::Domain(_) | Holds::Text, _) => {
-                let help = "a null there is none, at which every array has its fill";
+                let help = match holds {
+                    Holds::Text => {
+                        "where texts may be null, the column is of a domain: `dim D: string`, and `NAME: D` in the table"
+                    }
+                    _ => "a null there is none, at which every array has its fill: leave `fill` out",
+                };
                 self.say(*span, "what stands for a null in a column of a domain or of texts is not given", help);
                 None
             }

@@ -530,7 +530,7 @@ impl Relate {
             }
             (Of::Quote(_), Of::Column(..)) => self.compared(swapped, b, a, span),
             (Of::Column(..), _) | (_, Of::Column(..)) => {
-                let help = "a column whose texts are compared with others' is of a domain: `dim D: string`";
+                let help = "a column whose texts are compared with others', or with none, is of a domain: `dim D: string`, and `NAME: D` in its table";
                 self.say(span, "texts of a column are compared with what is no text in quotes", help);
                 None
             }
@@ -655,6 +655,14 @@ impl Relate {
 
     /// Any other function: it takes values.
     fn called_plainly(&mut self, name: &Ident, args: &[Argument], made: Vec<Made>, span: Span) -> Option<Made> {
+        let is_text = |made: &Made| matches!(made.of, Of::Column(..) | Of::Quote(_));
+        let known = self.functions.contains_key(&name.name) || Op::from_name(&name.name).is_some();
+        if !known && made.iter().any(is_text) {
+            let help =
+                "of texts is asked: `like(a[i], \"A%\")`, `prefix(a[i], \"A\")`, `suffix`, `contains`, `a[i] == \"A\"`";
+            self.say(span, format!("no function `{name}` of texts"), help);
+            return None;
+        }
         let mut made = made.into_iter();
         let mut taken = Vec::new();
         let mut first = None;

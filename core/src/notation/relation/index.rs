@@ -161,6 +161,17 @@ impl Relate {
         match (&made.of, over) {
             (Of::Holds(Holds::Domain(domain)), Some(over)) if *domain == over => {}
             (Of::Holds(Holds::Plain(ty)), None) if ty.is_integer() => {}
+            (Of::Number(Literal::Int(_)) | Of::Choice(Literal::Int(_)), None) => {}
+            (Of::Holds(holds), None) if !matches!(holds, Holds::Domain(_)) => {
+                let (what, help) = no_coordinate(*holds);
+                self.say(span, format!("{what}, and `{}` is read at whole numbers", of.tensor), help);
+                return None;
+            }
+            (Of::Column(..) | Of::Quote(_), None) => {
+                let (what, help) = no_coordinate(Holds::Text);
+                self.say(span, format!("{what}, and `{}` is read at whole numbers", of.tensor), help);
+                return None;
+            }
             (Of::Holds(Holds::Domain(domain)), over) => {
                 self.foreign(Some(*domain), over, of, span);
                 return None;
@@ -230,6 +241,21 @@ fn variable(name: crate::notation::syntax::Ident, span: Span) -> Index {
     use crate::notation::syntax::{Affine, Factor, Term};
     let term = Term { coefficient: None, factor: Factor::Var(name), divisions: Vec::new() };
     Index::Affine { permit: false, map: Affine { terms: vec![(false, term)] }, span }
+}
+
+/// What values that are no whole numbers are, and how they become coordinates.
+fn no_coordinate(holds: Holds) -> (&'static str, &'static str) {
+    match holds {
+        Holds::Text => (
+            "this is a text",
+            "a column whose texts are coordinates is of a domain: `dim D: string`, and `NAME: D` in its table",
+        ),
+        Holds::Date => {
+            ("this is a date", "take a part of it, `year(d[i]) - 1992`, or count days: `d[i] - \"1992-01-01\"`")
+        }
+        Holds::Decimal(_) => ("this is a decimal", "an index is a whole number: convert(…, i64)"),
+        _ => ("this is no whole number", "an index is a whole number: convert(…, i64)"),
+    }
 }
 
 /// Names of index variables that a statement uses and does not bind, and perhaps others.

@@ -4,8 +4,8 @@
 //!  syntax with domains, tables, texts ──relate──▶ plain syntax + Relations ──bind (fiberloom)──▶ operands
 //!                                                                  │
 //!  o_orderdate[o] >= "1994-01-01"            8766 <= o_orderdate[o]
-//!  r_name[r] == "ASIA"                       r_name[r] == REGION_1[]          REGION_1: the coordinate of "ASIA"
-//!  like(p_name[p], "%green%")                p_name_1[p]                      p_name_1: true where the name is like that
+//!  r_name[r] == "ASIA"                       r_name[r] == REGION_at[]         REGION_at: the coordinate of "ASIA"
+//!  like(p_name[p], "%green%")                p_name_is[p]                     p_name_is: true where the name is like that
 //!  n_name[s_nationkey[s]]                    coalesce(n_name[~s_nationkey[s]], -1)
 //! ```
 //!

@@ -11,7 +11,7 @@
 use fiberloom_core::algebra::{COUNT, Op};
 use fiberloom_core::notation::relate;
 use fiberloom_core::notation::syntax::{self, Argument, Assign, ExprKind, Factor, Ident, Item};
-use fiberloom_core::notation::typed::{Expr, Fun, Index, Kind, Map, Program, Statement, TensorId, VarId};
+use fiberloom_core::notation::typed::{Expr, Fun, Index, Kind, Map, Program, SizeId, Statement, TensorId, VarId};
 use fiberloom_semantics::notation::einsum;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,18 +25,32 @@ pub fn by_the_rule(syntax: &syntax::Program, typed: &Program) -> Result<BTreeSet
     let related = relate(syntax, &Default::default())
         .map_err(|wrong| wrong.iter().map(|d| d.message.clone()).collect::<Vec<_>>().join("\n"))?;
     let syntax = related.as_ref().map_or(syntax, |(plain, _)| plain);
-    let written = einsum::explicit(syntax);
+    let (written, sizes) = (einsum::explicit(syntax), einsum::sizes(syntax));
     let (short, long) = (statements(&syntax.items), statements(&written.items));
     if typed.statements.len() != short.len() {
         return Err(format!("{} statements are {}", short.len(), typed.statements.len()));
     }
     for ((short, long), own) in short.iter().zip(&long).zip(&typed.statements) {
+        let own = &without_rest(short, &sizes, own);
         let (rule, placed) = (of_syntax(&long.rhs), Typed(typed).expr(&own.rhs));
         let sums = if rule == placed { Ok(()) } else { Err(format!("sums are in {placed}, by the rule in {rule}")) };
-        let said = sums.and_then(|()| over(short, own, typed)).and_then(|()| shared(short, own, typed));
+        let said =
+            sums.and_then(|()| over(short, &sizes, (own, typed))).and_then(|()| shared(short, &sizes, (own, typed)));
         said.map_err(|what| format!("{what}\n{syntax}\nchecked:\n{typed}"))?;
     }
-    Ok(short.iter().flat_map(|s| words(s)).collect())
+    Ok(short.iter().flat_map(|s| words(s, &sizes)).collect())
+}
+
+/// A statement as its text has it: `R[i,i] = e` is checked as `R[i,j] = if i == j then e else R[i,j]`.
+fn without_rest(s: &syntax::Statement, sizes: &BTreeSet<String>, typed: &Statement) -> Statement {
+    let (mut own, left) = (typed.clone(), einsum::left(s, sizes).len());
+    while own.vars.len() > left {
+        own.vars.pop();
+        if let Kind::Call(Fun::Op(Op::Select), parts) = own.rhs.kind {
+            own.rhs = parts.into_iter().nth(1).expect("a condition and two values");
+        }
+    }
+    own
 }
 
 /// The statements of these items in the order of their types: those of a `where` block before theirs.
@@ -54,12 +68,16 @@ fn statements(items: &[Item]) -> Vec<&syntax::Statement> {
 }
 
 /// The variables of a statement are those of its left side, and folded are those that are absent there.
-fn over(s: &syntax::Statement, typed: &Statement, program: &Program) -> Result<(), String> {
+fn over(
+    s: &syntax::Statement,
+    sizes: &BTreeSet<String>,
+    (typed, program): (&Statement, &Program),
+) -> Result<(), String> {
     let absent = match s.op {
         Assign::Set | Assign::Add => vec![],
-        Assign::Fold(_) => einsum::absent(s),
+        Assign::Fold(_) => einsum::absent(s, sizes),
     };
-    for (rule, own, what) in [(einsum::left(s), &typed.vars, "left side"), (absent, &typed.folded, "fold")] {
+    for (rule, own, what) in [(einsum::left(s, sizes), &typed.vars, "left side"), (absent, &typed.folded, "fold")] {
         let rule: Vec<&str> = rule.into_iter().map(|name| &*name.name).collect();
         let own: Vec<&str> = own.iter().map(|v| Typed(program).var(v)).collect();
         if rule != own {
@@ -70,8 +88,12 @@ fn over(s: &syntax::Statement, typed: &Statement, program: &Program) -> Result<(
 }
 
 /// Sums over one name are over one variable, which has one extent in the statement.
-fn shared(s: &syntax::Statement, typed: &Statement, program: &Program) -> Result<(), String> {
-    let absent = einsum::absent(s);
+fn shared(
+    s: &syntax::Statement,
+    sizes: &BTreeSet<String>,
+    (typed, program): (&Statement, &Program),
+) -> Result<(), String> {
+    let absent = einsum::absent(s, sizes);
     let mut known: BTreeMap<&str, VarId> = BTreeMap::new();
     let mut apart = None;
     typed.rhs.walk(&mut |e| {
@@ -100,14 +122,12 @@ fn of_syntax(e: &syntax::Expr) -> String {
             };
             a.indices.iter().filter_map(sliced).fold(access(a), |body, var| shape(&[&var], &[&var], &[body]))
         }
+        // Conditions that are counted and coordinates that are computed become numbers of 64 bits.
+        ExprKind::Call(name, _) if name.name == "convert" => all().concat(),
         ExprKind::Unary(..) | ExprKind::Binary(..) | ExprKind::If(..) | ExprKind::Call(..) => call(&all()),
         ExprKind::Reduce { function, vars, .. } => {
-            let (counts, mut all) = (function.name == COUNT, all());
-            if counts {
-                // What is summed is the condition, as a number.
-                all[0] = call(&all[..1]);
-            }
-            fold(if counts || function.name == "sum" { "sum" } else { "fold" }, &strs(vars), &all)
+            let sums = function.name == COUNT || function.name == "sum";
+            fold(if sums { "sum" } else { "fold" }, &strs(vars), &all())
         }
         ExprKind::Collapse { from, to, .. } => shape(&strs(from), &[&to.name], &all()),
         ExprKind::Split { from, to, .. } => shape(&[&from.name], &[&to.0.name, &to.1.name], &all()),
@@ -193,6 +213,7 @@ impl<'p> Typed<'p> {
             Kind::Size(size) => self.0.sizes[size.index()].name.clone().unwrap_or_default(),
             Kind::Local(local) => format!("local {}", local.index()),
             Kind::Access(t, indices) => self.element(*t, indices),
+            Kind::Call(Fun::Op(Op::Convert(_)), _) => all().concat(),
             Kind::Call(..) => call(&all()),
             Kind::Reduce { fun, vars, .. } => {
                 fold(if *fun == Fun::Op(Op::Add) { "sum" } else { "fold" }, &self.vars(vars), &all())
@@ -212,7 +233,11 @@ impl<'p> Typed<'p> {
     fn map(&self, map: &Map) -> Vec<String> {
         match map {
             Map::Var(v) => vec![self.var(v).to_string()],
-            Map::Const(_) | Map::Bound(_) => vec![],
+            Map::Const(_) => vec![],
+            Map::Bound(bound) => {
+                let name = |(_, size): &(i64, SizeId)| self.0.sizes[size.index()].name.clone();
+                bound.terms.iter().filter_map(name).collect()
+            }
             Map::Add(a, b) => [a, b].into_iter().flat_map(|part| self.map(part)).collect(),
             Map::Mul(_, a) | Map::Div(a, _) | Map::Mod(a, _) => self.map(a),
             Map::Gather(t, indices) => vec![self.element(*t, indices)],
@@ -222,8 +247,8 @@ impl<'p> Typed<'p> {
 }
 
 /// Words for the sums that a statement leaves to the rule.
-fn words(s: &syntax::Statement) -> Vec<&'static str> {
-    let absent = einsum::absent(s);
+fn words(s: &syntax::Statement, sizes: &BTreeSet<String>) -> Vec<&'static str> {
+    let absent = einsum::absent(s, sizes);
     if absent.is_empty() {
         return vec![];
     }

@@ -430,6 +430,7 @@ impl Maker<'_, '_> {
                 let indices = vec![self.bare(&v)];
                 (Index::Access(Access { tensor: self.ident(&tensor), indices, span: NOWHERE }), below)
             }
+            (10, Some((v, n))) if !self.left => self.computed(&v, n),
             _ => {
                 let (mut map, mut least, mut most) = self.affine(2);
                 if most - least > WIDEST {
@@ -447,6 +448,23 @@ impl Maker<'_, '_> {
         }
     }
 
+    /// A sum of what is read under a variable of this extent, perhaps its rest, and the extent of a mode that it does not leave.
+    fn computed(&mut self, v: &str, n: u64) -> (Index, u64) {
+        let (below, more) = (1 + self.below(5) as u64, self.below(3) as u64);
+        let ty = self.one(&[Type::I64, Type::I32, Type::U8, Type::U64]);
+        let tensor = self.tensor(ty, &[n], Some(below));
+        let indices = vec![self.bare(v)];
+        let read = expr(ExprKind::Access(Access { tensor: self.ident(&tensor), indices, span: NOWHERE }));
+        let number = |n: u64| literal(Literal::Int(i128::from(n)));
+        let sum = binary(BinaryOp::Add, read, number(more));
+        let rest = 1 + self.below(4) as u64;
+        let (of, extent) = match self.below(2) {
+            0 => (sum, below + more),
+            _ => (call(self.ident("floormod"), vec![sum, number(rest)]), rest),
+        };
+        (Index::Computed { permit: false, of: Box::new(of) }, extent)
+    }
+
     /// A sum of terms with its least and largest value.
     fn affine(&mut self, deep: usize) -> (Affine, i64, i64) {
         let (mut terms, mut least, mut most) = (vec![], 0, 0);
@@ -461,6 +479,11 @@ impl Maker<'_, '_> {
     }
 
     fn term(&mut self, deep: usize) -> (Term, i64, i64) {
+        if let Some((size, n)) = self.sized(6) {
+            // A size that stands alone would be an index variable.
+            let factor = Factor::Var(self.ident(&size));
+            return (Term { coefficient: Some(1), factor, divisions: vec![] }, n as i64, n as i64);
+        }
         let vars = self.vars.clone();
         let (factor, mut least, mut most) = match self.below(4) {
             0 | 1 if !vars.is_empty() => {

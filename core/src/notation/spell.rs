@@ -37,6 +37,11 @@ pub(crate) fn sum(program: &Program, expr: &Expr, (name, vars): (&str, &[VarId])
     CommandKind::Stage { expr: spell.expr(expr), into }
 }
 
+/// An expression as it is written.
+pub(crate) fn spelled(program: &Program, expr: &Expr) -> syntax::Expr {
+    Spell::new(program, expr).expr(expr)
+}
+
 /// A copy as a command.
 pub(crate) fn copy(tensor: &str, format: &Format) -> CommandKind {
     CommandKind::Copy(ident(tensor), written(format))
