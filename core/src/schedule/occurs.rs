@@ -384,7 +384,7 @@ fn distinct(vars: &[VarId]) -> bool {
 
 impl Expr {
     /// The index variables that it binds itself.
-    pub(super) fn bound(&self) -> Vec<VarId> {
+    pub(crate) fn bound(&self) -> Vec<VarId> {
         match &self.kind {
             Kind::Reduce { vars, .. } => vars.clone(),
             Kind::Collapse { from, .. } | Kind::Concat { from, .. } => from.clone(),

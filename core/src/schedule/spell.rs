@@ -37,6 +37,12 @@ pub(crate) fn sum(program: &Program, expr: &Expr, (name, vars): (&str, &[VarId])
     CommandKind::Stage { expr: spell.expr(expr), into }
 }
 
+/// A sum that is made inside of loops as a command: for each of some of its variables there is a loop of its own.
+pub(crate) fn precompute(program: &Program, expr: &Expr, (name, loops): (&str, &[(String, String)])) -> CommandKind {
+    let (from, to) = loops.iter().map(|(from, to)| (ident(from), ident(to))).unzip();
+    CommandKind::Precompute { expr: Spell::new(program, expr).expr(expr), from, to, workspace: ident(name) }
+}
+
 /// A copy as a command.
 pub(crate) fn copy(tensor: &str, format: &Format) -> CommandKind {
     CommandKind::Copy(ident(tensor), written(format))
