@@ -110,7 +110,7 @@ fn hoist_beside(e: Expr, outer: &[Index], beside: &Beside, c: &mut Concretize) -
                 let sum = only_sum(&args[k]);
                 let is_asked = |sum: &Expr| is_asked(fun, (&args, k, sum), ty, &here, (&c.out, given.simplify));
                 let mut asked = if sum.is_some() { beside.asked.clone() } else { vec![] };
-                asked.extend(here.iter().filter(|_| sum.as_ref().is_some_and(is_asked)));
+                asked.extend(here.iter().filter(|_| sum.is_some_and(is_asked)));
                 Beside { needed: [needed, &here].concat(), asked }
             };
             let parts: Vec<Beside> = (0..args.len()).map(part).collect();
@@ -196,15 +196,16 @@ fn needed_by(fun: Fun, args: &[Expr], ty: Type, (program, simplify): Known) -> V
     needed.map_or(vec![], |(lists, _)| lists)
 }
 
-/// The sum in an expression that has one, and no other loops.
-fn only_sum(e: &Expr) -> Option<Expr> {
-    let (mut sums, mut others) = (vec![], false);
-    e.each(&mut |e| match e {
-        Expr::Reduce(..) => sums.push(e.clone()),
-        Expr::Fold(..) | Expr::Where(..) | Expr::Concat(..) => others = true,
-        _ => {}
-    });
-    sums.pop().filter(|_| sums.is_empty() && !others)
+/// The sum in an expression that has one, and nothing else with loops.
+fn only_sum(e: &Expr) -> Option<&Expr> {
+    match e {
+        Expr::Reduce(..) => Some(e),
+        Expr::Call(_, args, _) => {
+            let mut with_loops = args.iter().filter(|arg| arg.has_loops());
+            with_loops.next().filter(|_| with_loops.next().is_none()).and_then(only_sum)
+        }
+        _ => None,
+    }
 }
 
 /// Whether a call whose argument `k` has a sum in it is what it is with any, where these lists are at their fill values and the sum is

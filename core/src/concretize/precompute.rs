@@ -230,12 +230,14 @@ fn own_format(maker: &Nest, order: &[Index], asked: &Precomputed, program: &Prog
     made.then(|| Format { levels: levels.into(), order: modes.into() })
 }
 
-/// Names the loops that make a temporary otherwise than those around it.
+/// Names the variables of what makes a temporary otherwise than those around it.
 fn names_apart(order: &[Index], rhs: &Expr, (around, reader): (&[Index], &Nest), program: &mut Program) {
-    let own = [order, &rhs.fold_vars()].concat();
-    let others = [around, &reader.order, &reader.rhs.fold_vars()].concat();
+    let others = [around, &reader.order, &reader.rhs.fold_vars(), &reader.target.vars, &program.under(&reader.rhs)].concat();
+    let mut own = [order, &rhs.fold_vars(), &program.under(rhs)].concat();
+    own.retain(|v| !others.contains(v));
     let mut taken: Vec<String> = others.iter().map(|v| program.vars[v.0].name.clone()).collect();
-    for v in own {
+    let first = |(n, v): &(usize, &Index)| !own[..*n].contains(v);
+    for (_, v) in own.iter().enumerate().filter(first) {
         let name = distinct(&program.vars[v.0].name, |name| taken.contains(name));
         taken.push(name.clone());
         program.vars[v.0].name = name;
