@@ -65,13 +65,17 @@ impl Apart<'_> {
 }
 
 /// Levels of a temporary that has entries only where lists have. The outermost is dense if all operands store it so; another, if all
-/// operands are full along it.
+/// operands are full along it, and below.
 pub(super) fn levels(program: &Program, vars: &[Index], accesses: &[AccessId]) -> Format {
+    let full = |v: &Index| {
+        accesses.iter().all(|&a| {
+            let (access, format) = (&program.accesses[a.0], &program.tensor(a).format);
+            let first = (0..format.rank()).find(|l| program.follows(program.level_var(access, *l), *v));
+            first.is_none_or(|l| format.levels[l..].iter().all(|kind| kind.is_full()))
+        })
+    };
     let level = |(l, v): (usize, &Index)| {
-        let dense = match l {
-            0 => all_along(program, accesses, *v, |kind| kind.is_located()),
-            _ => all_along(program, accesses, *v, |kind| kind.is_full()),
-        };
+        let dense = if l == 0 { all_along(program, accesses, *v, |kind| kind.is_located()) } else { full(v) };
         if dense { LevelKind::Dense } else { LevelKind::Compressed }
     };
     Format::of(vars.iter().enumerate().map(level).collect())

@@ -232,7 +232,8 @@ fn own_format(maker: &Nest, order: &[Index], asked: &Precomputed, program: &Prog
 
 /// Names the variables of what makes a temporary otherwise than those around it.
 fn names_apart(order: &[Index], rhs: &Expr, (around, reader): (&[Index], &Nest), program: &mut Program) {
-    let others = [around, &reader.order, &reader.rhs.fold_vars(), &reader.target.vars, &program.under(&reader.rhs)].concat();
+    let others =
+        [around, &reader.order, &reader.rhs.fold_vars(), &reader.target.vars, &program.under(&reader.rhs)].concat();
     let mut own = [order, &rhs.fold_vars(), &program.under(rhs)].concat();
     own.retain(|v| !others.contains(v));
     let mut taken: Vec<String> = others.iter().map(|v| program.vars[v.0].name.clone()).collect();
