@@ -10,6 +10,7 @@
 use crate::algebra::Mode;
 use crate::check::check;
 use crate::concretize::Copied;
+use crate::format::Format;
 use crate::loops::lower::Options;
 use crate::notation::spell::{self, Planned};
 use crate::notation::syntax::{self, Command, Item, Schedule};
@@ -168,18 +169,6 @@ fn sums(
     concrete: &concrete::Program,
     statement: usize,
 ) -> Vec<Planned> {
-    let named = |nest: &concrete::Nest| &concrete.tensors[nest.target.tensor.0];
-    let is_own = |t: &concrete::Tensor| program.tensors.iter().any(|known| known.name == t.name);
-    let target = &program.tensors[s.tensor.index()].name;
-    let mut made = vec![];
-    for nest in concrete.nests() {
-        match named(nest) {
-            t if t.name == *target => break,
-            t if is_own(t) => made.clear(),
-            t if t.role == concrete::Role::Temporary => made.push(nest),
-            _ => {}
-        }
-    }
     let mut reduced = vec![];
     s.rhs.walk(&mut |e| {
         // A sum that is the whole value is the statement's own.
@@ -187,18 +176,79 @@ fn sums(
         reduced.extend(inside.then_some(e));
     });
     let mut planned = vec![];
-    for nest in made {
-        let over: Vec<&String> = nest.target.vars.iter().map(|v| &concrete.vars[v.0].name).collect();
+    for made in made_before(program, s, concrete) {
+        let over: Vec<&String> = made.over.iter().map(|v| &concrete.vars[v.0].name).collect();
         let var = |e: &typed::Expr, name: &String| e.free().into_iter().find(|v| program.vars[v.index()].name == *name);
         let is_it = |e: &&typed::Expr| e.free().len() == over.len() && over.iter().all(|name| var(e, name).is_some());
-        let Some(n) = reduced.iter().position(is_it) else { continue };
-        let (e, t) = (reduced.remove(n), named(nest));
+        let names = |e: &typed::Expr| e.bound().iter().map(|v| &program.vars[v.index()].name).collect::<Vec<_>>();
+        let folded: Vec<&String> = made.folded(concrete).iter().map(|v| &concrete.vars[v.0].name).collect();
+        // Of several over the same variables, the one that sums over these.
+        let alike = |e: &&typed::Expr| is_it(e) && names(e).iter().all(|name| folded.contains(name));
+        let of = reduced.iter().position(alike).or_else(|| reduced.iter().position(is_it));
+        let Some(n) = of else { continue };
+        let (e, t) = (reduced.remove(n), &concrete.tensors[made.nest.target.tensor.0]);
         let vars: Vec<VarId> = over.iter().filter_map(|name| var(e, name)).collect();
-        let stored = (t.format.rank() > 0).then(|| spell::store(&t.name, &t.format));
-        let commands = [spell::sum(program, e, (&t.name, &vars))].into_iter().chain(stored);
-        planned.extend(commands.map(|command| Planned { statement, command }));
+        let name = |v: &concrete::Index| concrete.vars[v.0].name.clone();
+        let (command, format) = match &made.loops[..] {
+            [] => (spell::sum(program, e, (&t.name, &vars)), t.format.clone()),
+            loops => {
+                let loops: Vec<(String, String)> = loops.iter().map(|(from, to)| (name(from), name(to))).collect();
+                (spell::precompute(program, e, (&t.name, &loops)), Format::dense(over.len()))
+            }
+        };
+        let stored = (format.rank() > 0).then(|| spell::store(&t.name, &format));
+        planned.extend([command].into_iter().chain(stored).map(|command| Planned { statement, command }));
     }
     planned
+}
+
+/// A temporary that a statement reads.
+struct Made<'c> {
+    nest: &'c concrete::Nest,
+    /// The variables for which it is made.
+    over: Vec<concrete::Index>,
+    /// Those that it ranges over itself, where it is made inside of loops, each with the loop that makes it.
+    loops: Vec<(concrete::Index, concrete::Index)>,
+}
+
+impl Made<'_> {
+    /// The loops that are summed over.
+    fn folded(&self, program: &concrete::Program) -> Vec<concrete::Index> {
+        let all = self.nest.order.iter().copied().chain(self.nest.rhs.fold_vars());
+        all.filter(|v| !self.nest.target.vars.iter().any(|w| program.follows(*w, *v))).collect()
+    }
+}
+
+/// The temporaries of a statement, in the order in which they are made: before it, and inside of its loops.
+fn made_before<'c>(program: &typed::Program, s: &typed::Statement, concrete: &'c concrete::Program) -> Vec<Made<'c>> {
+    let is_own = |t: &concrete::Tensor| program.tensors.iter().any(|known| known.name == t.name);
+    let target = &program.tensors[s.tensor.index()].name;
+    let mut made = vec![];
+    for nest in concrete.nests() {
+        let t = &concrete.tensors[nest.target.tensor.0];
+        let (is_target, is_temporary) = (t.name == *target, t.role == concrete::Role::Temporary);
+        if is_own(t) && !is_target {
+            made.clear();
+            continue;
+        }
+        nest.rhs.wheres(&mut |inside| made.push(made_inside(concrete, inside)));
+        if is_target {
+            break;
+        }
+        made.extend(is_temporary.then(|| Made { nest, over: nest.target.vars.clone(), loops: vec![] }));
+    }
+    made
+}
+
+fn made_inside<'c>(concrete: &concrete::Program, concrete::Where { read, nest }: &'c concrete::Where) -> Made<'c> {
+    let from = &concrete.accesses[read.0].vars;
+    let own = [&nest.order[..], &nest.rhs.fold_vars()].concat();
+    let mut over: Vec<concrete::Index> =
+        concrete.under(&nest.rhs).into_iter().flat_map(|v| concrete.roots(v)).filter(|v| !own.contains(v)).collect();
+    over.sort();
+    over.dedup();
+    over.extend(from);
+    Made { nest, over, loops: from.iter().copied().zip(nest.target.vars.iter().copied()).collect() }
 }
 
 /// Copies as commands, each once: a command is about all statements that a statement has become.

@@ -238,3 +238,47 @@ fn loops_are_linear_in_windows_of_several_levels() {
         assert!(lines <= most, "{lines} lines of loops, where {most} are enough: {text}");
     }
 }
+
+/// Operands of statements about layers: two dense matrices, sparse ones, a mask, vectors.
+fn of_layers(text: &str) -> Vec<(&'static str, Entries)> {
+    let n = 40;
+    let all = [
+        ("A", full(n, n)),
+        ("B", full(n, n)),
+        ("S", scattered(n, 4)),
+        ("T", scattered(n, 4)),
+        ("X", full(n, 16)),
+        ("b", vector(16)),
+        ("z", vector(n)),
+    ];
+    all.into_iter().filter(|(name, _)| text.contains(&format!("{name}["))).collect()
+}
+
+#[test]
+fn functions_around_folds_cost_what_two_statements_do() {
+    let declared = "tensor A: i64[I,K] dense  tensor B: i64[K,J] dense  tensor S: i64[I,K] csr  tensor T: i64[K,J] csr  \
+        tensor X: i64[K,L] dense  tensor b: i64[L] dense  tensor z: i64[I] dense  ";
+    let [product, layer] = ["tensor C: i64[I,J] dense  ", "tensor C: i64[I,L] dense  "];
+    let [row, thin] = ["tensor P: i64[I,J] dense  ", "tensor P: i64[I,L] dense  "];
+    for (result, part, fold, whole) in [
+        (product, row, "sum(k: A[i,k] * B[k,j])", "max(P, 3)"),
+        (product, row, "min(k: A[i,k] + B[k,j])", "2 * P - z[i]"),
+        (product, row, "sum(k: A[i,k] * T[k,j])", "max(P, 3)"),
+        (product, "tensor P: i64[I,J] csr  ", "sum(k: S[i,k] * T[k,j])", "max(P, 0)"),
+        (layer, thin, "sum(k: S[i,k] * X[k,j])", "max(P + b[j], 3)"),
+        (layer, thin, "max(k: S[i,k] * X[k,j])", "P / z[i]"),
+        (layer, thin, "sum(k: S[i,k] * X[k,j])", "P * P"),
+    ] {
+        let used = |text: &str| -> String {
+            let each = declared.split("  ").filter(|tensor| !tensor.is_empty());
+            each.filter(|tensor| text.contains(&format!("{}[", &tensor[7..8]))).map(|t| format!("{t}  ")).collect()
+        };
+        let one = format!("{result}C[i,j] = {}", whole.replace('P', fold));
+        let two = format!("{part}{result}P[i,j] = {fold}  C[i,j] = {}", whole.replace('P', "P[i,j]"));
+        let [one, two] = [one, two].map(|text| {
+            let given = of_layers(&text);
+            operations(&format!("{}{text}", used(&text)), &given)
+        });
+        assert!(10 * one <= 11 * two, "{fold} in {whole}: {one} operations, {two} in two statements");
+    }
+}

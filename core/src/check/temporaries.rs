@@ -30,7 +30,7 @@ pub(super) struct Made {
 impl Made {
     /// Of a statement, nothing.
     pub fn of(statement: &Statement) -> Made {
-        let (statement, staged) = (statement.clone(), Staged::new(statement.rhs.clone()));
+        let (statement, staged) = (statement.clone(), Staged::new(&statement.rhs, Mode::Algebraic));
         Made { statement, staged, tensors: vec![], copies: vec![] }
     }
 }

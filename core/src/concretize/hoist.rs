@@ -18,12 +18,13 @@
 //! ```
 
 use super::Concretize;
+use super::apart::Apart;
 use super::draft::Draft;
 use super::given::Given;
 use super::join::{Around, look_up};
 use super::out::Out;
 use super::schedule::Scheduled;
-use super::temporary::{folded_apart, summed_apart};
+use super::temporary::{folded_apart, made_already, summed_apart};
 use crate::algebra::{Op, Type, Value, evaluate};
 use crate::iteration::{Simplify, background};
 use crate::notation::concrete::{self, AccessId, Expr, Fold, Index, Program, Provenance};
@@ -106,8 +107,10 @@ fn hoist_beside(e: Expr, outer: &[Index], beside: &Beside, c: &mut Concretize) -
         Expr::Call(fun, args, ty) => {
             let here = needed_by(fun, &args, ty, (&c.out, given.simplify));
             let part = |k| {
-                let asked =
-                    if is_asked(fun, (&args, k), ty, &here, (&c.out, given.simplify)) { here.clone() } else { vec![] };
+                let sum = only_sum(&args[k]);
+                let is_asked = |sum: &Expr| is_asked(fun, (&args, k, sum), ty, &here, (&c.out, given.simplify));
+                let mut asked = if sum.is_some() { beside.asked.clone() } else { vec![] };
+                asked.extend(here.iter().filter(|_| sum.is_some_and(is_asked)));
                 Beside { needed: [needed, &here].concat(), asked }
             };
             let parts: Vec<Beside> = (0..args.len()).map(part).collect();
@@ -117,12 +120,18 @@ fn hoist_beside(e: Expr, outer: &[Index], beside: &Beside, c: &mut Concretize) -
         Expr::Reduce(fun, vars, body, ty) => {
             let body = look_up(*body, &vars, Around::Fold(fun), c);
             let body = hoist(body, &[outer, &vars].concat(), c);
-            if let Some(inner) = runs_inside(&vars, &body, (outer, needed), &mut c.scheduled, &mut c.out) {
+            let free = free_in(&c.out, &body, &vars);
+            let asked = restricted((fun, ty), body.clone(), &free, &beside.asked, (&c.out, given.simplify));
+            let asked = Expr::Reduce(fun, vars.clone(), Box::new(asked), ty);
+            if let Some(read) = made_already(&asked, &free, c) {
+                return read;
+            }
+            if let Some(inner) = runs_inside(&vars, &body, (outer, needed), &mut c.scheduled, &mut c.out)
+                && !pays_apart(Apart { fun, inner: &inner, body: &body, free: &free }, (outer, needed), c)
+            {
                 return Expr::Reduce(fun, inner, Box::new(body), ty);
             }
-            let free = free_in(&c.out, &body, &vars);
-            let body = restricted((fun, ty), body, &free, &beside.asked, (&c.out, given.simplify));
-            summed_apart(fun, Expr::Reduce(fun, vars, Box::new(body), ty), free, c)
+            summed_apart(fun, asked, free, c)
         }
         Expr::Fold(fold, ty) => {
             let fold = hoist_parts(*fold, outer, c);
@@ -134,6 +143,13 @@ fn hoist_beside(e: Expr, outer: &[Index], beside: &Beside, c: &mut Concretize) -
         Expr::Concat(parts, ty) => Expr::Concat(Box::new(parts.map(|part| hoist(part, outer, c))), ty),
         other => other,
     }
+}
+
+/// Whether a sum that may run inside of the loops around it costs less before them: no command is about its loops, and it is made
+/// for each turn of those, rather than for the few entries of a list that is needed beside it.
+fn pays_apart(sum: Apart, (outer, needed): (&[Index], &[AccessId]), c: &Concretize) -> bool {
+    let few = needed.iter().any(|a| is_sparse(&c.out, *a) && is_moved(&c.out, *a, outer));
+    c.scheduled.is_bare() && !few && sum.pays(&c.out, c.given)
 }
 
 /// The same fold with what is inside hoisted.
@@ -180,15 +196,34 @@ fn needed_by(fun: Fun, args: &[Expr], ty: Type, (program, simplify): Known) -> V
     needed.map_or(vec![], |(lists, _)| lists)
 }
 
-/// Whether a call whose argument `k` is a sum is what it is with any, where these lists are at their fill values and the sum is
+/// The sum in an expression that has one, and nothing else with loops.
+fn only_sum(e: &Expr) -> Option<&Expr> {
+    match e {
+        Expr::Reduce(..) => Some(e),
+        Expr::Call(_, args, _) => {
+            let mut with_loops = args.iter().filter(|arg| arg.has_loops());
+            with_loops.next().filter(|_| with_loops.next().is_none()).and_then(only_sum)
+        }
+        _ => None,
+    }
+}
+
+/// Whether a call whose argument `k` has a sum in it is what it is with any, where these lists are at their fill values and the sum is
 /// what its fold begins with.
-fn is_asked(fun: Fun, (args, k): (&[Expr], usize), ty: Type, lists: &[AccessId], (program, simplify): Known) -> bool {
-    let (Expr::Reduce(folded, _, _, sum), Fun::Op(f)) = (&args[k], fun) else { return false };
-    let none = simplify.begins(*folded, *sum).expect("folds have an identity: checked before lowering");
+fn is_asked(
+    fun: Fun,
+    (args, k, sum): (&[Expr], usize, &Expr),
+    ty: Type,
+    lists: &[AccessId],
+    (program, simplify): Known,
+) -> bool {
+    let (Expr::Reduce(folded, _, _, of), Fun::Op(f)) = (sum, fun) else { return false };
+    let none = simplify.begins(*folded, *of).expect("folds have an identity: checked before lowering");
     let fill = |a: AccessId| lists.contains(&a).then(|| program.tensor(a).fill);
-    let value = |n: usize| match simplify.replace(&args[n], &fill) {
-        Expr::Literal(v) if n != k => Some(v),
-        _ => (n == k).then_some(none),
+    let of_none = args[k].clone().settled(&|part| (part == sum).then_some(none));
+    let value = |n: usize| match simplify.replace(if n == k { &of_none } else { &args[n] }, &fill) {
+        Expr::Literal(v) => Some(v),
+        _ => None,
     };
     match (f, value(0)) {
         // Nothing is asked for but what the condition says.
@@ -218,10 +253,15 @@ fn runs_inside(
 /// Whether a sum may run inside the loops around it without doing work again or everywhere: it depends on all of
 /// their variables, and so does each of its sparse operands, or a sparse one that is needed beside it.
 fn stays(program: &Program, body: &Expr, outer: &[Index], (free, needed): (&[Index], &[AccessId])) -> bool {
-    let of = |vars: &[Index], v: &Index| vars.iter().any(|w| program.follows(*w, *v));
-    let moved = |a: &AccessId| outer.iter().all(|v| of(&program.accesses[a.0].vars, v));
+    let moved = |a: &AccessId| is_moved(program, *a, outer);
     let few = needed.iter().filter(|a| is_sparse(program, **a)).any(moved);
-    outer.iter().all(|v| of(free, v)) && (few || body.accesses().iter().filter(|a| is_sparse(program, **a)).all(moved))
+    outer.iter().all(|v| free.iter().any(|w| program.follows(*w, *v)))
+        && (few || body.accesses().iter().filter(|a| is_sparse(program, **a)).all(moved))
+}
+
+/// Whether each of these loops moves an access.
+fn is_moved(program: &Program, a: AccessId, outer: &[Index]) -> bool {
+    outer.iter().all(|v| program.accesses[a.0].vars.iter().any(|w| program.follows(*w, *v)))
 }
 
 /// The variables of a body that are not bound inside it, in order of appearance: loops' and parts', of which mapped

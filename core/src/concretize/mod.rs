@@ -38,6 +38,7 @@
 //! before the first statement is the caller's: an operand `T_in`, where the program reads it or `initial` has it. In a block the
 //! last version of a turn is the one with which the next begins (`steps.rs`).
 
+mod apart;
 mod bare;
 mod columns;
 mod draft;
@@ -80,6 +81,7 @@ pub use refuse::refuse;
 use schedule::Scheduled;
 use std::collections::BTreeSet;
 use steps::{Statements, Steps};
+use temporary::Sums;
 
 /// The concrete program of a typed one, and the copies that its statements read in the place of tensors. Results among `initial`
 /// start from what the caller gives; those among `thin` are [thin](typed::Program::thin). Whether they are `held` is as in
@@ -104,9 +106,9 @@ pub fn concretize(
     let given = Given { typed: program, classes, sizes, simplify, initial, held };
     let mut statements = Statements::of(Concretize::new(given), program.formats(thin), loops);
     statements.steps(&program.order);
-    let Concretize { mut out, steps, copies, .. } = statements.c;
+    let Concretize { mut out, steps, copies, sums, .. } = statements.c;
     out.steps = steps.finish();
-    precompute::precomputed(&mut out, given);
+    precompute::precomputed(&mut out, given, &sums.planned);
     let copied = copies.whole(&out);
     Ok((out.named().numbered(), copied))
 }
@@ -125,6 +127,8 @@ struct Concretize<'a> {
     columns: Columns,
     /// What the schedule of the statement at hand says, and which loops are its.
     scheduled: Scheduled,
+    /// Sums that are made before statements.
+    sums: Sums,
 }
 
 impl<'a> Concretize<'a> {
@@ -136,6 +140,7 @@ impl<'a> Concretize<'a> {
             copies: Copies::default(),
             columns: Columns::of(given.typed),
             scheduled: Scheduled::default(),
+            sums: Sums::default(),
         }
     }
 
@@ -143,6 +148,7 @@ impl<'a> Concretize<'a> {
     fn begin(&mut self, number: usize, s: &typed::Statement, loops: Loops) {
         self.copies.begin(number, s);
         self.scheduled = Scheduled::of(loops);
+        self.sums.begin();
     }
 
     /// Makes a statement a nest, with what must come before it: one decision after the other.

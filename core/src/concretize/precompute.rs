@@ -1,4 +1,5 @@
-//! What `precompute` asks for is made inside of loops, where all that it does not range over itself is bound.
+//! What `precompute` asks for is made inside of loops, where all that it does not range over itself is bound. So is a sum that was
+//! taken out of a value, where that takes one row of it at a time.
 //!
 //! ```text
 //!  precompute(T[i,j,l] * F[l,k], k -> kw, W)
@@ -7,6 +8,12 @@
 //!  forall i: forall j: forall l: forall k: M[i,k] += E[j,k] * W[i,j,l,k]
 //!    ─▶  forall i: forall j: forall l: forall k:
 //!          M[i,k] += E[j,k] * W[k] where (forall kw: W[kw] = T[i,j,l] * F[l,kw])
+//! ```
+//!
+//! ```text
+//!  forall i: forall k: forall j: sum[i,j] += A[i,k] * B[k,j]            the loops from the first that is summed over on are its own
+//!  forall i: forall j: C[i,j] = max(sum[i,j], 0)
+//!    ─▶  forall i: forall j: C[i,j] = max(sum[j] where (forall k: forall jw: sum[jw] += A[i,k] * B[k,jw]), 0)
 //! ```
 //!
 //! A temporary stays in a statement of its own where a loop that it ranges over stands around one that it does not, where several
@@ -24,7 +31,7 @@ use crate::notation::concrete::{
 use crate::notation::syntax;
 use crate::notation::typed::{Command, CommandKind, Statement, TensorId};
 
-/// A temporary that a command asks for.
+/// A temporary that is made inside of loops.
 struct Precomputed {
     /// The temporary.
     place: Place,
@@ -32,17 +39,30 @@ struct Precomputed {
     own: Vec<usize>,
     /// Whether a command says how it is stored.
     stored: bool,
+    /// Whether no command asks for it.
+    planned: bool,
 }
 
-/// Moves what the program's commands precompute inside of the loops that read it.
-pub(super) fn precomputed(out: &mut Out, given: Given) {
-    for asked in given.typed.statements.iter().flat_map(|s| asked_of(s, out)).collect::<Vec<_>>() {
+/// Moves what the program's commands precompute inside of the loops that read it, and rows of these sums.
+pub(super) fn precomputed(out: &mut Out, given: Given, sums: &[Place]) {
+    let asked: Vec<Precomputed> = given.typed.statements.iter().flat_map(|s| asked_of(s, out)).collect();
+    let rows: Vec<Precomputed> = sums.iter().filter_map(|place| row_of(*place, out)).collect();
+    for asked in asked.into_iter().chain(rows) {
         let mut steps = std::mem::take(&mut out.steps);
         if reads(out, &steps, asked.place) == 1 {
             move_inside(&mut steps, &asked, out, given);
         }
         out.steps = steps;
     }
+}
+
+/// The rows of a sum that loops around the first that is summed over can make one at a time, if there are such loops.
+fn row_of(place: Place, out: &Out) -> Option<Precomputed> {
+    let maker = out.nests().find(|nest| nest.target.tensor == place)?;
+    let vars = &maker.target.vars;
+    let around = maker.order.iter().take_while(|v| vars.contains(v)).count();
+    let own: Vec<usize> = (0..vars.len()).filter(|m| !maker.order[..around].contains(&vars[*m])).collect();
+    (around > 0 && !own.is_empty()).then_some(Precomputed { place, own, stored: false, planned: true })
 }
 
 /// What a statement's commands precompute over some of the variables that it has.
@@ -58,7 +78,7 @@ fn asked_of(s: &Statement, out: &Out) -> Vec<Precomputed> {
         let own: Vec<usize> = (0..stage.vars.len()).filter(named).collect();
         let some = !own.is_empty() && own.len() < stage.vars.len();
         let place = out.current(stage.tensor).filter(|_| some)?;
-        Some(Precomputed { place, own, stored: stored(stage.tensor) })
+        Some(Precomputed { place, own, stored: stored(stage.tensor), planned: false })
     };
     s.commands.iter().filter_map(of).collect()
 }
@@ -101,7 +121,9 @@ fn moved(maker: &Nest, reader: &Nest, asked: &Precomputed, out: &mut Out, given:
     // A copy is made of all of a temporary.
     let copies = matches!(reader.rhs, Expr::Access(..));
     let loops = maker.target.vars.iter().all(|v| out.vars[v.0].origin == Origin::Loop);
-    if copies || !loops || !plain(maker) || maker.workspace.is_some() || reader.both.is_some() || concat(&maker.rhs) {
+    // A row in registers is what the temporary is.
+    let waits = maker.workspace.is_some_and(|w| w.kind != WorkspaceKind::Row);
+    if copies || !loops || !plain(maker) || waits || reader.both.is_some() || concat(&maker.rhs) {
         return None;
     }
     let is_own = |m: &usize| own.contains(m);
@@ -113,6 +135,9 @@ fn moved(maker: &Nest, reader: &Nest, asked: &Precomputed, out: &mut Out, given:
     let first = own.iter().flat_map(|m| out.roots(access.vars[*m]));
     let first = first.map(|v| around.iter().position(|u| *u == v)).collect::<Option<Vec<_>>>()?.into_iter().min()?;
     if !access.protocols.is_empty() || bound.is_some_and(|bound| bound >= first) {
+        return None;
+    }
+    if asked.planned && !is_once(reader, &around[..bound.map_or(0, |bound| bound + 1)], &outer, &access, out) {
         return None;
     }
     let order: Vec<Index> =
@@ -129,18 +154,32 @@ fn moved(maker: &Nest, reader: &Nest, asked: &Precomputed, out: &mut Out, given:
         out.concordant(a, &times).then_some(())
     };
     rhs.accesses().into_iter().try_for_each(followed)?;
+    if asked.planned {
+        for m in own {
+            let own = maker.target.vars[*m];
+            out.vars[own.0].name = out.unused(&format!("{}w", out.vars[access.vars[*m].0].name));
+        }
+    }
     names_apart(&order, &rhs, (&around, reader), out);
     let tensor = &mut out.tensors[place.0];
     tensor.extents = own.iter().map(|m| tensor.extents[*m]).collect();
     tensor.format = format;
     let target = concrete::Access::of(place, own.iter().map(|m| maker.target.vars[*m]).collect());
     let read = out.access(place, own.iter().map(|m| access.vars[*m]).collect());
-    let nest = Nest { target, order, rhs, ..maker.clone() };
+    let nest = Nest { target, order, rhs, workspace: None, ..maker.clone() };
     let read = Where { read, nest };
     Some(reader.rhs.clone().map_accesses(&mut |b, ty| match b == a {
         true => Expr::Where(Box::new(read.clone()), ty),
         false => Expr::Access(b, ty),
     }))
+}
+
+/// Whether a nest comes once to each of the coordinates for which a temporary is made, loops that no other part of its value needs
+/// aside: the loops up to the last that binds one of these bind nothing else.
+fn is_once(reader: &Nest, loops: &[Index], outer: &[usize], access: &concrete::Access, out: &Out) -> bool {
+    let waits = reader.workspace.is_some_and(|w| w.kind != WorkspaceKind::Row);
+    let binds = |v: &Index| outer.iter().any(|m| out.follows(access.vars[*m], *v));
+    !waits && reader.places.is_none() && loops.iter().all(binds)
 }
 
 /// The same with lists walked that were spread: inside of loops there is no table for them.
@@ -155,7 +194,7 @@ fn not_spread(e: Expr, program: &mut Program) -> Expr {
 /// The format of a temporary over these of its modes: the levels that a command asks for, lists where only entries of lists have
 /// values, else dense ones. `None` if they cannot be made in this order, or dense ones would be too long.
 fn own_format(maker: &Nest, order: &[Index], asked: &Precomputed, program: &Program, given: Given) -> Option<Format> {
-    let Precomputed { place, own, stored: is_said } = asked;
+    let Precomputed { place, own, stored: is_said, .. } = asked;
     let tensor = &program.tensors[place.0];
     let stored: Vec<(usize, LevelKind)> =
         tensor.format.order.iter().copied().zip(tensor.format.levels.iter().copied()).collect();
@@ -191,12 +230,15 @@ fn own_format(maker: &Nest, order: &[Index], asked: &Precomputed, program: &Prog
     made.then(|| Format { levels: levels.into(), order: modes.into() })
 }
 
-/// Names the loops that make a temporary otherwise than those around it.
+/// Names the variables of what makes a temporary otherwise than those around it.
 fn names_apart(order: &[Index], rhs: &Expr, (around, reader): (&[Index], &Nest), program: &mut Program) {
-    let own = [order, &rhs.fold_vars()].concat();
-    let others = [around, &reader.order, &reader.rhs.fold_vars()].concat();
+    let others =
+        [around, &reader.order, &reader.rhs.fold_vars(), &reader.target.vars, &program.under(&reader.rhs)].concat();
+    let mut own = [order, &rhs.fold_vars(), &program.under(rhs)].concat();
+    own.retain(|v| !others.contains(v));
     let mut taken: Vec<String> = others.iter().map(|v| program.vars[v.0].name.clone()).collect();
-    for v in own {
+    let first = |(n, v): &(usize, &Index)| !own[..*n].contains(v);
+    for (_, v) in own.iter().enumerate().filter(first) {
         let name = distinct(&program.vars[v.0].name, |name| taken.contains(name));
         taken.push(name.clone());
         program.vars[v.0].name = name;

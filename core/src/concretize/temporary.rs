@@ -9,11 +9,13 @@
 //! It is sparse where its value is one wherever its lists have no entry: that is its fill.
 
 use super::Concretize;
+use super::apart::{Apart, levels};
 use super::draft::Draft;
+use super::out::Out;
 use crate::algebra::Value;
 use crate::format::{Format, LevelKind};
 use crate::iteration::background;
-use crate::notation::concrete::{AccessId, Expr, Index, Program, Role, Tensor, reduction_name};
+use crate::notation::concrete::{Expr, Index, Origin, Place, Role, Tensor, reduction_name};
 use crate::notation::typed::Fun;
 
 /// A temporary's name, levels, and value where nothing is stored.
@@ -23,23 +25,73 @@ struct Kind<'s> {
     fill: Value,
 }
 
+/// Sums that are made before statements.
+#[derive(Default)]
+pub(super) struct Sums {
+    /// Those of the statement at hand.
+    made: Vec<Made>,
+    /// Those of statements without commands about their loops.
+    pub planned: Vec<Place>,
+}
+
+/// A sum, the loops' variables that are free in it, and where it is read.
+#[derive(Clone)]
+struct Made {
+    sum: Expr,
+    free: Vec<Index>,
+    place: Place,
+}
+
+impl Sums {
+    /// Begins a statement: its sums are of other versions of tensors than those before.
+    pub fn begin(&mut self) {
+        self.made.clear();
+    }
+}
+
+/// The value of a sum that is made already, up to the names of variables, if it is one.
+pub(super) fn made_already(sum: &Expr, free: &[Index], c: &mut Concretize) -> Option<Expr> {
+    let made = c.sums.made.clone();
+    let place = made.iter().find(|made| is_same((sum, free), made, &mut c.out))?.place;
+    Some(c.out.read(place, free.to_vec()))
+}
+
+fn is_same((sum, free): (&Expr, &[Index]), made: &Made, out: &mut Out) -> bool {
+    let (Expr::Reduce(fun, vars, body, _), Expr::Reduce(other, own, value, _)) = (sum, &made.sum) else { return false };
+    let pairs = || free.iter().zip(&made.free).chain(vars.iter().zip(own));
+    let alike = |(v, own): (&Index, &Index)| {
+        let [v, own] = [v, own].map(|v| &out.vars[v.0]);
+        (v.extent, &v.origin, &v.limits) == (own.extent, &own.origin, &own.limits) && v.origin == Origin::Loop
+    };
+    if fun != other || free.len() != made.free.len() || vars.len() != own.len() || !pairs().all(alike) {
+        return false;
+    }
+    let mut names = pairs().map(|(v, own)| (*v, *own)).collect();
+    out.rename(body, &mut names) == **value
+}
+
 /// A sum made before it is read, over its free variables.
 pub(super) fn summed_apart(fun: Fun, sum: Expr, free: Vec<Index>, c: &mut Concretize) -> Expr {
-    let Expr::Reduce(_, _, body, ty) = &sum else { unreachable!("it is a sum") };
+    let Expr::Reduce(_, inner, body, ty) = &sum else { unreachable!("it is a sum") };
     let simplify = c.given.simplify;
     let fill = simplify.begins(fun, *ty).expect("folds have an identity: checked before lowering");
-    let lists = body.accesses();
-    let (_, rest) = background(body, &lists, &|a| c.out.tensor(a).fill, simplify);
+    let (_, rest) = background(body, &body.accesses(), &|a| c.out.tensor(a).fill, simplify);
     let quiet = matches!(rest, Expr::Literal(v) if simplify.neutral(fun, v));
-    let format = if quiet { sparse_format(&c.out, &free, &lists) } else { Format::dense(free.len()) };
-    made_over(Kind { name: folding(fun), format, fill }, sum, (free, None), c)
+    let apart = Apart { fun, inner, body, free: &free };
+    let format = if quiet { apart.levels(&c.out, c.given) } else { Format::dense(free.len()) };
+    let (planned, known) = (c.scheduled.is_bare(), (sum.clone(), free.clone()));
+    let read = made_over(Kind { name: folding(fun), format, fill }, sum, (free, None), c);
+    let place = c.out.accesses[read.access().expect("it reads a tensor").0].tensor;
+    c.sums.made.push(Made { sum: known.0, free: known.1, place });
+    c.sums.planned.extend(planned.then_some(place));
+    read
 }
 
 /// A fold made before it is read, over its free variables.
 pub(super) fn folded_apart(fold: Expr, free: Vec<Index>, c: &mut Concretize) -> Expr {
     let (lists, ty) = (fold.accesses(), fold.ty());
     let (format, fill) = match background(&fold, &lists, &|a| c.out.tensor(a).fill, c.given.simplify).1 {
-        Expr::Literal(fill) => (sparse_format(&c.out, &free, &lists), fill),
+        Expr::Literal(fill) => (levels(&c.out, &free, &lists), fill),
         _ => (Format::dense(free.len()), Value::zero(ty)),
     };
     made_over(Kind { name: "fold", format, fill }, fold, (free, None), c)
@@ -57,7 +109,7 @@ pub(super) fn taken_apart(
     let sparse = lists.iter().any(|a| !c.out.tensor(*a).format.is_dense());
     let (format, fill) = match rest {
         Expr::Literal(fill) if sparse => {
-            let mut levels = sparse_format(&c.out, &free, &lists).levels.to_vec();
+            let mut levels = levels(&c.out, &free, &lists).levels.to_vec();
             levels.push(LevelKind::Compressed);
             (Format::of(levels), fill)
         }
@@ -90,19 +142,4 @@ pub(super) fn folding(fun: Fun) -> &'static str {
         Fun::Op(op) => reduction_name(op),
         Fun::User(_) => "fold",
     }
-}
-
-/// Levels for a temporary that is not everywhere: the outermost is dense if all
-/// operands store it so.
-fn sparse_format(program: &Program, vars: &[Index], accesses: &[AccessId]) -> Format {
-    let densely = |v: &Index| {
-        accesses.iter().all(|&a| {
-            let (access, format) = (&program.accesses[a.0], &program.tensor(a).format);
-            let along = |l: usize| program.follows(access.vars[format.order[l]], *v);
-            (0..format.rank()).all(|l| !along(l) || format.levels[l].is_located())
-        })
-    };
-    let outermost = vars.first().is_some_and(densely);
-    let kind = |m: usize| if m == 0 && outermost { LevelKind::Dense } else { LevelKind::Compressed };
-    Format::of((0..vars.len()).map(kind).collect())
 }

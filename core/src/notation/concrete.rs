@@ -426,12 +426,17 @@ impl Expr {
 
     /// Calls `f` with each nest that makes a temporary in it.
     pub fn inside<'e>(&'e self, f: &mut dyn FnMut(&'e Nest)) {
+        self.wheres(&mut |made| f(&made.nest));
+    }
+
+    /// Calls `f` with each temporary that is made in it.
+    pub fn wheres<'e>(&'e self, f: &mut dyn FnMut(&'e Where)) {
         match self {
-            Expr::Where(made, _) => f(&made.nest),
-            Expr::Call(_, args, _) => args.iter().for_each(|e| e.inside(f)),
-            Expr::Reduce(_, _, body, _) => body.inside(f),
-            Expr::Fold(fold, _) => fold.parts().for_each(|e| e.inside(f)),
-            Expr::Concat(c, _) => c.exprs().for_each(|e| e.inside(f)),
+            Expr::Where(made, _) => f(made),
+            Expr::Call(_, args, _) => args.iter().for_each(|e| e.wheres(f)),
+            Expr::Reduce(_, _, body, _) => body.wheres(f),
+            Expr::Fold(fold, _) => fold.parts().for_each(|e| e.wheres(f)),
+            Expr::Concat(c, _) => c.exprs().for_each(|e| e.wheres(f)),
             Expr::Access(..) | Expr::Column(_) | Expr::Literal(_) | Expr::Index(_) => {}
         }
     }

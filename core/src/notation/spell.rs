@@ -42,6 +42,12 @@ pub(crate) fn spelled(program: &Program, expr: &Expr) -> syntax::Expr {
     Spell::new(program, expr).expr(expr)
 }
 
+/// A sum that is made inside of loops as a command: for each of some of its variables there is a loop of its own.
+pub(crate) fn precompute(program: &Program, expr: &Expr, (name, loops): (&str, &[(String, String)])) -> CommandKind {
+    let (from, to) = loops.iter().map(|(from, to)| (ident(from), ident(to))).unzip();
+    CommandKind::Precompute { expr: Spell::new(program, expr).expr(expr), from, to, workspace: ident(name) }
+}
+
 /// A copy as a command.
 pub(crate) fn copy(tensor: &str, format: &Format) -> CommandKind {
     CommandKind::Copy(ident(tensor), written(format))

@@ -15,6 +15,7 @@
 //! Costs are estimated visits, in a few scenarios of extents and entries a fiber: a plan is taken that is better in each.
 
 use super::occurs::{distributed, terms};
+use super::quotient::divided_last;
 use super::stage::Staging;
 use crate::algebra::{Mode, Op, Type, identity};
 use crate::format::Format;
@@ -62,7 +63,7 @@ pub fn eliminate(
         let mut eliminate = Eliminate { classes, mode, empty, formats: &formats, staging: &mut staging, statement: n };
         // A statement with a schedule of its own is left as written.
         if statement.schedule.is_none() {
-            let rhs = eliminate.expr(&statement.rhs);
+            let rhs = eliminate.expr(&divided_last(&statement.rhs, mode));
             let rhs = staging.everywhere(n, rhs, mode);
             staging.program.statements[n].rhs = rhs;
         }

@@ -15,6 +15,7 @@ pub mod order;
 mod parallelize;
 mod pos;
 pub mod protocol;
+mod quotient;
 mod reorder;
 mod split;
 pub mod stage;

@@ -90,6 +90,8 @@ struct Search<'a, 'b> {
     /// The sequence of a loop over these lists, by the lists: several orders need the same.
     visited: BTreeMap<Vec<AccessId>, Sequence>,
     best: Option<(f64, Vec<Index>)>,
+    /// Loops that stand inside of all others, around a value that is no result's yet.
+    inner: &'b [Index],
 }
 
 /// The share of turns of the loops so far in which an access's next levels are present; 1 for accesses that are not in
@@ -124,6 +126,34 @@ pub fn choose(q: &Question) -> Vec<Index> {
     }
 }
 
+/// Whether a fold costs less as the nest that is asked for than where its loops run, in this order, inside of all others: on usual data,
+/// and on large data.
+pub fn is_better_apart(q: &Question, inner: &[Index]) -> bool {
+    let (outer, vars) = (q.target.levels().flatten().collect::<Vec<Index>>(), natural(q));
+    vars.len() <= EXHAUSTIVE
+        && [USUAL, LARGE].into_iter().all(|model| {
+            let inside = Search { inner, ..Search::new(q, model) }.least(&outer);
+            let mut search = Search::new(q, model);
+            let made = search.coordinates(&outer) * IN_PLACE;
+            let apart = search.least(&vars);
+            apart.zip(inside).is_some_and(|((apart, _), (inside, _))| apart + made < inside)
+        })
+}
+
+/// Whether the loops of a nest, in the order that costs least, visit each coordinate of its target once on average.
+pub fn fills(q: &Question) -> bool {
+    let vars = natural(q);
+    let mut search = Search::new(q, USUAL);
+    let order = match vars.len() {
+        0..=EXHAUSTIVE => search.least(&vars).map_or(vars, |(_, order)| order),
+        _ => search.greedy(vars),
+    };
+    let outer: Vec<Index> = q.target.levels().flatten().collect();
+    // What loops over the target's variables alone visit is no more than all that is there.
+    let visits = search.visits(&order).min(search.visits(&outer));
+    visits >= search.coordinates(&outer)
+}
+
 impl Question<'_> {
     /// Whether the model says little of large data: how far each of several loops goes that move one level of an operand, and what a
     /// list costs whose protocol the program says.
@@ -147,7 +177,7 @@ fn natural(q: &Question) -> Vec<Index> {
 
 impl<'a, 'b> Search<'a, 'b> {
     fn new(q: &'b Question<'a>, model: Model) -> Search<'a, 'b> {
-        Search { q, model, accesses: q.body.accesses(), visited: BTreeMap::new(), best: None }
+        Search { q, model, accesses: q.body.accesses(), visited: BTreeMap::new(), best: None, inner: &[] }
     }
 
     /// The cheapest order of these variables, with its cost.
@@ -158,12 +188,39 @@ impl<'a, 'b> Search<'a, 'b> {
 
     /// The cost of an order.
     fn cost(&mut self, order: &[Index]) -> f64 {
-        let (mut visits, mut cost, mut there) = (1.0, 0.0, Presence::new());
-        for (n, v) in order.iter().enumerate() {
-            let Trips { trips, work, there: inside } = self.trips(&order[..n], *v, &there);
+        self.total((&[], order), (1.0, 0.0), &Presence::new())
+    }
+
+    /// The number of turns of the innermost loop of an order.
+    fn visits(&mut self, order: &[Index]) -> f64 {
+        self.walked((&[], order), (1.0, 0.0), &Presence::new()).0
+    }
+
+    /// The number of coordinates under these variables.
+    fn coordinates(&self, vars: &[Index]) -> f64 {
+        vars.iter().map(|v| self.extent(*v)).product()
+    }
+
+    /// The cost of an order that goes on with these loops.
+    fn total(&mut self, (order, more): (&[Index], &[Index]), so_far: (f64, f64), there: &Presence) -> f64 {
+        let (visits, cost) = self.walked((order, more), so_far, there);
+        cost + self.leaf(&[order, more].concat(), visits)
+    }
+
+    /// Turns of the innermost loop, and the work of all loops, of an order that goes on with these.
+    fn walked(
+        &mut self,
+        (order, more): (&[Index], &[Index]),
+        (mut visits, mut cost): (f64, f64),
+        there: &Presence,
+    ) -> (f64, f64) {
+        let (mut order, mut there) = (order.to_vec(), there.clone());
+        for v in more {
+            let Trips { trips, work, there: inside } = self.trips(&order, *v, &there);
             (visits, cost, there) = (visits * trips, cost + visits * work, inside);
+            order.push(*v);
         }
-        cost + self.leaf(order, visits)
+        (visits, cost)
     }
 
     fn extend(&mut self, order: &mut Vec<Index>, vars: &[Index], (visits, cost): (f64, f64), there: &Presence) {
@@ -171,7 +228,7 @@ impl<'a, 'b> Search<'a, 'b> {
             return;
         }
         if order.len() == vars.len() {
-            let total = cost + self.leaf(order, visits);
+            let total = self.total((order, self.inner), (visits, cost), there);
             if self.best.as_ref().is_none_or(|(best, _)| total < *best) {
                 self.best = Some((total, order.clone()));
             }
@@ -326,6 +383,7 @@ impl<'a, 'b> Search<'a, 'b> {
     fn leaf(&self, order: &[Index], visits: f64) -> f64 {
         let copies: f64 = self.accesses.iter().filter(|a| !self.followed(order, **a)).map(|a| self.copy(*a)).sum();
         let mut factor = match assembly(self.q.target, order) {
+            _ if !self.inner.is_empty() => 1.0,
             Assembly::Append => 1.0,
             Assembly::InPlace => IN_PLACE,
             Assembly::Workspace { vars: 1, .. } if !self.collapses() => WORKSPACE,
@@ -335,7 +393,7 @@ impl<'a, 'b> Search<'a, 'b> {
         if let Some(&inner) = order.last() {
             let strided = self.accesses.iter().filter(|a| self.strided(**a, inner)).count();
             factor *= STRIDED.powi(strided as i32);
-            factor *= if self.target_strided(inner) { STRIDED } else { 1.0 };
+            factor *= if self.inner.is_empty() && self.target_strided(inner) { STRIDED } else { 1.0 };
         }
         factor *= if copies > 0.0 { COPYING } else { 1.0 };
         copies + visits * factor

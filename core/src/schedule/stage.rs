@@ -11,6 +11,7 @@
 
 use super::eliminate::may_fail;
 use super::occurs::{Bound, Pattern};
+use super::quotient::divided_last;
 use crate::algebra::{Mode, Type, Value, identity};
 use crate::notation::syntax::{self, Schedule};
 use crate::notation::typed::{
@@ -40,8 +41,9 @@ pub(crate) struct Staged {
 }
 
 impl Staged {
-    pub(crate) fn new(rhs: Expr) -> Staged {
-        Staged { rhs, stages: vec![], empty: BTreeSet::new() }
+    /// Of a right side, nothing.
+    pub(crate) fn new(rhs: &Expr, mode: Mode) -> Staged {
+        Staged { rhs: divided_last(rhs, mode), stages: vec![], empty: BTreeSet::new() }
     }
 
     /// Reads a temporary wherever its value occurs, in the temporaries before it too; `vars` has the names of variables. The
@@ -120,7 +122,7 @@ pub(crate) fn given(
     let mut staging = Staging::new(program);
     let mut wrong = vec![];
     for (n, statement) in program.statements.iter().enumerate() {
-        let mut staged = Staged { empty: empty.clone(), ..Staged::new(statement.rhs.clone()) };
+        let mut staged = Staged { empty: empty.clone(), ..Staged::new(&statement.rhs, mode) };
         for Command { kind, span } in &statement.commands {
             let CommandKind::Stage(stage) = kind else { continue };
             // A sum over nothing stays whole, and has no other temporary in it.

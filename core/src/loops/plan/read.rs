@@ -14,7 +14,8 @@ impl Plan {
     /// # Errors
     /// The first line that is none, with its number, and what was expected.
     pub fn read(text: &str, program: &Program) -> Result<Plan, String> {
-        let mut names = Names::of(program, None);
+        // The names of each statement that is open, with how far in it stands.
+        let (mut named, outside): (Vec<(usize, Names)>, Names) = (vec![], Names::of(program, None));
         // Steps that are open, each with how far in it stands.
         let mut open: Vec<(usize, Node)> = vec![];
         let mut steps = vec![];
@@ -28,12 +29,13 @@ impl Plan {
                 end(&mut open);
             }
             let line = line.trim();
-            if open.is_empty() {
-                let target = line.strip_prefix("result ").and_then(|rest| rest.split(':').next());
-                let place = target.and_then(|name| program.tensors.iter().position(|t| t.name == name));
-                names = Names::of(program, place.map(Place));
+            named.retain(|(around, _)| *around < depth);
+            if let Some(target) = line.strip_prefix("result ").and_then(|rest| rest.split(':').next()) {
+                let place = program.tensors.iter().position(|t| t.name == target);
+                named.push((depth, Names::of(program, place.map(Place))));
             }
-            let step = Line { names: &names }.step(line).map_err(|e| format!("line {}: {e}", n + 1))?;
+            let names = named.last().map_or(&outside, |(_, names)| names);
+            let step = Line { names }.step(line).map_err(|e| format!("line {}: {e}", n + 1))?;
             open.push((depth, Node::leaf(step)));
         }
         while !open.is_empty() {

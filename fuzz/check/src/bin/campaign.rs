@@ -6,8 +6,8 @@
 //!
 //! `--programs all` takes each combination of operator, levels, result and type once, and wants all of them reached;
 //! `--walk random` draws programs instead, `--walk products` products of 2 to 5 operands alone, `--walk
-//! contractions` sums of them that several nests may compute, `--walk compared` joins and prefixes, `--walk schedules` and `--walk loops`
-//! programs with commands, `--walk shapes` takes each
+//! contractions` sums of them that several nests may compute, `--walk pointwise` functions around folds, `--walk compared` joins and
+//! prefixes, `--walk schedules` and `--walk loops` programs with commands, `--walk shapes` takes each
 //! chain of one to four shape operators in turn, `--walk language` draws programs of the whole language, each with a
 //! function that it declares, `--walk long` programs of few kinds on long rows and large extents, `--walk shards` programs of these kinds in boxes,
 //! merged. Machine code is made without optimization, for each tenth program with it too; `--opt none`,
@@ -29,7 +29,7 @@ use std::time::Duration;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const USAGE: &str = "there are --programs N|all, --seed N, --threads N, --engine meaning|loops|llvm, \
-    --opt none|full|both|tenth, --rewrites none|tenth|all, --walk directed|random|products|contractions|compared|schedules|loops|shapes|language|long|shards|tables, --data N, --seconds N, --until done|finding";
+    --opt none|full|both|tenth, --rewrites none|tenth|all, --walk directed|random|products|contractions|pointwise|compared|schedules|loops|shapes|language|long|shards|tables, --data N, --seconds N, --until done|finding";
 
 fn main() -> ExitCode {
     let engine = Engine::Loops;
@@ -70,6 +70,7 @@ fn main() -> ExitCode {
             ("--walk", "random", _) => wanted.walk = Walk::Random,
             ("--walk", "products", _) => wanted.walk = Walk::Products,
             ("--walk", "contractions", _) => wanted.walk = Walk::Contractions,
+            ("--walk", "pointwise", _) => wanted.walk = Walk::Pointwise,
             ("--walk", "compared", _) => wanted.walk = Walk::Compared,
             ("--walk", "schedules", _) => wanted.walk = Walk::Schedules,
             ("--walk", "loops", _) => wanted.walk = Walk::Loops,

@@ -1,6 +1,6 @@
 //! Many cases from a seed, what they exercised, and the findings, one of each kind.
 
-use super::case::{case, chain, compared, contraction, directed, nested, products, scheduled};
+use super::case::{case, chain, compared, contraction, directed, nested, pointwise, products, scheduled};
 use super::engines::{Engine, Finding, Outcome, on_other_data};
 use super::language::Written;
 use super::long::Long;
@@ -34,6 +34,8 @@ pub enum Walk {
     Products,
     /// Sums of products that several loop nests may compute (`case/contractions.rs`).
     Contractions,
+    /// Functions around folds (`case/pointwise.rs`).
+    Pointwise,
     /// Joins by equal values, and prefixes (`case/compared.rs`).
     Compared,
     /// Any of these and products, with commands in their schedules (`case/commands.rs`).
@@ -133,6 +135,7 @@ impl Report {
             Walk::Random => self.run(wanted, seed, case(u)),
             Walk::Products => self.run(wanted, seed, products(u)),
             Walk::Contractions => self.run(wanted, seed, contraction(u)),
+            Walk::Pointwise => self.run(wanted, seed, pointwise(u)),
             Walk::Compared => self.run(wanted, seed, compared(u)),
             Walk::Schedules => self.run(wanted, seed, scheduled(u)),
             Walk::Shapes => self.run(wanted, seed, nested(u, &chain(seed))),
@@ -401,6 +404,16 @@ mod tests {
             Effort::Usual,
             ["reduction sum", "reduction min", "reduction max", "operator *", "operator +", "operator -"],
         );
+    }
+
+    /// Folds before the loops that read them, and row by row inside of these; what the planner says of them reads back.
+    #[test]
+    fn functions_around_folds_answer_as_the_meaning() {
+        let report = run(1500, Engine::Rewrites, Walk::Pointwise);
+        let wanted = "reduction sum,reduction min,reduction max,operator max,operator mask,operator -,operator abs";
+        for wanted in wanted.split(',') {
+            assert!(report.exercised.contains_key(wanted), "`{wanted}` was never generated\n{report}");
+        }
     }
 
     #[test]

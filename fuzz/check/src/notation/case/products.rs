@@ -65,9 +65,14 @@ fn operand(m: &mut Maker, n: usize, vars: usize) -> Vec<usize> {
 }
 
 /// Each level dense or compressed, in any order of modes.
-fn format(m: &mut Maker, rank: usize) -> Format {
-    let mut modes: Vec<usize> = (0..rank).collect();
-    let order = (0..rank).map(|_| modes.remove(m.below(modes.len()))).collect();
+pub(super) fn format(m: &mut Maker, rank: usize) -> Format {
+    let order = shuffled(m, &(0..rank).collect::<Vec<usize>>()).into();
     let levels = (0..rank).map(|_| m.one(&[LevelKind::Compressed, LevelKind::Dense])).collect();
     Format { levels, order }
+}
+
+/// These in some order.
+pub(super) fn shuffled(m: &mut Maker, of: &[usize]) -> Vec<usize> {
+    let mut left = of.to_vec();
+    of.iter().map(|_| left.remove(m.below(left.len()))).collect()
 }
