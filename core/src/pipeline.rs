@@ -130,6 +130,7 @@ pub(crate) fn decide<T>(
     options: &Options,
     then: impl FnOnce(Decided) -> Result<T, Vec<Diagnostic>>,
 ) -> Result<T, Vec<Diagnostic>> {
+    let program = &program.decided(&options.thin);
     let given = given(program, options.mode, (&options.thin, &options.empty))?;
     let (program, made) = given.as_ref().map_or((program, &[][..]), |(program, made)| (program, made));
     let classes = Classes::of(program)?;

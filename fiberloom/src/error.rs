@@ -67,7 +67,7 @@ impl Error {
             Error::Operand { .. } | Error::Mismatch { .. } => 3,
             Error::Data(e) => match e.cause {
                 data::Cause::Extension => 2,
-                data::Cause::Rejected | data::Cause::Extents => 3,
+                data::Cause::Rejected | data::Cause::Extents | data::Cause::Twice => 3,
                 data::Cause::Io => 4,
                 data::Cause::Limit => 5,
             },

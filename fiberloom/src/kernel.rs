@@ -30,6 +30,7 @@ use fiberloom_codegen::{Interrupt, Prepared, Take};
 use fiberloom_core::algebra::Mode;
 use fiberloom_core::counted;
 use fiberloom_core::format::{self, Assembly, Entries, Format, Malformed, Tensor, room};
+use fiberloom_core::iteration::Thin;
 use fiberloom_core::loops::{self, Bound, Failure};
 use fiberloom_core::notation::Diagnostic;
 use fiberloom_core::notation::typed::{self, TensorId};
@@ -40,7 +41,7 @@ use fiberloom_semantics::algebra::{Agreement, agree};
 use fiberloom_semantics::meaning::{self, Function, Limits, Refusal};
 use outside::outside;
 use plan::{Expected, Last, Plan};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -231,7 +232,7 @@ impl Kernel {
             shapes.insert(id, shape.clone().stored(self.program.stored_format(id)));
         }
         let extents = self.extents(&shapes)?;
-        let plan = self.last.remember(shapes, extents, BTreeSet::new());
+        let plan = self.last.remember(shapes, extents, Thin::new());
         let Options { engine, mode, .. } = self.options;
         match engine {
             Engine::Meaning => Ok(()),
@@ -487,7 +488,7 @@ impl<'a> Call<'a> {
         let mut results = Vec::new();
         for (name, function) in functions {
             let (id, _) = self.kernel.program.tensor(&name).expect("results are tensors of the program");
-            let format = match self.plan.thin.contains(&id) {
+            let format = match self.plan.thin.contains_key(&id) {
                 true => &self.kernel.program.typed().stored(&self.plan.thin)[id.index()],
                 false => self.kernel.program.stored_format(id),
             };
@@ -563,7 +564,7 @@ impl<'a> Call<'a> {
     }
 
     /// The undeclared results that are thin.
-    pub(crate) fn thin(&self) -> &BTreeSet<TensorId> {
+    pub(crate) fn thin(&self) -> &Thin {
         &self.plan.thin
     }
 

@@ -15,17 +15,17 @@ use crate::kernel::{Kernel, Options};
 use fiberloom_codegen as codegen;
 use fiberloom_core::algebra::{Mode, Type, Value};
 use fiberloom_core::format::{Format, Tensor};
-use fiberloom_core::iteration::show_spaces;
+use fiberloom_core::iteration::{Spares, Thin, show_spaces};
 use fiberloom_core::notation::typed::{self, Role, TURNS, TensorId};
 use fiberloom_core::notation::{self, Diagnostic, syntax};
 use fiberloom_core::schedule::legal;
 use fiberloom_core::schedule::spell::Planned;
 use fiberloom_core::schedule::storage::Asked;
-use fiberloom_core::shape::{self, Classes, Extents};
+use fiberloom_core::shape::{self, Classes};
 use fiberloom_core::{Lowered, lower, plan};
 pub use given::Given;
 pub(crate) use given::literal;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
@@ -48,7 +48,7 @@ struct Inner {
     /// The format of each tensor, as declared or as it is defined.
     formats: Vec<Format>,
     /// The undeclared results whose formats data may decide.
-    may_be_thin: BTreeSet<TensorId>,
+    spares: Spares,
     /// How the data of each tensor are stored.
     stored: Vec<Format>,
     /// Of each mode in which it was found to be lowered: what of extents matters, and the addresses that compiling takes at most.
@@ -109,23 +109,12 @@ impl Program {
         let mut canonical = syntax.to_string();
         columns.iter().for_each(|(name, ty)| canonical += &format!("# {name}: {ty}\n"));
         let inputs = typed.inputs();
-        let formats = typed.stored(&BTreeSet::new());
+        let formats = typed.stored(&Thin::new());
         let stored = formats.iter().map(Format::stored).collect();
         let (file, text) = (file.to_string(), text.to_string());
-        let (may_be_thin, lowers) = (typed.may_be_thin(), Default::default());
+        let (spares, lowers) = (typed.spares(), Default::default());
         Ok(Program {
-            inner: Arc::new(Inner {
-                file,
-                text,
-                syntax,
-                typed,
-                canonical,
-                inputs,
-                formats,
-                may_be_thin,
-                stored,
-                lowers,
-            }),
+            inner: Arc::new(Inner { file, text, syntax, typed, canonical, inputs, formats, spares, stored, lowers }),
         })
     }
 
@@ -199,7 +188,7 @@ impl Program {
             };
             let operands = options.operands.iter().filter_map(|(id, w)| Some((tensor(*id)?, w.clone()))).collect();
             let initial = options.initial.iter().filter_map(|id| tensor(*id)).collect();
-            let thin = options.thin.iter().filter_map(|id| tensor(*id)).collect();
+            let thin = options.thin.iter().filter_map(|(id, kept)| Some((tensor(*id)?, *kept))).collect();
             fiberloom_core::Options { operands, initial, thin, ..options.clone() }
         };
         plan(&self.inner.syntax, &of).map_err(|diagnostics| self.refused(diagnostics))
@@ -390,7 +379,7 @@ impl Program {
     }
 
     /// Reads operands from files, by name; they come back in the order of the names. A file that does not say its
-    /// extents is read when the program and the other operands do.
+    /// extents is read when the program and the other operands do, or [as its options say](data::Options::largest) when nothing does.
     ///
     /// # Errors
     /// A name that the program does not have; whatever is wrong with a file.
@@ -414,6 +403,7 @@ impl Program {
     ) -> Result<Vec<(&'n str, Tensor<'static>)>, Error> {
         let mut given: Vec<(TensorId, Vec<u64>)> = Vec::new();
         let mut tensors: Vec<Option<Tensor>> = vec![None; sources.len()];
+        let mut largest = false;
         loop {
             let (before, mut unknown) = (given.len(), None);
             for (place, (name, source, options)) in sources.iter().enumerate() {
@@ -421,8 +411,11 @@ impl Program {
                     continue;
                 }
                 let (id, _) = self.named_tensor(name)?;
-                match source.tensor(&self.declared(id, self.format(id), &given)?, options) {
+                let options = data::Options { largest: options.largest.filter(|_| largest), ..*options };
+                match source.tensor(&self.declared(id, self.format(id), &given)?, &options) {
                     Ok(tensor) => {
+                        // What it says of the others' extents comes before their largest coordinates.
+                        largest = false;
                         given.push((id, tensor.extents.clone()));
                         tensors[place] = Some(tensor);
                     }
@@ -433,8 +426,8 @@ impl Program {
             }
             match unknown {
                 None => break,
-                Some(unknown) if given.len() == before => return Err(unknown.into()),
-                Some(_) => {}
+                Some(unknown) if given.len() == before && largest => return Err(unknown.into()),
+                Some(_) => largest = given.len() == before,
             }
         }
         Ok(sources.iter().map(|(name, ..)| *name).zip(tensors.into_iter().flatten()).collect())
@@ -450,13 +443,9 @@ impl Program {
         &self.inner.stored[id.index()]
     }
 
-    /// [`typed::Program::thin`], which every call asks for.
-    pub(crate) fn thin(&self, extents: &Extents, entries: &dyn Fn(TensorId) -> u64) -> BTreeSet<TensorId> {
-        let may_be_thin = &self.inner.may_be_thin;
-        match may_be_thin.is_empty() {
-            true => BTreeSet::new(),
-            false => &self.inner.typed.thin(extents, entries) & may_be_thin,
-        }
+    /// What decides which results are thin, which every call asks for.
+    pub(crate) fn spares(&self) -> &Spares {
+        &self.inner.spares
     }
 
     /// [`typed::Program::inputs`], which every call asks for.

@@ -754,7 +754,11 @@ fn duplicates_are_combined_where_that_is_asked_for() {
     let here = Scratch::new("combine");
     here.file("a.mtx", "%%MatrixMarket matrix coordinate real general\n1 2 3\n1 2 4\n1 1 1\n1 2 -9\n");
     here.file("p.loom", "tensor A: f64[I, J] csr tensor y: f64[I] dense y[i] = sum(j: A[i, j])");
-    here.exits(3, "run p.loom --in A=a.mtx", "a.mtx:5:1: coordinates (0, 1) stand twice: in line 3 too");
+    here.exits(
+        3,
+        "run p.loom --in A=a.mtx",
+        "a.mtx:5:1: coordinates (0, 1) stand twice: in line 3 too; --combine A=sum adds them",
+    );
     for (how, sum) in [("sum", "-4.0"), ("min", "-8.0"), ("max", "5.0"), ("last", "-8.0")] {
         here.exits(0, &format!("run p.loom --in A=a.mtx --combine A={how}"), sum);
     }
@@ -818,17 +822,80 @@ fn a_check_says_what_it_compared_and_what_not() {
     dir.file("x.mtx", "%%MatrixMarket matrix array real general\n3 1\n1\n1e200\ninf\n");
     dir.file("y.mtx", "%%MatrixMarket matrix array real general\n3 1\n0.1\n0.2\n0.3\n");
     let run = "run p.loom --in x=x.mtx --in y=y.mtx --check";
-    let says = "checked: 1 value agrees with the reference semantics; of 3 nothing is promised: NaN in 1, overflow in 1, decided by \
-                rounding in 1\n";
+    let says = "checked: 1 value agrees with the reference semantics; 3 unchecked, since nothing is promised: NaN in 1, overflow in 1, \
+                decided by rounding in 1\n";
     dir.exits(0, run, says);
     let report = dir.exits(0, &format!("{run} --json"), "\"checked\": true");
     let compared = "\"compared\": {\"values\": 4, \"unpromised\": {\"nan\": 1, \"overflow\": 1, \"rounding\": 1}}";
     assert!(report.contains(compared), "{report}");
+    dir.file("nan.loom", "tensor x: f64[3] dense\nz[] = sum(i: x[i] - x[i])\n");
+    let run = "run nan.loom --in x=x.mtx --check";
+    dir.exits(0, run, "unchecked: nothing is promised of the value: NaN in 1\n");
+    let report = dir.exits(0, &format!("{run} --json"), "\"checked\": null");
+    assert!(report.contains("\"compared\": {\"values\": 1, \"unpromised\": {\"nan\": 1,"), "{report}");
     let dir = spmv("agree");
     dir.exits(0, &format!("run p.loom {INPUTS} --check"), "\nchecked: 3 values agree with the reference semantics\n");
     let report = dir.exits(0, &format!("run p.loom {INPUTS} --check --json"), "\"checked\": true");
     assert!(report.contains("\"compared\": {\"values\": 3, \"unpromised\": {\"nan\": 0,"), "{report}");
     assert!(!dir.exits(0, &format!("run p.loom {INPUTS} --json"), "").contains("compared"));
+}
+
+/// Distances of 0.1 and 0.2 are rounded, infinite ones are exact, and the last turn finds that none has become another.
+#[test]
+fn shortest_paths_are_compared() {
+    let dir = Scratch::new("paths");
+    dir.file(
+        "p.loom",
+        "tensor A: f64[N, N] fill inf csr\ntensor d: f64[N] fill inf sparse\ntensor e: i64[]\ne[] = 1\n\
+         while e[] > 0 { s[j] = min(d[j], min(i: d[i] + A[i,j]))  e[] = count(j: s[j] != d[j])  d[j] = s[j] }\n",
+    );
+    dir.file("A.tns", "# extents 4 4\n1 2 0.1\n2 3 0.2\n1 3 0.7\n");
+    dir.file("d.tns", "# extents 4\n1 0.0\n");
+    let said = dir.exits(0, "run p.loom --in A=A.tns --in d=d.tns --check", "");
+    assert!(said.contains("\nchecked: ") && !said.contains("unchecked"), "{said}");
+}
+
+/// `NAME=-` is all of a result, alone on standard output.
+#[test]
+fn a_whole_result_goes_to_standard_output() {
+    let dir = Scratch::new("whole");
+    dir.file("p.loom", "tensor x: f64[I]\ntensor z: f64[I] fill 2.0 sparse\ny[i] = 2.0 * x[i]\nz[i] = x[i]\n");
+    let entries: String = (1..=20).map(|i| format!("{i} {i}.5\n")).collect();
+    dir.file("x.tns", &format!("# extents 20\n{entries}"));
+    let said = dir.exits(0, "run p.loom --in x=x.tns --out y=- --check --repeat 2", "");
+    let doubled: String = (1..=20).map(|i| format!("{i} {}.0\n", 2 * i + 1)).collect();
+    assert_eq!(said, format!("# extents 20\n{doubled}"));
+    let said = dir.exits(0, "run p.loom --in x=x.tns --out z=-", "");
+    assert!(said.starts_with("%%MatrixMarket tensor array real general\n20\n1.5\n2.5\n"), "{said}");
+    dir.exits(2, "run p.loom --in x=x.tns --out y=- --json", "--out y=-: --json prints its object there");
+    dir.exits(2, "run p.loom --in x=x.tns --out q=-", "the program has no tensor `q`");
+}
+
+/// Extents that nothing says are those of the largest coordinates; what another operand says comes first.
+#[test]
+fn largest_coordinates_are_extents_where_nothing_says_them() {
+    let dir = Scratch::new("largest");
+    dir.file("p.loom", "y[i] = A[i,j] * x[j]\n");
+    dir.file("A.tns", "1 2 5.0\n3 1 7.0\n");
+    dir.file("x.tns", "2 1.5\n");
+    let said = dir.exits(0, "run p.loom --in A=A.tns --in x=x.tns --out y=-", "");
+    assert_eq!(said, "# extents 3\n1 7.5\n");
+    dir.file("x.tns", "# extents 5\n2 1.5\n");
+    assert_eq!(dir.exits(0, "run p.loom --in A=A.tns --in x=x.tns --out y=-", ""), "# extents 3\n1 7.5\n");
+}
+
+/// A tensor that nothing reads says extents where it is given.
+#[test]
+fn what_is_given_says_extents() {
+    let dir = Scratch::new("says");
+    dir.file("p.loom", "tensor B: f64[N, M] csr\ntensor R: f64[N, M]\nR[i,j] = 5\n");
+    dir.file("B.tns", "# extents 2 2\n1 2 5.0\n");
+    assert_eq!(
+        dir.exits(0, "run p.loom --in B=B.tns --out R=-", ""),
+        "# extents 2 2\n1 1 5.0\n1 2 5.0\n2 1 5.0\n2 2 5.0\n"
+    );
+    dir.exits(0, "run p.loom --in B=B.tns --check", "checked: 4 values agree");
+    dir.exits(2, "run p.loom", "Help: nothing is given for `B`, which may say it");
 }
 
 /// A warning is printed with its place, and the exit status is what it is without it.

@@ -146,7 +146,7 @@ impl Compiled {
         let program = kernel.program();
         let typed = program.typed();
         let from_tables = bound::has_labels(program).then(|| bound::of_tables(program));
-        let taken = [typed.inputs(), typed.starts()].concat();
+        let taken = [typed.inputs(), typed.starts(), typed.unread()].concat();
         let from_a_table = |name: &String| from_tables.as_ref().is_some_and(|own| own.contains(name));
         let input = |(at, t): (usize, &fiberloom_core::notation::typed::Tensor)| {
             let id = fiberloom_core::notation::typed::TensorId(at as u32);

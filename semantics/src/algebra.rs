@@ -53,6 +53,13 @@ pub struct Agreement {
     pub unpromised: Unpromised,
 }
 
+impl Agreement {
+    /// Whether any value was compared, or there are none.
+    pub fn any(&self) -> bool {
+        self.values == 0 || self.values > self.unpromised.total()
+    }
+}
+
 /// How many values nothing is promised about, by reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Unpromised {

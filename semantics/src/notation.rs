@@ -140,6 +140,13 @@ impl Function {
         }
     }
 
+    /// Its values as elements of a tensor that no other statement is made one with.
+    fn stored(mut self) -> Function {
+        self.fill = self.fill.stored();
+        self.entries = self.entries.iter().map(|(at, number)| (at.clone(), number.stored())).collect();
+        self
+    }
+
     /// Of none of its values anything is promised, for this reason.
     fn promise_nothing(&mut self, reason: Reason) {
         let unpromised = |number: &Number| Number::unpromised(number.value, reason);

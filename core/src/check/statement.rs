@@ -131,7 +131,19 @@ impl Statements<'_> {
             self.begins(tensor, fun, &s.lhs)?;
         }
         let (schedule, span) = (s.schedule.clone(), s.span);
-        Some(typed::Statement { tensor, indices, cuts, fold, rhs, vars, folded, schedule, commands: vec![], span })
+        Some(typed::Statement {
+            tensor,
+            indices,
+            cuts,
+            fold,
+            rhs,
+            vars,
+            folded,
+            schedule,
+            commands: vec![],
+            format: None,
+            span,
+        })
     }
 
     /// What accumulates has something to begin with: a declared fill, an earlier statement's values, or the function's identity.

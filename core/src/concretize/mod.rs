@@ -63,7 +63,7 @@ mod temporary;
 mod turn;
 
 use crate::algebra::Mode;
-use crate::iteration::Simplify;
+use crate::iteration::{Simplify, Thin};
 use crate::notation::Diagnostic;
 use crate::notation::concrete::{self, Nest, Program};
 use crate::notation::typed::{self, TensorId};
@@ -84,7 +84,7 @@ use steps::{Statements, Steps};
 use temporary::Sums;
 
 /// The concrete program of a typed one, and the copies that its statements read in the place of tensors. Results among `initial`
-/// start from what the caller gives; those among `thin` are [thin](typed::Program::thin). Whether they are `held` is as in
+/// start from what the caller gives; those among `thin` are [thin](Thin). Whether they are `held` is as in
 /// [`Options::held`](crate::Options::held).
 ///
 /// # Errors
@@ -93,7 +93,7 @@ pub fn concretize(
     program: &typed::Program,
     (classes, sizes): (&Classes, &Sizes),
     mode: Mode,
-    (initial, thin): (&BTreeSet<TensorId>, &BTreeSet<TensorId>),
+    (initial, thin): (&BTreeSet<TensorId>, &Thin),
     held: bool,
 ) -> Result<(Program, Vec<Copied>), Vec<Diagnostic>> {
     let refused = refuse(program);

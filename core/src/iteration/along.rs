@@ -208,7 +208,8 @@ fn common(parts: &[Along]) -> Option<Value> {
     parts.iter().all(|p| p.background == Some(first)).then_some(first)
 }
 
-fn mentions(index: &Index, v: VarId) -> bool {
+/// Whether a variable moves an index, through what it is looked up in, too.
+pub(super) fn mentions(index: &Index, v: VarId) -> bool {
     fn in_map(map: &Map, v: VarId) -> bool {
         match map {
             Map::Var(w) => *w == v,

@@ -18,12 +18,15 @@
 mod along;
 mod declared;
 pub mod draw;
+mod formats;
 mod lattice;
+mod presence;
 mod sequence;
 mod simplify;
 mod space;
 
 pub use along::show as show_spaces;
+pub use formats::{Spares, Thin};
 pub use lattice::{Lattice, Point, Shape, shape};
 pub use sequence::{Sequence, background};
 pub use simplify::Simplify;

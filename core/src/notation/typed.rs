@@ -26,7 +26,6 @@
 
 mod extents;
 mod schedule;
-mod stored;
 
 pub use extents::Extents;
 pub use schedule::{Command, CommandKind, Parts, Stage};
@@ -184,6 +183,13 @@ impl Program {
         self.ids().filter(starts).collect()
     }
 
+    /// The declared tensors that nothing reads or defines: where the caller gives them, they say extents.
+    pub fn unread(&self) -> Vec<TensorId> {
+        let inputs = self.inputs();
+        let is_unread = |id: &TensorId| self.tensors[id.index()].role == Role::Input && !inputs.contains(id);
+        self.ids().filter(is_unread).collect()
+    }
+
     /// The tensors that a block takes from one turn to the next: those that it assigns, but for locals, which each turn
     /// makes anew.
     pub fn carried(&self, block: &Repeat) -> Vec<TensorId> {
@@ -306,6 +312,8 @@ pub struct Statement {
     pub schedule: Option<syntax::Schedule>,
     /// The commands of it that are about loops.
     pub commands: Vec<Command>,
+    /// The format of what it defines, once it is [decided](Program::decided).
+    pub format: Option<Format>,
     /// Where.
     pub span: Span,
 }

@@ -19,6 +19,7 @@ use super::quotient::divided_last;
 use super::stage::Staging;
 use crate::algebra::{Mode, Op, Type, identity};
 use crate::format::Format;
+use crate::iteration::Thin;
 use crate::notation::typed::{Expr, Fun, Kind, Program, SizeId, Stage, TensorId, VarId};
 use crate::shape::Classes;
 use rustc_hash::FxHashSet;
@@ -55,7 +56,7 @@ pub fn eliminate(
     program: &Program,
     classes: &Classes,
     mode: Mode,
-    (thin, empty): (&BTreeSet<TensorId>, &BTreeSet<VarId>),
+    (thin, empty): (&Thin, &BTreeSet<VarId>),
 ) -> (Program, Vec<(usize, Stage)>) {
     let mut staging = Staging::new(program);
     let mut formats: Vec<Option<Format>> = program.tensors.iter().map(|t| t.format.clone()).collect();

@@ -23,6 +23,7 @@ pub mod storage;
 mod weigh;
 
 use crate::algebra::Mode;
+use crate::iteration::Thin;
 use crate::notation::Diagnostic;
 use crate::notation::typed::Program;
 use std::collections::BTreeSet;
@@ -38,5 +39,5 @@ pub fn legal(program: &Program, mode: Mode) -> Result<(), Vec<Diagnostic>> {
     if !wrong.is_empty() {
         return Err(wrong);
     }
-    stage::given(program, mode, (&BTreeSet::new(), &BTreeSet::new())).map(|_| ())
+    stage::given(program, mode, (&Thin::new(), &BTreeSet::new())).map(|_| ())
 }

@@ -13,6 +13,7 @@ use super::eliminate::may_fail;
 use super::occurs::{Bound, Pattern};
 use super::quotient::divided_last;
 use crate::algebra::{Mode, Type, Value, identity};
+use crate::iteration::Thin;
 use crate::notation::syntax::{self, Schedule};
 use crate::notation::typed::{
     Command, CommandKind, Expr, Fun, Index, Kind, Map, Program, Role, SizeId, Stage, Statement, Step, Tensor, TensorId,
@@ -117,7 +118,7 @@ type Given = (Program, Vec<(usize, Stage)>);
 pub(crate) fn given(
     program: &Program,
     mode: Mode,
-    (thin, empty): (&BTreeSet<TensorId>, &BTreeSet<VarId>),
+    (thin, empty): (&Thin, &BTreeSet<VarId>),
 ) -> Result<Option<Given>, Vec<Diagnostic>> {
     let mut staging = Staging::new(program);
     let mut wrong = vec![];
@@ -225,7 +226,7 @@ impl Staging {
     }
 
     /// The program with a statement for each stage, and the stages, each with the statement that reads it.
-    pub(super) fn finish(mut self, thin: &BTreeSet<TensorId>) -> (Program, Vec<(usize, Stage)>) {
+    pub(super) fn finish(mut self, thin: &Thin) -> (Program, Vec<(usize, Stage)>) {
         let stages = std::mem::take(&mut self.stages);
         let before = std::mem::take(&mut self.before);
         let of = |(n, stages): (usize, &Vec<Stage>)| stages.iter().map(|s| (n, s.clone())).collect::<Vec<_>>();
@@ -249,7 +250,7 @@ impl Staging {
     }
 
     /// Gives the temporaries the formats that undeclared results have.
-    fn formats(&mut self, stages: &[(usize, Stage)], thin: &BTreeSet<TensorId>) {
+    fn formats(&mut self, stages: &[(usize, Stage)], thin: &Thin) {
         if stages.is_empty() {
             return;
         }
@@ -280,6 +281,7 @@ impl Staging {
             folded: vec![],
             schedule: Some(schedule),
             commands,
+            format: None,
             span,
         }
     }

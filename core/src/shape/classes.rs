@@ -284,11 +284,12 @@ impl Classes {
     /// An error each for the extents that neither the program nor its inputs will say.
     fn undetermined(&self, program: &Program) -> Vec<Diagnostic> {
         // What the caller must bring, and what it may.
-        let mut known = self.determined(program, program.inputs().into_iter().chain(program.starts()));
+        let brought = [program.inputs(), program.starts(), program.unread()].concat();
+        let mut known = self.determined(program, brought);
         let mut errors = Vec::new();
         let unvalued = |size: SizeId, span: Span| {
             let message = format!("the extent of {} is unknown", self.called(size.index()));
-            let help = "a size is known where a tensor that the program reads has it, or by `dim N = …`";
+            let help = "a size is known where a tensor that is given has it, or by `dim N = …`";
             Diagnostic::new(span, message).help(help)
         };
         // The variable of a block is no name of the program's: its size is.

@@ -49,7 +49,13 @@ pub fn solve(program: &Program, given: &[(TensorId, Vec<u64>)]) -> Result<Extent
     let unknown = |span: Span, what: String| {
         let tensors = given.iter().map(|(id, _)| *id);
         match Classes::of(program).is_ok_and(|classes| classes.says_all(program, tensors)) {
-            false => Unsolved::Unknown(Diagnostic::new(span, format!("the extent of {what} is unknown"))),
+            false => {
+                let unknown = Diagnostic::new(span, format!("the extent of {what} is unknown"));
+                let missing = program.unread().into_iter().filter(|id| given.iter().all(|(other, _)| other != id));
+                let missing = missing.map(|id| format!("`{}`", program.tensors[id.index()].name)).collect::<Vec<_>>();
+                let help = || format!("nothing is given for {}, which may say it", missing.join(", "));
+                Unsolved::Unknown(if missing.is_empty() { unknown } else { unknown.help(help()) })
+            }
             true => {
                 let message = format!("these data do not say the extent of {what}");
                 let help = "it is a factor of an extent that is 0: give its size a value (`dim N = …`), or other data";

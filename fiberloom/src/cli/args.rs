@@ -130,9 +130,10 @@ pub struct Run {
     /// Without it they are refused.
     #[arg(long, value_name = "NAME=HOW", value_parser = parse::combine())]
     pub combine: Vec<(String, Combine)>,
-    /// Write a result to a file; a result without one is printed, shortened
+    /// Write a result to a file, or with NAME=- all of it to standard output; others are printed, shortened
     ///
-    /// Of several results all are written, or none.
+    /// Of several results all are written, or none. Standard output has one, alone, an entry a line: coordinates from 1 and the value, as a
+    /// .tns file has them behind its line `# extents`; a result whose fill value is not 0 as a .ttx file, one with labels as a .csv file.
     #[arg(long = "out", value_name = "NAME=FILE", value_parser = parse::file("--out"))]
     pub outputs: Vec<(String, PathBuf)>,
     /// What evaluates the program: machine code, the checked interpreter of loops, or the reference semantics

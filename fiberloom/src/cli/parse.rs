@@ -53,6 +53,9 @@ fn consistent(command: &Command) -> Result<(), String> {
             }
             no_twice("--out", &run.outputs)?;
             no_file_twice(run.outputs.iter().map(|(_, path)| path))?;
+            if let Some((name, _)) = run.outputs.iter().find(|(_, path)| run.json && path.as_os_str() == "-") {
+                return Err(format!("--out {name}=-: --json prints its object there: name a file"));
+            }
             &run.program
         }
         Command::Build(build) => {

@@ -15,10 +15,21 @@ pub const SHOWN: usize = 12;
 pub fn out(text: &str) -> Result<(), Error> {
     let mut stdout = std::io::stdout().lock();
     let written = stdout.write_all(text.trim_end_matches('\n').as_bytes()).and_then(|()| stdout.write_all(b"\n"));
-    match written.and_then(|()| stdout.flush()) {
+    or_gone(written.and_then(|()| stdout.flush()))
+}
+
+/// Where the reader of standard output has gone away, nothing is wrong.
+fn or_gone(written: std::io::Result<()>) -> Result<(), Error> {
+    match written {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(io(Path::new("standard output"), e)),
         _ => Ok(()),
     }
+}
+
+/// Prints what a file would hold on standard output.
+pub fn bytes(bytes: &[u8]) -> Result<(), Error> {
+    let mut stdout = std::io::stdout().lock();
+    or_gone(stdout.write_all(bytes).and_then(|()| stdout.flush()))
 }
 
 /// Prints a line, or lines, on standard error; the exit status speaks where nobody can read it.
@@ -30,8 +41,24 @@ pub fn err(text: &str) {
 pub fn warnings(program: &Program, given: &[&str]) {
     let warnings = program.warnings(given);
     if !warnings.is_empty() {
-        err(program.drawn(&warnings, std::io::stderr().is_terminal()).trim_end());
+        err(program.drawn(&warnings, colors()).trim_end());
     }
+}
+
+/// Says that a file's extents are those of its largest coordinates.
+pub fn largest(name: &str, path: &Path, extents: &[u64]) {
+    let extents: Vec<String> = extents.iter().map(u64::to_string).collect();
+    let (path, extents) = (path.display(), extents.join(" "));
+    err(&format!(
+        "fiberloom: note: nothing says the extents of `{name}`: those of the largest coordinates of {path} are taken; \
+         the line `# extents {extents}` at its beginning says the same"
+    ));
+}
+
+/// Whether messages have colors: on a terminal, unless the environment's `NO_COLOR` is something.
+fn colors() -> bool {
+    let none = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    !none && std::io::stderr().is_terminal()
 }
 
 /// An error of the operating system's.
@@ -48,13 +75,10 @@ pub fn io(path: &Path, error: std::io::Error) -> Error {
 pub fn message(error: &Error) -> String {
     match error {
         Error::Program { file, text, diagnostics } | Error::Mismatch { file, text, diagnostics } => {
-            let color = std::io::stderr().is_terminal();
-            fiberloom_front::render(file, text, diagnostics, color).trim_end().to_string()
+            fiberloom_front::render(file, text, diagnostics, colors()).trim_end().to_string()
         }
         Error::Missing { file, text, tensors } => {
-            fiberloom_front::render(file, text, &asked_for(tensors), std::io::stderr().is_terminal())
-                .trim_end()
-                .to_string()
+            fiberloom_front::render(file, text, &asked_for(tensors), colors()).trim_end().to_string()
         }
         Error::Data(e) => e.to_string(),
         error => format!("fiberloom: {error}"),
@@ -84,12 +108,16 @@ pub fn tensor(name: &str, tensor: &Tensor) -> String {
 /// What `--check` compared, and what not.
 pub fn checked(Agreement { values, unpromised }: &Agreement) -> String {
     let agree = match values - unpromised.total() {
+        0 if *values > 0 => {
+            let said = if *values == 1 { "the value".to_string() } else { format!("any of {values} values") };
+            return format!("unchecked: nothing is promised of {said}: {unpromised}");
+        }
         1 => "checked: 1 value agrees with the reference semantics".to_string(),
         n => format!("checked: {n} values agree with the reference semantics"),
     };
     match unpromised.total() {
         0 => agree,
-        n => format!("{agree}; of {n} nothing is promised: {unpromised}"),
+        n => format!("{agree}; {n} unchecked, since nothing is promised: {unpromised}"),
     }
 }
 

@@ -7,6 +7,7 @@ use super::{memory, print, report, source};
 use fiberloom::data::Combine;
 use fiberloom::relation::{self, Frame};
 use fiberloom::{Call, Error, Kernel, Options, Outcome, Program, Role, Tensor, data};
+use fiberloom_core::algebra::Value;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -55,9 +56,18 @@ pub fn run(args: &Run) -> Result<(), Error> {
     if args.json {
         print::out(&report::run(args, &measured, &outcome, compared.as_ref()))?;
     } else {
-        shown.results(args, &measured, &outcome)?;
+        let whole = args.outputs.iter().find(|(_, path)| is_standard_output(path));
+        match whole {
+            Some((name, _)) => print::bytes(&shown.whole(name, &outcome, memory::available(0)?)?)?,
+            None => shown.results(args, &outcome)?,
+        }
+        // Beside a whole result nothing stands on standard output.
+        let say = |text: String| if whole.is_some() { Ok(print::err(&text)) } else { print::out(&text) };
+        if args.repeat > 1 {
+            say(print::times(&measured))?;
+        }
         if let Some(Ok(agreement)) = &compared {
-            print::out(&print::checked(agreement))?;
+            say(print::checked(agreement))?;
         }
     }
     compared.transpose().map(|_| ())
@@ -82,23 +92,34 @@ struct Shown<'a> {
 }
 
 impl Shown<'_> {
-    /// Prints the results that are not written to files, and the times of repeated calls.
-    fn results(&self, args: &Run, measured: &Measured, outcome: &Outcome) -> Result<(), Error> {
+    /// Prints the results that are not written to files.
+    fn results(&self, args: &Run, outcome: &Outcome) -> Result<(), Error> {
         let unwritten = |name: &str| !args.outputs.iter().any(|(n, _)| n == name);
         for name in self.program.given_by(outcome).iter().filter(|name| unwritten(name)) {
             let labelled = self.tables.map(|tables| tables.printed(self.program, name, outcome)).transpose()?;
             print::out(&labelled.flatten().unwrap_or_else(|| print::tensor(name, &outcome[name.as_str()])))?;
         }
-        if args.repeat > 1 {
-            print::out(&print::times(measured))?;
-        }
         Ok(())
+    }
+
+    /// A result as text: with labels as a .csv file has it, else as a .tns file, or as a .ttx file if its fill value is not 0.
+    fn whole(&self, name: &str, outcome: &Outcome, memory: u64) -> Result<Vec<u8>, Error> {
+        let frame = match self.tables {
+            Some(tables) => tables.frame(self.program, name, outcome)?,
+            None => None,
+        };
+        if let Some(frame) = frame {
+            return Ok(relation::to_bytes(Path::new("standard output.csv"), &frame)?);
+        }
+        let tensor = &outcome[name];
+        let kind = if tensor.fill == Value::zero(tensor.fill.ty()) { data::Kind::Tns } else { data::Kind::Ttx };
+        Ok(data::to_bytes(Path::new("standard output"), kind, tensor, memory)?)
     }
 
     /// Writes the results that have files: all of them, or none.
     fn write(&self, args: &Run, outcome: &Outcome, memory: u64) -> Result<(), Error> {
         let (mut tensors, mut frames) = (Vec::new(), Vec::new());
-        for (name, path) in &args.outputs {
+        for (name, path) in args.outputs.iter().filter(|(_, path)| !is_standard_output(path)) {
             let frame = match self.tables.filter(|_| tables::is_table(path)) {
                 Some(tables) => tables.frame(self.program, name, outcome)?,
                 None => None,
@@ -140,26 +161,47 @@ pub fn operands(
 }
 
 /// The operands that are tensors, in the order of the arguments.
-fn read<'f>(
+fn read(
     program: &Program,
     combine: &[(String, Combine)],
-    files: &[&'f Input],
+    files: &[&Input],
     memory: u64,
 ) -> Result<Vec<(String, Tensor<'static>)>, Error> {
     let options = data::Options { limit: memory, ..data::Options::default() };
-    let source = |(name, path): &&'f Input| {
+    let told: Vec<_> =
+        files.iter().map(|(name, path)| move |extents: &[u64]| print::largest(name, path, extents)).collect();
+    let mut sources = Vec::new();
+    for ((name, path), told) in files.iter().zip(&told) {
         let combine = combine.iter().find(|(n, _)| n == name);
         let duplicates = combine.map_or(options.duplicates, |(_, how)| how.duplicates());
-        Ok((name.as_str(), data::Source::of(path)?, data::Options { duplicates, ..options }))
-    };
-    let operands = program.operands(&files.iter().map(source).collect::<Result<Vec<_>, data::Error>>()?)?;
+        let options = data::Options { duplicates, largest: Some(told), ..options };
+        sources.push((name.as_str(), data::Source::of(path)?, options));
+    }
+    let operands = program.operands(&sources).map_err(|error| folded(error, files))?;
     Ok(operands.into_iter().map(|(name, tensor)| (name.to_string(), tensor)).collect())
+}
+
+/// The error, with what folds entries at equal coordinates where there are such.
+fn folded(error: Error, files: &[&Input]) -> Error {
+    let Error::Data(mut error) = error else { return error };
+    let of = files.iter().find(|(_, path)| path.display().to_string() == error.file);
+    if let Some((name, _)) = of.filter(|_| error.cause == data::Cause::Twice) {
+        error.message += &format!("; --combine {name}=sum adds them, and min, max or last keep one");
+    }
+    Error::Data(error)
+}
+
+/// Whether a result is to be written to standard output.
+fn is_standard_output(path: &Path) -> bool {
+    path.as_os_str() == "-"
 }
 
 /// Whether a file of this name may hold a result.
 fn holds(program: &Program, name: &str, path: &Path) -> Result<(), Error> {
     let labelled = !program.relations().domains.is_empty() || !program.relations().tables.is_empty();
     match program.made_table(name) {
+        Some(_) if is_standard_output(path) => Ok(()),
+        None if is_standard_output(path) => result_named(program, name).map(|_| ()),
         Some(_) if tables::is_table(path) => Ok(()),
         Some(_) => Err(Error::Call(format!(
             "--out {name}: `{name}` is a table: the name of its file ends in .csv or .parquet"

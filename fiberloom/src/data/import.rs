@@ -85,7 +85,7 @@ fn fault(error: Error, element: &dyn Fn(&[i64]) -> Option<usize>, place: &dyn Fn
                 Place::Element(e) => format!(": in element {e} too"),
                 Place::Whole | Place::Byte(_) | Place::Cell { .. } => String::new(),
             };
-            Fault::new(place(second), what + &too)
+            Fault { cause: Cause::Twice, ..Fault::new(place(second), what + &too) }
         }
         Error::Unheld { at, what } => Fault::new(element(&at).map_or(Place::Whole, place), what),
         error => error.into(),

@@ -73,11 +73,14 @@ pub struct Options<'f> {
     pub duplicates: Duplicates<'f>,
     /// The most bytes that one tensor may take.
     pub limit: u64,
+    /// Is told the extents of a list of entries, where nothing says some of them, and they are those of the largest coordinates. Without
+    /// it such a list is refused.
+    pub largest: Option<&'f dyn Fn(&[u64])>,
 }
 
 impl Default for Options<'_> {
     fn default() -> Self {
-        Options { duplicates: Duplicates::Reject, limit: 1 << 40 }
+        Options { duplicates: Duplicates::Reject, limit: 1 << 40, largest: None }
     }
 }
 
@@ -123,6 +126,8 @@ pub enum Cause {
     Rejected,
     /// The data say no extents, and nothing else does.
     Extents,
+    /// Two entries have the same coordinates, and are not to be combined.
+    Twice,
     /// The tensor is larger than the limit allows.
     Limit,
     /// No reader or writer knows the extension, or what has it holds no such tensor.

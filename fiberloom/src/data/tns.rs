@@ -6,7 +6,8 @@
 //!  3 1 1 7.0
 //! ```
 //!
-//! Most such files say no extents; then the program or other operands have to. Some begin with a line of the number of
+//! Most such files say no extents; then the program or other operands have to, or they are those of the largest coordinates, if the
+//! caller chooses that ([`Options::largest`]). Some begin with a line of the number of
 //! modes, which may be followed by the number of entries, and a line of extents: they are understood.
 
 use super::import::{Contents, import};
@@ -44,21 +45,32 @@ pub(super) fn read(input: impl Read, declared: &Declared, options: &Options) -> 
     if said.as_ref().zip(extents.as_ref()).is_some_and(|(said, extents)| said != extents) {
         return Err(Fault::new(frostt.text.here(), "the extents before this are not those of the comment"));
     }
-    let extents = match extents.or(said) {
-        Some(extents) => extents,
-        None => declared_extents(declared)?,
+    let (extents, open) = match extents.or(said) {
+        Some(extents) => (extents, vec![]),
+        None => (
+            declared_extents(declared, options.largest.is_some())?,
+            declared.extents.iter().map(Option::is_none).collect(),
+        ),
     };
     let mut listed = Listed::new(rank, options.limit);
     for line in &entries {
         frostt.kept_entry(line, &extents, &mut listed, declared)?;
     }
     frostt.entries(&extents, count, &mut listed, declared)?;
+    let largest = |column: &Vec<i64>| column.iter().max().map_or(0, |c| *c as u64 + 1);
+    let is_open = |m: usize| open.get(m) == Some(&true);
+    let extents = extents.into_iter().zip(&listed.coordinates).enumerate();
+    let extents = extents.map(|(m, (extent, column))| if is_open(m) { largest(column) } else { extent });
+    let extents: Vec<u64> = extents.collect();
+    if let Some(told) = options.largest.filter(|_| open.contains(&true)) {
+        told(&extents);
+    }
     let (entries, place) = listed.entries(declared.ty)?;
     import(Contents::Sparse { extents, entries }, declared, options, &place)
 }
 
-/// The extents, of a file that does not say them.
-fn declared_extents(declared: &Declared) -> Result<Vec<u64>, Fault> {
+/// The extents, of a file that does not say them. Those that nothing says are without bound, if the `largest` coordinates say them.
+fn declared_extents(declared: &Declared, largest: bool) -> Result<Vec<u64>, Fault> {
     let unknown = |m: usize| {
         let message = format!(
             "the extent of mode {m} is unknown: neither this file nor the program nor another operand says it; declare \
@@ -67,7 +79,8 @@ fn declared_extents(declared: &Declared) -> Result<Vec<u64>, Fault> {
         );
         Fault { cause: Cause::Extents, ..Fault::new(Place::Whole, message) }
     };
-    declared.extents.iter().enumerate().map(|(m, e)| e.ok_or_else(|| unknown(m))).collect()
+    let extent = |(m, e): (usize, &Option<u64>)| e.or(largest.then_some(i64::MAX as u64)).ok_or_else(|| unknown(m));
+    declared.extents.iter().enumerate().map(extent).collect()
 }
 
 struct Frostt<R> {

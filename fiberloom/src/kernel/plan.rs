@@ -13,11 +13,12 @@ use crate::cache::{self, Code};
 use crate::error::Error;
 use crate::program::Program;
 use fiberloom_core::algebra::Mode;
+use fiberloom_core::iteration::Thin;
 use fiberloom_core::notation::typed::TensorId;
 use fiberloom_core::schedule::storage::Magnitude;
 use fiberloom_core::shape::Extents;
 use fiberloom_core::{Options as Lowering, Widths};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// What is known of a call once the shapes of its operands are.
@@ -28,7 +29,7 @@ pub(super) struct Plan {
     /// Of all tensors.
     pub(super) extents: Extents,
     /// The undeclared results that are thin.
-    pub(super) thin: BTreeSet<TensorId>,
+    pub(super) thin: Thin,
     /// With 32-bit results, once it is made: one engine's.
     code: OnceLock<Arc<Code>>,
 }
@@ -46,7 +47,7 @@ impl Last {
         solve: impl FnOnce(&BTreeMap<TensorId, Shape>) -> Result<Extents, Error>,
     ) -> Result<Arc<Plan>, Error> {
         let entries = |id: TensorId| operands.get(&id).map_or(0, |operand| operand.tensor().values.len() as u64);
-        let thin = |extents: &Extents| program.thin(extents, &entries);
+        let thin = |extents: &Extents| program.spares().thin(extents, &entries);
         let fits = |plan: &&Arc<Plan>| {
             let is_of = |(shape, operand): ((&TensorId, &Shape), (&TensorId, &Operand))| {
                 shape.0 == operand.0 && shape.1.is_of(operand.1.tensor())
@@ -64,12 +65,7 @@ impl Last {
     }
 
     /// A new plan, which is the last one from now on.
-    pub(super) fn remember(
-        &self,
-        shapes: BTreeMap<TensorId, Shape>,
-        extents: Extents,
-        thin: BTreeSet<TensorId>,
-    ) -> Arc<Plan> {
+    pub(super) fn remember(&self, shapes: BTreeMap<TensorId, Shape>, extents: Extents, thin: Thin) -> Arc<Plan> {
         let plan = Arc::new(Plan { shapes, extents, thin, code: OnceLock::new() });
         *self.held() = Some(plan.clone());
         plan

@@ -51,7 +51,7 @@ pub fn import(bytes: &[u8]) -> Imported {
     let extents = (0..format.rank()).map(|_| u.ratio(1, 3).unwrap_or(false).then(|| below(u, 6) as u64)).collect();
     let declared = Declared { ty, extents, fill: any_fill(u, ty), format: &format };
     let duplicates = if u.arbitrary().unwrap_or(false) { Duplicates::Combine(&added) } else { Duplicates::Reject };
-    let options = Options { duplicates, limit: LIMIT };
+    let options = Options { duplicates, limit: LIMIT, largest: None };
     let file = files::file(u, kind, &declared);
     let (name, file) = match u.ratio(1, 6).unwrap_or(false) {
         true => ("fuzzed.gz", files::packed(u, &file)),

@@ -18,10 +18,15 @@
 //! overflowed, or a function that jumps (a comparison, a conversion to whole numbers, a division by what may be 0) was
 //! given what is not known to be on one side. In `strict` mode all is exact.
 //!
+//! Of two values that may be rounded differently it is not known which is less, unless they came about in the same way: then no engine
+//! gives them different bits ([`Origin`]). So Bellman and Ford's algorithm ends when no distance has become another, rounded or not.
+//!
 //! In `algebraic` mode a quotient of 0 is 0, whatever the divisor is: also NaN, infinite, or unpromised.
 
 use super::scalar;
 use fiberloom_core::algebra::{Mode, Op, Type, Value};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Why nothing is promised about a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,8 +70,56 @@ pub struct Number {
     least: f64,
     /// No operation made it: if it is a zero, its sign is known.
     given: bool,
+    /// How it came about, if it has an error.
+    origin: Origin,
     /// Why the error is infinite, if it is.
     reason: Reason,
+}
+
+/// How a value came about: by one operation on elements of tensors, or as an element of a tensor. Two of one origin have the same bits in
+/// every evaluation, which may regroup the operations of one statement, and changes no element that another has stored.
+#[derive(Clone, Copy, Debug)]
+struct Origin {
+    /// Another for each origin; none if another evaluation may take other steps.
+    key: Option<u64>,
+    /// A tensor has it.
+    stored: bool,
+}
+
+/// Where a value comes from is no part of what it is.
+impl PartialEq for Origin {
+    fn eq(&self, _: &Origin) -> bool {
+        true
+    }
+}
+
+impl Origin {
+    const UNKNOWN: Origin = Origin { key: None, stored: false };
+
+    /// A new one, of an element.
+    fn fresh() -> u64 {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        hashed(&(u64::MAX, NEXT.fetch_add(1, Ordering::Relaxed)))
+    }
+
+    /// That of an operation's value.
+    fn of(op: Op, args: &[Number]) -> Origin {
+        if op == Op::Add && args.iter().any(Number::is_zero) {
+            let other = args.iter().find(|a| !a.is_zero());
+            return other.map_or(Origin::UNKNOWN, |other| Origin { stored: false, ..other.origin });
+        }
+        let Some(mut keys) = args.iter().map(Number::key).collect::<Option<Vec<u64>>>() else { return Origin::UNKNOWN };
+        if matches!(op, Op::Add | Op::Mul) {
+            keys.sort_unstable();
+        }
+        Origin { key: Some(hashed(&(op, keys))), stored: false }
+    }
+}
+
+fn hashed(what: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    what.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// The largest number of a type, and the least whose mantissa is whole.
@@ -114,7 +167,18 @@ impl Number {
         let terms = (size != 0.0 || error != 0.0) as u8 as f64;
         let least = if size == 0.0 { 1.0 } else { size.min(1.0) };
         let reason = Reason::of(value);
-        Number { value, inner: error, size, unit, terms, most: size.max(1.0), least, given: false, reason }
+        Number {
+            value,
+            inner: error,
+            size,
+            unit,
+            terms,
+            most: size.max(1.0),
+            least,
+            given: false,
+            origin: Origin::UNKNOWN,
+            reason,
+        }
     }
 
     /// The same, as a product of such factors.
@@ -125,6 +189,27 @@ impl Number {
     /// The same, as a result of computing: the sign of a zero is unknown.
     pub fn computed(self) -> Number {
         Number { given: false, ..self }
+    }
+
+    /// The same, as an element of a tensor: no evaluation regroups what it was made of.
+    pub fn stored(self) -> Number {
+        let inexact = self.error() > 0.0 && self.error().is_finite();
+        let key = if inexact { self.origin.key.or_else(|| Some(Origin::fresh())) } else { None };
+        Number { origin: Origin { key, stored: true }, ..self }
+    }
+
+    /// What tells an element, or a literal, from others whose bits may differ; none of what an evaluation may regroup.
+    fn key(&self) -> Option<u64> {
+        match self.given || self.origin.stored {
+            true if self.error() == 0.0 => Some(hashed(&(self.value.ty().name(), self.value.bits()))),
+            true => self.origin.key,
+            false => None,
+        }
+    }
+
+    /// Whether both came about in the same way: they have the same bits in every evaluation.
+    fn is_same(&self, other: &Number) -> bool {
+        self.origin.key.is_some() && self.origin.key == other.origin.key
     }
 
     /// Whether the two are one value, and the same is permitted in their place.
@@ -216,7 +301,7 @@ pub fn apply(op: Op, args: &[Number], mode: Mode) -> Option<Number> {
     }
     let value =
         if matches!(op, Op::Div | Op::FloorDiv) && values[0].as_f64() == 0.0 { Value::zero(value.ty()) } else { value };
-    Some(match (op, args) {
+    let made = match (op, args) {
         (Op::Coalesce, [a, ..]) => *a,
         (Op::Select, [c, a, b]) => selected(c, *a, *b),
         (Op::Mask, [c, a]) => selected(c, *a, Number::given(Value::zero(a.value.ty()))),
@@ -230,11 +315,26 @@ pub fn apply(op: Op, args: &[Number], mode: Mode) -> Option<Number> {
         (Op::Add, [a, b]) if value.ty().is_float() => sum(value, a, b),
         (Op::Sub, [a, b]) if value.ty().is_float() => sum(value, a, b),
         (Op::Mul, [a, b]) if value.ty().is_float() => product(value, a, b),
-        (Op::Neg, [a]) => Number { value, given: false, ..*a },
+        (Op::Neg, [a]) => Number { value, given: false, origin: Origin::UNKNOWN, ..*a },
+        (Op::Min | Op::Max, [a, b]) if value.ty().is_float() => extreme(value, a, b),
+        (op, [a, b]) if op.is_comparison() && a.is_same(b) => Number::term(value, 0.0),
         _ if shows_sign(op, args, value) => Number::unpromised(value, Reason::Rounding),
         _ if args.iter().all(|a| a.error() == 0.0) => Number::term(value, 0.0),
         _ => Number::term(value, inexact(op, args, value)),
-    })
+    };
+    let traced = made.origin.key.is_none() && value.ty().is_float() && made.error() > 0.0 && !made.is_unpromised();
+    Some(if traced { Number { origin: Origin::of(op, args), ..made } } else { made })
+}
+
+/// The less or the greater of two, which is `value`; if it is not sure which, either.
+fn extreme(value: Value, a: &Number, b: &Number) -> Number {
+    let (x, y) = (a.value.as_f64(), b.value.as_f64());
+    let sure = x == y && a.error() == 0.0 && b.error() == 0.0 || (x - y).abs() > 2.0 * (a.error() + b.error());
+    let one = if value.as_f64() == x { a } else { b };
+    match sure || a.is_same(b) {
+        true => Number { origin: Origin { stored: false, ..one.origin }, ..Number::term(value, one.error()) },
+        false => Number::term(value, a.error().max(b.error())),
+    }
 }
 
 /// One of two; if it is not sure which, either.
@@ -388,7 +488,6 @@ fn of_two(op: Op, a: &Number, b: &Number, value: Value) -> f64 {
             let sure = (x - y).abs() > 2.0 * (ea + eb);
             if sure { 0.0 } else { f64::INFINITY }
         }
-        Op::Min | Op::Max => ea.max(eb),
         Op::Atan2 => turned((x, reach(a, u)), (y, reach(b, u))) + 4.0 * library,
         Op::Hypot if z.is_finite() => ea + eb + library * z + least,
         Op::CopySign if y.abs() > 2.0 * eb => ea,

@@ -22,7 +22,9 @@ impl<'p> World<'p> {
                 Step::Statement(n) => {
                     let s = &self.program.statements[*n];
                     let function = define(self, s)?;
-                    self.functions[s.tensor.index()] = Some(function);
+                    // A local may be one with what reads it.
+                    let is_local = self.program.tensors[s.tensor.index()].role == Role::Local;
+                    self.functions[s.tensor.index()] = Some(if is_local { function } else { function.stored() });
                 }
                 Step::Repeat(block) => self.repeat(block, define)?,
             }

@@ -110,6 +110,25 @@ pub fn all_needed(
     (all, body)
 }
 
+/// Conditions on values that a loop has come to, without each of which a body has no effect, and the body where all hold. What only
+/// reads truth values is none: entries are there because they hold.
+pub fn on_values(
+    cx: &Facts,
+    scope: &Scope,
+    body: &concrete::Expr,
+    nothing: &dyn Fn(&concrete::Expr) -> bool,
+) -> (Vec<concrete::Expr>, concrete::Expr) {
+    let (all, within) = all_needed(cx, scope, body, nothing);
+    let mut compares = false;
+    for condition in &all {
+        condition.each(&mut |e| {
+            let concrete::Expr::Call(Fun::Op(_), args, Type::Bool) = e else { return };
+            compares |= args.iter().any(|arg| arg.ty() != Type::Bool);
+        });
+    }
+    if compares { (all, within) } else { (vec![], body.clone()) }
+}
+
 /// The conditions to ask first, of those that can be computed now and without each of which a body has no effect, and the body where
 /// they hold: of a body that gathers, or whose value `falls` on a place that is computed, so that what is asked first spares that.
 /// A conjunction is asked piece by piece, what gathers least first. `None` if nothing is spared.

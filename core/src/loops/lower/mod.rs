@@ -68,7 +68,7 @@ use super::{
     Argument, Buffer, BufferId, Entry, Expr, Failure, Holds, Kernel, LevelBuffers, Role as BufferRole, Stmt, Var,
 };
 use crate::algebra::{Mode, Op, Type, Value};
-use crate::iteration::Simplify;
+use crate::iteration::{Simplify, Thin};
 use crate::loops::plan::Plan;
 use crate::loops::{Symbolic, Term};
 use crate::map::ClassId;
@@ -123,10 +123,8 @@ pub struct Options {
     ///
     /// [`SOUGHT`]: Options::SOUGHT
     pub sought: u32,
-    /// Undeclared results whose first level is compressed, among [`Program::may_be_thin`].
-    ///
-    /// [`Program::may_be_thin`]: crate::notation::typed::Program::may_be_thin
-    pub thin: BTreeSet<TensorId>,
+    /// Undeclared results whose operands are few beside their extents.
+    pub thin: Thin,
     /// Whether every value of a result is taken to have a place in its format: a kernel fails with [`Failure::Unheld`] where one has none.
     /// Else results whose formats have no place for some values are made as lists, and converted after the call, which names the value.
     pub held: bool,
@@ -152,7 +150,7 @@ impl Default for Options {
             sizes: BTreeMap::new(),
             few: Entry::FEW,
             sought: Options::SOUGHT,
-            thin: BTreeSet::new(),
+            thin: Thin::new(),
             held: true,
             extents: None,
             empty: BTreeSet::new(),

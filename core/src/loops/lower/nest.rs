@@ -597,14 +597,23 @@ fn sieve(
     body: &concrete::Expr,
     nothing: &dyn Fn(&concrete::Expr) -> bool,
 ) -> Option<(Expr, concrete::Expr)> {
-    let (conditions, body) = condition::all_needed(cx, scope, body, nothing);
+    all_hold(cx, d, scope, condition::all_needed(cx, scope, body, nothing))
+}
+
+/// Some conditions as one, with the body where it holds.
+fn all_hold(
+    cx: &Context,
+    d: &mut Symbolic,
+    scope: &Scope,
+    (conditions, body): (Vec<concrete::Expr>, concrete::Expr),
+) -> Option<(Expr, concrete::Expr)> {
     let all = conditions.iter().map(|c| fiber::value(cx, d, scope, c));
     all.reduce(|all, c| binary(Op::AndAlso, all, c)).map(|all| (all, body))
 }
 
 /// Emits the rest of the body under conditions of the value that are decided here. They stand around the loops
-/// inside; in an innermost loop only those stand that functions' properties give (sets that omit coordinates),
-/// since testing others costs more than the value.
+/// inside; in an innermost loop only those stand that keep entries out of a result: what functions' properties give (sets that
+/// omit coordinates), and comparisons of values. Elsewhere testing costs more than the value.
 #[allow(clippy::too_many_arguments)]
 fn sieved(
     cx: &Context,
@@ -621,8 +630,10 @@ fn sieved(
     let sieve = if loops {
         sieve(cx, d, &scope, body, &nothing)
     } else {
-        let produces = sink.keeps_entries().then(|| condition::produces(cx, &scope, body, &nothing)).flatten();
-        produces.map(|c| (fiber::value(cx, d, &scope, &c), body.clone()))
+        let keeps = sink.keeps_entries();
+        let produces = keeps.then(|| condition::produces(cx, &scope, body, &nothing)).flatten();
+        let produces = produces.map(|c| (fiber::value(cx, d, &scope, &c), body.clone()));
+        produces.or_else(|| all_hold(cx, d, &scope, keeps.then(|| condition::on_values(cx, &scope, body, &nothing))?))
     };
     match sieve {
         None => inside(cx, d, v, rest, body, scope, sink, driven),

@@ -19,12 +19,13 @@ use arbitrary::Unstructured;
 use data::Random;
 use fiberloom_core::algebra::{Mode, Type, Value};
 use fiberloom_core::format::{self, Format};
+use fiberloom_core::iteration::Thin;
 use fiberloom_core::notation::typed;
 use fiberloom_core::schedule::storage::Magnitude;
 use fiberloom_core::{Options, Widths};
 use fiberloom_semantics::machine;
 use fiberloom_semantics::meaning::Limits;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 
 /// Steps of the meaning of one program.
@@ -149,7 +150,7 @@ impl Subject for Long {
             sizes: typed.sizes.iter().enumerate().filter_map(taken).collect(),
             few: self.few,
             sought: self.sought,
-            thin: if self.thin { typed.may_be_thin() } else { BTreeSet::new() },
+            thin: if self.thin { typed.spares().thinnest() } else { Thin::new() },
             made: self.made,
             ..Options::default()
         }

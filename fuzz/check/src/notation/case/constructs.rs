@@ -4,7 +4,28 @@ use super::{Case, Expr};
 use crate::notation::legal::named;
 use crate::notation::statistics::shaped;
 use fiberloom_core::algebra::Op;
+use fiberloom_core::check::check;
+use fiberloom_core::format::Format;
+use fiberloom_core::iteration::Thin;
 use std::collections::BTreeSet;
+
+/// The formats of results that are not declared.
+fn undeclared(case: &Case) -> Vec<String> {
+    if case.tensors.iter().all(|t| t.format.is_some()) {
+        return vec![];
+    }
+    let (syntax, _) = fiberloom_front::parse(&case.to_string());
+    let Some(typed) = syntax.and_then(|syntax| check(&syntax).ok()) else { return vec![] };
+    let made = |thin: &Thin| {
+        let statements = typed.statements.iter().zip(typed.formats(thin));
+        let undeclared = statements.filter(|(s, _)| typed.tensors[s.tensor.index()].format.is_none());
+        undeclared.map(|(_, format)| format).collect::<Vec<Format>>()
+    };
+    let thin = typed.spares().thinnest();
+    let other = made(&thin).into_iter().zip(made(&Thin::new())).any(|(thin, usual)| thin != usual);
+    let words = made(&Thin::new()).into_iter().map(|format| format!("undeclared {format}"));
+    words.chain(other.then(|| "undeclared thin".to_string())).collect()
+}
 
 /// The words of a case, each once.
 pub fn constructs(case: &Case) -> Vec<String> {
@@ -49,6 +70,7 @@ pub fn constructs(case: &Case) -> Vec<String> {
         });
     }
     all.extend(shaped(case));
+    all.extend(undeclared(case));
     all.insert(format!("few {}", case.few));
     all.insert(format!("sought {}", case.sought));
     all.insert(if case.thin { "thin results" } else { "no thin results" }.to_string());

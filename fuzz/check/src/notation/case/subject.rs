@@ -10,9 +10,10 @@ use crate::notation::subject::{Operands, Subject};
 use arbitrary::Unstructured;
 use fiberloom_core::algebra::{Mode, Type};
 use fiberloom_core::format;
+use fiberloom_core::iteration::Thin;
 use fiberloom_core::notation::typed;
 use fiberloom_core::{Options, Widths};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// What may be said of a case: nothing says an extent, a variable stands in no index, a sum rebinds a variable that is free
 /// beside it, or a fold over nothing has no value.
@@ -32,7 +33,7 @@ impl Subject for Case {
             sizes,
             few: self.few,
             sought: self.sought,
-            thin: if self.thin { typed.may_be_thin() } else { BTreeSet::new() },
+            thin: if self.thin { typed.spares().thinnest() } else { Thin::new() },
             made: self.made(),
             ..Options::default()
         }
