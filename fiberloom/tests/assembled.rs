@@ -7,6 +7,9 @@
 //!
 //! What is expected is made of coordinates by `Tensor::from_entries`, as lists, and converted by `Tensor::settled`: no kernel had a part
 //! in it. Both have the same arrays, or both refuse the same coordinate.
+//!
+//! Any level of an operand, of a result, and a cut of the loops between them meet in combinations that are drawn; of these the values
+//! are compared, and whether results are well-formed. `COMBINATIONS=10000` draws as many, in the place of some hundred.
 
 use fiberloom::{Assembly, Engine, Format, LevelKind, Mode, Options, Program, Tensor, Type, Value};
 use fiberloom_core::loops::{self, Failure};
@@ -249,4 +252,152 @@ fn mirrored_floats_are_one_in_kernels_and_conversions() {
     }
     let of = |ty: &str, mode: &str| ones[&(ty.to_string(), mode.to_string())];
     assert!(of("f64", "Algebraic") > of("f64", "Strict") && of("f32", "Algebraic") > of("f32", "Strict"));
+}
+
+/// Formats of half of the operands: those whose rows loops come to in more than one way.
+const OFTEN: [&str; 4] = ["csr", "coo", "{nonunique, compressed}", "{compressed, compressed}"];
+
+/// Levels that may stand anywhere.
+const ANYWHERE: [&str; 6] = ["dense", "compressed", "hashed", "bytemap", "bitmap", "nonunique"];
+
+/// Levels that stand below a level.
+const BELOW: [&str; 16] = [
+    "dense",
+    "compressed",
+    "hashed",
+    "bytemap",
+    "bitmap",
+    "nonunique",
+    "singleton",
+    "ragged",
+    "band",
+    "vbl",
+    "blocked",
+    "runs",
+    "packbits",
+    "lower",
+    "upper",
+    "symmetric",
+];
+
+/// Commands that cut loops, most of them within a row.
+const CUTS: [&str; 11] = [
+    "",
+    "pos(j -> q, A); split(q -> a, b, 2);",
+    "pos(j -> q, A); split_up(q -> a, b, 2);",
+    "collapse(i, j -> f); split(f -> a, b, 3);",
+    "collapse(i, j -> f); split_up(f -> a, b, 4);",
+    "collapse(i, j -> f); pos(f -> p, A); split(p -> a, b, 2);",
+    "pos(i -> q, A); split(q -> a, b, 2);",
+    "weigh(i, A); split(i -> a, b, 2);",
+    "collapse(i, j -> f); split_up(f -> a, c, 3); split(c -> d, e, 2);",
+    "split(j -> a, b, 2);",
+    "collapse(i, j -> f); pos(f -> p, A); split_up(p -> a, c, 3); split(c -> d, e, 2);",
+];
+
+/// An element of A, of B and of D, and its coordinates.
+type Place = (i64, i64, i64, i64, i64);
+
+/// Right sides, each with the value that it has at a place.
+const VALUES: [(&str, fn(Place) -> i64); 12] = [
+    ("A[i,j]", |(a, ..)| a),
+    ("2 * A[i,j]", |(a, ..)| 2 * a),
+    ("A[i,j] + B[i,j]", |(a, b, ..)| a + b),
+    ("A[i,j] * B[i,j]", |(a, b, ..)| a * b),
+    ("A[i,j] * D[i,j]", |(a, _, d, ..)| a * d),
+    ("max(A[i,j], D[i,j])", |(a, _, d, ..)| a.max(d)),
+    ("0 * A[i,j]", |_| 0),
+    ("A[i,j] + 1", |(a, ..)| a + 1),
+    ("0 * A[i,j] + 3", |_| 3),
+    ("mask(i <= j, A[i,j])", |(a, _, _, i, j)| if i <= j { a } else { 0 }),
+    ("if j < i then A[i,j] else B[i,j]", |(a, b, _, i, j)| if j < i { a } else { b }),
+    ("A[i,j] * (i - j)", |(a, _, _, i, j)| a * (i - j)),
+];
+
+/// Any format of two levels; `None` where the second does not stand below the first.
+fn any_format(random: &mut Random) -> Option<String> {
+    let [above, below] = [ANYWHERE[random.below(6) as usize], BELOW[random.below(16) as usize]];
+    let stands = match below {
+        "singleton" => above == "nonunique",
+        "lower" | "upper" | "symmetric" => above == "dense",
+        _ => true,
+    };
+    let order = if random.below(4) == 0 { " order(1, 0)" } else { "" };
+    stands.then(|| format!("{{{above}, {below}}}{order}"))
+}
+
+/// Whether a matrix has its values where a format has places for them.
+fn is_held(value: &impl Fn(i64, i64) -> i64, format: &str) -> bool {
+    let all = (0..N).flat_map(|i| (0..N).map(move |j| (i, j)));
+    let by_columns = format.ends_with("order(1, 0)");
+    let value = |i, j| if by_columns { value(j, i) } else { value(i, j) };
+    let held = |(i, j)| match format {
+        f if f.contains("lower") => j <= i || value(i, j) == 0,
+        f if f.contains("upper") => i <= j || value(i, j) == 0,
+        f if f.contains("symmetric") => value(i, j) == value(j, i),
+        _ => true,
+    };
+    all.into_iter().all(held)
+}
+
+/// What of a matrix a format has places for.
+fn fitted(mut map: Map, format: &str) -> Map {
+    let has = |level: &str| format.contains(level);
+    map.retain(|(i, j), _| {
+        let (i, j) = if has("order(1, 0)") { (j, i) } else { (i, j) };
+        if has("lower") || has("symmetric") { j <= i } else { !has("upper") || i <= j }
+    });
+    if has("symmetric") {
+        let mirrored: Vec<_> = map.iter().map(|((i, j), v)| ((*j, *i), *v)).collect();
+        map.extend(mirrored);
+    }
+    map
+}
+
+/// One combination: what is wrong with it, if it is one that a program may have.
+fn combined(random: &mut Random) -> Option<Result<(), String>> {
+    let often = random.below(2) == 0;
+    let a_format = if often { OFTEN[random.below(4) as usize].to_string() } else { any_format(random)? };
+    let (b_format, r_format) = (any_format(random)?, any_format(random)?);
+    let (rhs, value) = VALUES[random.below(VALUES.len() as u64) as usize];
+    let cut = CUTS[random.below(CUTS.len() as u64) as usize];
+    let declared = [("A", &a_format), ("B", &b_format), ("D", &"dense".to_string()), ("R", &r_format)];
+    let declared = declared.map(|(name, format)| format!("tensor {name}: i64[N, N] {format}\n"));
+    let text = format!("{}R[i,j] = {rhs} schedule {{ {cut} }}", declared.concat());
+    let program = Program::parse(&text).ok()?;
+    let [a, b] = [&a_format, &b_format].map(|format| fitted(random.matrix(|_, _| true), format));
+    let at = |map: &Map, i, j| map.get(&(i, j)).copied().unwrap_or(0);
+    let d = |i: i64, j: i64| (i + 2 * j) % 3 - 1;
+    let dense: Map = (0..N).flat_map(|i| (0..N).map(move |j| ((i, j), d(i, j)))).collect();
+    let of = |map: &Map, format: &str| tensor(map, (Type::I64, format)).unwrap();
+    let operands = [("A", of(&a, &a_format)), ("B", of(&b, &b_format)), ("D", of(&dense, "dense"))];
+    let read = |name: &str| rhs.contains(&format!("{name}["));
+    let operands: Vec<(&str, &Tensor)> =
+        operands.iter().filter(|(name, _)| read(name)).map(|(name, t)| (*name, t)).collect();
+    let value = |i, j| value((at(&a, i, j), at(&b, i, j), d(i, j), i, j));
+    let kernel = program.compile(&Options { engine: Engine::Loops, verify: true, ..Options::default() });
+    let made = match kernel.and_then(|kernel| kernel.run(&operands)) {
+        Err(e) if e.exit() == 2 && !e.to_string().contains("defect") => return None,
+        Err(e) if !is_held(&value, &r_format) && e.to_string().contains("do not fit its format") => {
+            return Some(Ok(()));
+        }
+        Err(e) => return Some(Err(format!("{e}\n{text}\n{a:?}\n{b:?}"))),
+        Ok(made) => made,
+    };
+    let mut has = Map::new();
+    made["R"].entries().for_each(|(at, v)| *has.entry((at[0], at[1])).or_default() += v.as_i64().unwrap());
+    let all = (0..N).flat_map(|i| (0..N).map(move |j| (i, j)));
+    let wrong = all.into_iter().find(|(i, j)| at(&has, *i, *j) != value(*i, *j));
+    let said = |(i, j)| format!("at ({i}, {j}) {}, not {}\n{text}\n{a:?}\n{b:?}", at(&has, i, j), value(i, j));
+    Some(wrong.map_or(Ok(()), |at| Err(said(at))))
+}
+
+/// Levels of operands and results that are drawn, under cuts of the loops between them.
+#[test]
+fn any_level_into_any_under_any_cut() {
+    let wanted = std::env::var("COMBINATIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(400);
+    let mut random = Random(3);
+    let ran: Vec<_> = std::iter::from_fn(|| Some(combined(&mut random))).flatten().take(wanted).collect();
+    let wrong: Vec<String> = ran.into_iter().filter_map(Result::err).collect();
+    assert!(wrong.is_empty(), "{} wrong of {wanted}:\n{}", wrong.len(), wrong[..wrong.len().min(4)].join("\n\n"));
 }

@@ -302,16 +302,11 @@ impl Scheduled {
     }
 }
 
-/// Whether a loop counts pieces.
-pub(super) fn is_piece(graph: &Provenance, v: Index) -> bool {
-    graph.vars[v.0].limits.iter().any(|limit| matches!(limit, Limit::Pieces { .. }))
-}
-
 /// The loops over pieces of what these are, which are a sum's as they are.
 pub(super) fn pieces_of(graph: &Provenance, sums: &[Index], order: &[Index]) -> Vec<Index> {
     let cuts = |l: &Index, p: &Index| {
         let of = |(on, limit): &(Option<Index>, Limit)| *on == Some(*l) && limit.vars().contains(p);
         graph.limits.iter().any(of)
     };
-    order.iter().filter(|p| is_piece(graph, **p) && sums.iter().any(|l| cuts(l, p))).copied().collect()
+    order.iter().filter(|p| graph.counts_pieces(**p) && sums.iter().any(|l| cuts(l, p))).copied().collect()
 }

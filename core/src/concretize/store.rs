@@ -11,7 +11,6 @@ use super::Concretize;
 use super::draft::Draft;
 use super::given::{Given, length};
 use super::out::Out;
-use super::schedule::is_piece;
 use crate::format::Format;
 use crate::iteration::Simplify;
 use crate::map::{ClassId, Map};
@@ -120,7 +119,7 @@ impl Concretize<'_> {
     /// A fold whose identity is not the fill: made with the identity as fill, then copied.
     pub(super) fn define_through(&mut self, s: Draft) {
         let (tensor, fun) = (self.out.tensors[s.place.0].clone(), s.fold.expect("only folds have an identity"));
-        let sums = s.sums.into_iter().filter(|v| !is_piece(&self.out, *v)).collect();
+        let sums = s.sums.into_iter().filter(|v| !self.out.counts_pieces(*v)).collect();
         let ty = s.rhs.ty();
         let rhs = Expr::Reduce(fun, sums, Box::new(s.rhs), ty);
         let fill = self.given.simplify.begins(fun, tensor.ty).expect("folds have an identity: checked before lowering");

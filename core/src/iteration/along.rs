@@ -6,6 +6,7 @@ use crate::algebra::{Mode, Value, evaluate, identity, properties, subject};
 use crate::map::Size;
 use crate::notation::typed::{Bound, Expr, Fun, Index, Kind, Map, Program, Role, Statement, TensorId, VarId};
 use crate::shape::Classes;
+use crate::stack::with_room;
 use std::fmt::Write;
 
 /// Most points of a lattice that is printed.
@@ -14,6 +15,10 @@ const PRINTED: usize = 16;
 /// Every statement's variables with their spaces, and of each its lattice: points in drop-out order, what can run out of
 /// them and which point is left, and which points are the cases of their bodies.
 pub fn show(program: &Program, classes: &Classes, mode: Mode) -> String {
+    with_room(|| shown(program, classes, mode))
+}
+
+fn shown(program: &Program, classes: &Classes, mode: Mode) -> String {
     let mut text = String::new();
     for statement in &program.statements {
         let tensor = &program.tensors[statement.tensor.index()];

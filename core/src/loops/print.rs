@@ -31,6 +31,7 @@
 
 use super::{Argument, BufferId, Entry, Expr, Failure, How, Kernel, Role, Sought, Stmt, Var};
 use crate::algebra::{Op, Type, Value};
+use crate::stack::with_room;
 use crate::text::{DEPTH, Printing, literal};
 use std::fmt::{self, Write};
 
@@ -39,6 +40,12 @@ const WIDTH: usize = 110;
 
 impl fmt::Display for Kernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        with_room(|| self.print(f))
+    }
+}
+
+impl Kernel {
+    fn print(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let params: Vec<_> = self.params.iter().map(|v| var_name(self, *v)).collect();
         let mode = if self.reassociate { " reassociate" } else { "" };
         writeln!(f, "kernel {}({}){mode}", self.name, params.join(", "))?;

@@ -6,6 +6,7 @@
 use super::Span;
 use super::syntax::*;
 use crate::algebra::Op;
+use crate::stack::with_room;
 use std::fmt::{self, Display, Formatter, Result};
 
 /// Items joined by a text.
@@ -31,7 +32,7 @@ fn list<T: Display>(items: &[T]) -> impl Display + '_ {
 
 impl Display for Program {
     fn fmt(&self, f: &mut Formatter) -> Result {
-        self.items.iter().try_for_each(|item| writeln!(f, "{item}"))
+        with_room(|| self.items.iter().try_for_each(|item| writeln!(f, "{item}")))
     }
 }
 

@@ -10,10 +10,17 @@
 
 use super::typed::*;
 use crate::algebra::Op;
+use crate::stack::with_room;
 use std::fmt::{Display, Formatter, Result};
 
 impl Display for Program {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        with_room(|| self.print(f))
+    }
+}
+
+impl Program {
+    fn print(&self, f: &mut Formatter<'_>) -> Result {
         for (id, tensor) in self.tensors.iter().enumerate() {
             write!(f, "{} ", format!("{:?}", tensor.role).to_lowercase())?;
             let sizes: Vec<String> = tensor.sizes.iter().map(|s| self.size(*s)).collect();

@@ -16,6 +16,7 @@ use super::syntax::Unit;
 use super::typed::{Command, CommandKind, Expr, Fun, Index, Kind, Program, Role, Statement, TensorId, VarId};
 use super::{Diagnostic, Span};
 use crate::algebra::{Op, Type, Value};
+use crate::stack::with_room;
 use rustc_hash::FxHashSet;
 
 /// A warning.
@@ -35,6 +36,10 @@ impl From<Diagnostic> for Warning {
 
 /// What is doubtful in a checked program, in the order of the text.
 pub fn warnings(program: &Program) -> Vec<Warning> {
+    with_room(|| warnings_here(program))
+}
+
+fn warnings_here(program: &Program) -> Vec<Warning> {
     let mut all = Vec::new();
     for (n, s) in program.statements.iter().enumerate() {
         s.rhs.walk(&mut |e| {

@@ -23,6 +23,7 @@ mod tables;
 
 use args::Command;
 use fiberloom::Error;
+use fiberloom_core::stack::with_room;
 use parse::Asked;
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -34,7 +35,8 @@ pub fn main() -> ExitCode {
     let json = args.iter().any(|a| a == "--json");
     let outcome = memory::starts().and_then(|()| match parse::parse(args) {
         Ok(Asked::Text(text)) => print::out(&text).map(done),
-        Ok(Asked::Command(command)) => obey(&command),
+        // What is made of a deep program is let go of there, too.
+        Ok(Asked::Command(command)) => with_room(|| obey(&command)),
         Err(what) => Err(Error::Call(what)),
     });
     match outcome {

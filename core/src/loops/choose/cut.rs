@@ -22,10 +22,23 @@ pub enum Of {
     /// Entries of an access, from level `first` on: those of the last of the levels begin at `begin`. For each level whose parents are
     /// searched, where these end.
     Entries { access: AccessId, first: usize, begin: Expr, ends: Vec<Expr> },
-    /// Entries below coordinates of one loop, of lists whose positions stand in these arrays from one place on, up to another.
-    Weight(Vec<(BufferId, Expr, Expr)>),
+    /// Entries below coordinates of one loop, of these lists.
+    Weight(Vec<Weight>),
     /// Nothing: there is one piece.
     Nothing,
+}
+
+/// What says how many entries of a list stand below coordinates of a loop.
+#[derive(Clone, Debug)]
+pub struct Weight {
+    /// The positions of the list.
+    pub pos: BufferId,
+    /// Where in them those of the first coordinate are that has some.
+    pub begin: Expr,
+    /// Where those behind the last are.
+    pub end: Expr,
+    /// How many coordinates of the loop stand before the first that has some: 0 but for a window.
+    pub before: Expr,
 }
 
 /// A piece.

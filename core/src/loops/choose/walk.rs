@@ -46,6 +46,8 @@ pub struct Stored {
     pub last: bool,
     /// Whether its chain goes on below it.
     pub chained: bool,
+    /// Whether all that stands below a coordinate of the level has to come at once.
+    pub whole: bool,
     /// Whether it holds runs of the loop's own coordinates.
     pub runs: bool,
 }
@@ -233,7 +235,7 @@ impl Loop<'_> {
         }
         let inside = !format.repeats(below) && self.rest == [cx.program.level_var(access, below)];
         let minds = match self.goal {
-            Goal::Result(stored) => stored.appends && !stored.chained,
+            Goal::Result(stored) => stored.whole || stored.appends && !stored.chained,
             Goal::Scalar | Goal::Workspace { .. } | Goal::Counts => false,
             Goal::Around => true,
         };

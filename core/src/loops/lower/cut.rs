@@ -19,7 +19,7 @@ use super::{Context, Expr, Holds, binary, held, int, plus, times};
 use crate::algebra::{Op, Type};
 use crate::loops::choose::{
     along,
-    cut::{Of, Opened, Piece},
+    cut::{Of, Opened, Piece, Weight},
     range::{Bound, Range},
     scope::Scope,
 };
@@ -56,8 +56,8 @@ fn opened(cx: &Context, d: &mut Symbolic, scope: &Scope, cut: usize, body: &conc
             found.unwrap_or(Opened { count: int(0), of: Of::Nothing, hints: vec![] })
         }
         Counted::Weight => {
-            let lists: Vec<(BufferId, Expr, Expr)> = read.iter().filter_map(|a| weight_of(cx, d, scope, *a)).collect();
-            let entries = |(pos, begin, end): &(BufferId, Expr, Expr)| {
+            let lists: Vec<Weight> = read.iter().filter_map(|a| weight_of(cx, d, scope, *a)).collect();
+            let entries = |Weight { pos, begin, end, .. }: &Weight| {
                 binary(Op::Sub, load(*pos, end.clone()), load(*pos, begin.clone()))
             };
             let count = lists.iter().map(entries).reduce(plus).unwrap_or(int(0));
@@ -86,7 +86,7 @@ fn entries_of(cx: &Context, d: &mut Symbolic, scope: &Scope, a: AccessId, levels
         }
         (begin, end) = below(cx, a, level, (begin, end))?;
         if level == first && format.levels[level].is_located() {
-            (begin, end) = in_tile(cx, scope, a, level, (begin, end));
+            (begin, end) = in_tile(tile(cx, scope, a, level).as_ref(), (begin, end));
         }
     }
     let begin = held(d, "first", begin);
@@ -95,23 +95,49 @@ fn entries_of(cx: &Context, d: &mut Symbolic, scope: &Scope, a: AccessId, levels
     Some(Opened { count, of: Of::Entries { access: a, first, begin, ends }, hints })
 }
 
-/// Of a level that a loop sees a tile of: the first coordinate of the tile, and how many it has.
-fn tile(cx: &Context, scope: &Scope, a: AccessId, level: usize) -> Option<(Expr, Expr)> {
+/// What a loop sees of a level: `extent` coordinates from `shift` on.
+#[derive(Clone)]
+struct Tile {
+    shift: Expr,
+    extent: Expr,
+    /// Whether it is a window, which may begin before the level does.
+    is_window: bool,
+}
+
+impl Tile {
+    /// How many of its coordinates stand before the level.
+    fn before(&self) -> Expr {
+        if self.is_window { binary(Op::Max, binary(Op::Sub, int(0), self.shift.clone()), int(0)) } else { int(0) }
+    }
+}
+
+/// The tile of a level that a loop sees, if it sees one.
+fn tile(cx: &Context, scope: &Scope, a: AccessId, level: usize) -> Option<Tile> {
     let map = cx.program.root_map(cx.program.level_var(&cx.program.accesses[a.0], level));
     let mut free = map.factors.iter().filter(|(v, _)| scope.coordinate(**v).is_none());
     let (v, factor) = free.next()?;
     let mut around = map.clone();
     around.factors.remove(v);
     let tiled = free.next().is_none() && factor.value() == Some(1) && around != Map::constant(Size::default());
-    let shift = if tiled { along::mapped(cx, scope, &around) } else { None };
-    Some((shift?, cx.extents.at(cx.program.vars[v.0].extent)))
+    let shift = if tiled { along::mapped(cx, scope, &around) } else { None }?;
+    let extent = cx.extents.at(cx.program.vars[v.0].extent);
+    if around.constant == Size::default() {
+        return Some(Tile { shift, extent, is_window: false });
+    }
+    // One that is further away sees as little, and its ends fit 64 bits.
+    let tensor = cx.program.tensor(a);
+    let past = cx.extents.at(tensor.extents[tensor.format.order[level]]);
+    let shift = binary(Op::Max, binary(Op::Min, shift, past), binary(Op::Sub, int(0), extent.clone()));
+    Some(Tile { shift, extent, is_window: true })
 }
 
-/// Of a located level's positions those in the tile that a loop sees: none where the tile begins behind the extent.
-fn in_tile(cx: &Context, scope: &Scope, a: AccessId, level: usize, (begin, end): (Expr, Expr)) -> (Expr, Expr) {
-    let Some((shift, extent)) = tile(cx, scope, a, level) else { return (begin, end) };
-    let begin = plus(begin, shift);
-    (binary(Op::Min, begin.clone(), end.clone()), binary(Op::Min, plus(begin, extent), end))
+/// Of a located level's positions those in the tile that a loop sees: none where it lies outside of the extent.
+fn in_tile(tile: Option<&Tile>, (begin, end): (Expr, Expr)) -> (Expr, Expr) {
+    let Some(Tile { shift, extent, is_window }) = tile else { return (begin, end) };
+    let at = plus(begin.clone(), shift.clone());
+    let past = plus(at.clone(), extent.clone());
+    let from = |at: Expr| if *is_window { binary(Op::Max, at, begin.clone()) } else { at };
+    (binary(Op::Min, from(at), end.clone()), binary(Op::Min, from(past), end))
 }
 
 /// The positions of a level below these of the level above.
@@ -132,7 +158,7 @@ fn below(cx: &Context, a: AccessId, level: usize, (begin, end): (Expr, Expr)) ->
 
 /// The array of positions that says how many entries stand below the coordinates of an access's next level, which is located,
 /// and where in it those coordinates begin and end.
-fn weight_of(cx: &Context, d: &mut Symbolic, scope: &Scope, a: AccessId) -> Option<(BufferId, Expr, Expr)> {
+fn weight_of(cx: &Context, d: &mut Symbolic, scope: &Scope, a: AccessId) -> Option<Weight> {
     let fiber = scope.fiber(a);
     let tensor = cx.program.tensor(a);
     let located = tensor.format.levels.get(fiber.depth)?.is_located();
@@ -140,8 +166,10 @@ fn weight_of(cx: &Context, d: &mut Symbolic, scope: &Scope, a: AccessId) -> Opti
     let pos = list.filter(|_| located && fiber.present.is_none())?;
     let extent = cx.extents.at(tensor.extents[tensor.format.order[fiber.depth]]);
     let (begin, end) = (times(fiber.position.clone(), extent.clone()), times(plus(fiber.position, int(1)), extent));
-    let (begin, end) = in_tile(cx, scope, a, fiber.depth, (begin, end));
-    Some((pos, held(d, "first", begin), held(d, "past", end)))
+    let tile = tile(cx, scope, a, fiber.depth);
+    let (begin, end) = in_tile(tile.as_ref(), (begin, end));
+    let before = tile.map_or(int(0), |tile| tile.before());
+    Some(Weight { pos, begin: held(d, "first", begin), end: held(d, "past", end), before: held(d, "before", before) })
 }
 
 /// How many turns a loop over pieces takes.
@@ -293,13 +321,19 @@ fn counted_at(cx: &Context, d: &mut Symbolic, (of, hints): (&Of, &[State]), at: 
         }
         Of::Weight(lists) => {
             let weight = |c: Expr| {
-                let below = |(pos, begin, _): &(BufferId, Expr, Expr)| {
-                    binary(Op::Sub, load(*pos, plus(begin.clone(), c.clone())), load(*pos, begin.clone()))
+                let below = |Weight { pos, begin, before, .. }: &Weight| {
+                    let of_level = match *before == int(0) {
+                        true => c.clone(),
+                        false => binary(Op::Max, binary(Op::Sub, c.clone(), before.clone()), int(0)),
+                    };
+                    binary(Op::Sub, load(*pos, plus(begin.clone(), of_level)), load(*pos, begin.clone()))
                 };
                 lists.iter().map(below).reduce(plus).unwrap_or(int(0))
             };
-            let most = lists.iter().map(|(_, begin, end)| binary(Op::Sub, end.clone(), begin.clone()));
-            let most = most.fold(extents[0].clone(), |least, n| binary(Op::Min, least, n));
+            let seen = |Weight { begin, end, before, .. }: &Weight| {
+                plus(binary(Op::Sub, end.clone(), begin.clone()), before.clone())
+            };
+            let most = lists.iter().map(seen).fold(extents[0].clone(), |least, n| binary(Op::Min, least, n));
             vec![found_from(d, hints[0], most, |c| binary(Op::Le, weight(c), at.clone()))]
         }
         Of::Entries { access, first, begin, ends } => {
@@ -374,7 +408,7 @@ pub(super) fn of_piece(
 
 /// Coordinates of levels as those of the tiles that loops see of them: before a tile is its begin, behind it its end, with all that
 /// stands in it. What is no entry's is as it is: `inside` says whether it is.
-fn in_tiles(d: &mut Symbolic, tuple: Vec<Expr>, tiles: &[Option<(Expr, Expr)>], inside: Expr) -> Vec<Expr> {
+fn in_tiles(d: &mut Symbolic, tuple: Vec<Expr>, tiles: &[Option<Tile>], inside: Expr) -> Vec<Expr> {
     if tiles.iter().all(Option::is_none) {
         return tuple;
     }
@@ -383,7 +417,7 @@ fn in_tiles(d: &mut Symbolic, tuple: Vec<Expr>, tiles: &[Option<(Expr, Expr)>], 
     for (at, tile) in tuple.into_iter().zip(tiles) {
         let made = match tile {
             None => at.clone(),
-            Some((shift, extent)) => {
+            Some(Tile { shift, extent, .. }) => {
                 let moved = binary(Op::Sub, at.clone(), shift.clone());
                 binary(Op::Min, binary(Op::Max, moved, int(0)), extent.clone())
             }
@@ -394,7 +428,7 @@ fn in_tiles(d: &mut Symbolic, tuple: Vec<Expr>, tiles: &[Option<(Expr, Expr)>], 
         };
         let made = choose(Some(inside.clone()), made, at.clone());
         all.push(d.define("tile", Type::I64, made));
-        if let Some((shift, extent)) = tile {
+        if let Some(Tile { shift, extent, .. }) = tile {
             let before = binary(Op::Lt, at.clone(), shift.clone());
             let behind = binary(Op::Ge, at, plus(shift.clone(), extent.clone()));
             let left = binary(Op::AndAlso, inside.clone(), binary(Op::OrElse, before, behind));

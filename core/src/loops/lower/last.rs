@@ -8,7 +8,8 @@
 //!   blocks     coordinates that follow one another, aligned or not                 (blocks.rs)
 //! ```
 //!
-//! Coordinates of a fiber arrive in ascending order, each once, and fibers in theirs. Which of them makes a level, its file says
+//! Coordinates of a fiber arrive in ascending order, each once, and fibers in theirs. Loops may come to a fiber in several turns, one
+//! behind the other, if it is known that they do ([`Ground::resumed`]). Which of them makes a level, its file says
 //! ([`LevelKind::maker`]).
 //!
 //! [`LevelKind::maker`]: crate::format::LevelKind::maker
@@ -75,8 +76,8 @@ pub(super) struct Ground<'a> {
     pub extent: Expr,
     pub fill: Value,
     pub mode: Mode,
-    /// Whether several loops in turn may append to one fiber.
-    pub mapped: bool,
+    /// Whether several loops in turn may append to one fiber: several move the level, or pieces of one end within a fiber.
+    pub resumed: bool,
 }
 
 impl Ground<'_> {
@@ -122,6 +123,12 @@ impl Last {
         }
     }
 
+    /// Whether a fiber is begun anew where loops come to its parent, so that all of it has to come at once, unless loops are known to
+    /// come back.
+    pub fn begins_anew(&self) -> bool {
+        matches!(self, Last::Interval(_) | Last::Blocks(_) | Last::Aligned(_))
+    }
+
     /// Whether each value takes at most one element of each array: operands' entries that bound the values bound all arrays.
     pub fn is_bounded(&self) -> bool {
         matches!(self, Last::List(_))
@@ -141,7 +148,7 @@ impl Current {
     /// Of a level that is made; a fiber to which no loop comes back needs no variable.
     pub fn of(d: &mut Symbolic, ground: &Ground) -> Current {
         let is_root = ground.level == 0;
-        let again = ground.mapped && !is_root;
+        let again = ground.resumed && !is_root;
         Current { parent: again.then(|| d.fresh(&format!("parent_{}", ground.name), Type::I64)), is_root }
     }
 

@@ -556,7 +556,7 @@ fn go_on(
         return sink.skip(v);
     }
     if driven != Driven::Counted {
-        sink.passes(v);
+        sink.passes();
     }
     let nothing = |e: &concrete::Expr| is_nothing(cx, sink, e);
     if let Some((conditions, behind)) = condition::first_asked(cx, &scope, body, sink.falls(cx.program), &nothing) {
@@ -803,6 +803,7 @@ impl<'a> Sink<'a> {
                     appends,
                     last: appends && output.appends_last(slot),
                     chained: output.form.chained(slot.level),
+                    whole: output.has_whole_fibers(slot),
                     runs: output.is_of_runs() && output.next_var(slot) == Some(v),
                 })
             }
@@ -841,17 +842,18 @@ impl<'a> Sink<'a> {
         self.enters(v).filter(|(output, slot)| output.form.is_list(slot.level))
     }
 
-    /// Notes that a loop over `v` does not visit all of its coordinates.
-    fn passes(&self, v: Index) {
+    /// Notes that a loop does not visit all of its coordinates.
+    fn passes(&self) {
         if let Some((output, _)) = self.slot() {
-            output.notes.passes(v);
+            output.notes.passes();
         }
     }
 
     /// Notes that some coordinate of `v` is passed over.
     fn skip(&self, v: Index) {
-        self.passes(v);
-        if let Some((output, slot)) = self.slot().filter(|(output, slot)| output.next_follows(slot, v)) {
+        self.passes();
+        let moves = |output: &Output, slot: &Slot| output.next_follows(slot, v) || output.is_moved_by_none(v);
+        if let Some((output, slot)) = self.slot().filter(|(output, slot)| moves(output, slot)) {
             output.notes.skipped(slot);
         }
     }

@@ -2,7 +2,7 @@
 
 use super::output::Slot;
 use crate::loops::plan::Level;
-use crate::notation::concrete::{AccessId, Index};
+use crate::notation::concrete::AccessId;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
@@ -17,8 +17,6 @@ pub(super) struct Shown {
 
 /// What loops show of a result of such levels.
 pub(super) struct Notes {
-    /// For each level, the loops' variables that it is a function of.
-    roots: Vec<Vec<Index>>,
     /// Whether each level is appended to.
     appended: Vec<bool>,
     seen: RefCell<Seen>,
@@ -58,7 +56,7 @@ impl Along {
 
 impl Notes {
     /// Nothing is shown so far; whether there may be `gaps` is known.
-    pub fn of(roots: Vec<Vec<Index>>, appended: Vec<bool>, gaps: bool) -> Notes {
+    pub fn of(appended: Vec<bool>, gaps: bool) -> Notes {
         let seen = Seen {
             carried: BTreeSet::new(),
             gaps,
@@ -67,7 +65,7 @@ impl Notes {
             along: Along::Open,
             leaders: Some(BTreeSet::new()),
         };
-        Notes { roots, appended, seen: RefCell::new(seen) }
+        Notes { appended, seen: RefCell::new(seen) }
     }
 
     /// What was seen so far.
@@ -104,11 +102,10 @@ impl Notes {
         self.appended.get(slot.level).is_some_and(|appended| *appended)
     }
 
-    /// Notes that a loop over `v` does not visit all of its coordinates.
-    pub fn passes(&self, v: Index) {
-        if self.roots.iter().any(|roots| roots.contains(&v)) {
-            self.seen.borrow_mut().gaps = true;
-        }
+    /// Notes that a loop does not visit all of its coordinates: of one that moves the result, or counts pieces of such loops, what
+    /// stands there is not stored.
+    pub fn passes(&self) {
+        self.seen.borrow_mut().gaps = true;
     }
 
     /// Notes the lists that bound the entries that one loop appends; `None` if nothing does.

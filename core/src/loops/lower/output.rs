@@ -153,7 +153,7 @@ impl Output {
                 extent: form.extents[level].clone(),
                 fill: tensor.fill,
                 mode: cx.simplify.mode,
-                mapped: form.is_mapped(level),
+                resumed: form.is_mapped(level) || nest.order.iter().any(|v| cx.program.counts_pieces(*v)),
             };
             Last::of(d, *maker, &ground, lists[level].as_ref())
         });
@@ -162,7 +162,7 @@ impl Output {
         let gaps = if nest.workspace.is_some() { triangles } else { in_place.is_some() };
         let appended = form.makers.iter().map(|maker| maker.appends()).collect();
         let output = Output {
-            notes: Notes::of(form.roots.clone(), appended, gaps),
+            notes: Notes::of(appended, gaps),
             mirror: Mirror::of(d, &form, (&tensor.name, tensor.ty, cx.simplify.mode), arrays.values),
             form,
             values: arrays.values,
@@ -337,6 +337,17 @@ impl Output {
     /// Whether a loop over `v` moves the level that comes next.
     pub fn next_follows(&self, slot: &Slot, v: Index) -> bool {
         self.form.roots.get(slot.level).is_some_and(|roots| roots.contains(&v))
+    }
+
+    /// Whether a loop over `v` moves no level: it counts pieces of loops that do, or what a fold is over.
+    pub fn is_moved_by_none(&self, v: Index) -> bool {
+        self.form.roots.iter().all(|roots| !roots.contains(&v))
+    }
+
+    /// Whether all that stands below a coordinate of the level that comes next has to come at once.
+    pub fn has_whole_fibers(&self, slot: &Slot) -> bool {
+        let below = slot.level + 1;
+        below + 1 == self.form.levels.len() && self.last.as_ref().is_some_and(Last::begins_anew)
     }
 
     /// Whether a loop over `v` is the innermost of those that move the level that comes next.

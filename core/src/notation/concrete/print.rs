@@ -49,6 +49,7 @@ use super::{
 use crate::algebra::{Op, Value};
 use crate::map::{ClassId, Map, Size};
 use crate::notation::typed::Fun;
+use crate::stack::with_room;
 use crate::text::{DEPTH, Printing, literal};
 use std::fmt::{self, Write};
 
@@ -57,6 +58,12 @@ pub(super) struct Shown<'a>(pub &'a Program, pub &'a Nest);
 
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        with_room(|| self.print(f))
+    }
+}
+
+impl Program {
+    fn print(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.extents.is_empty() {
             let extents: Vec<String> = self.extents.iter().map(|(class, name)| format!("{name}@{}", class.0)).collect();
             writeln!(f, "extents {}", extents.join(", "))?;

@@ -227,6 +227,11 @@ impl Provenance {
         around && limit.vars().iter().all(|v| order.contains(v))
     }
 
+    /// Whether a loop counts pieces.
+    pub fn counts_pieces(&self, v: Index) -> bool {
+        self.vars[v.0].limits.iter().any(|limit| matches!(limit, Limit::Pieces { .. }))
+    }
+
     /// Of a loop over pieces: all loops over pieces of its cut, larger pieces first, and the loops that they cut, outermost first.
     pub fn cut_by(&self, piece: Index) -> Option<(Vec<Index>, Vec<Index>)> {
         let within = |(on, limit): &(Option<Index>, Limit)| match limit {

@@ -40,7 +40,7 @@ pub enum Walk {
     Compared,
     /// Any of these and products, with commands in their schedules (`case/commands.rs`).
     Schedules,
-    /// Any of these and products, with commands about loops (`looped.rs`).
+    /// Programs of all these, of the whole language and on long rows, with commands about loops (`looped.rs`).
     Loops,
     /// Shape operators in one another: each program takes the next chain of one to four of them (`case/nested.rs`).
     Shapes,
@@ -141,7 +141,11 @@ impl Report {
             Walk::Shapes => self.run(wanted, seed, nested(u, &chain(seed))),
             Walk::Language => self.run(wanted, seed, Written::lowered(u)),
             Walk::Long => self.run(wanted, seed, Long::any(u)),
-            Walk::Loops => self.run(wanted, seed, Looped::any(u)),
+            Walk::Loops => match seed % 32 {
+                0 => self.run(wanted, seed, Looped::long(u)),
+                1..=8 => self.run(wanted, seed, Looped::written(u)),
+                _ => self.run(wanted, seed, Looped::any(u)),
+            },
             Walk::Tables => self.run(wanted, seed, Labelled::any(u)),
             Walk::Shards => match seed % 128 {
                 // Functions that are declared take most of the time: their properties are tried anew for each kernel.

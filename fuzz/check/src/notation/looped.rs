@@ -1,35 +1,45 @@
-//! Programs whose last statement has commands about its loops, each of which is legal where it stands.
+//! Programs of any walk, of which one statement has commands about its loops, each of which is legal where it stands.
 //!
 //! ```text
-//!  Case ──text──▶ syntax ──a command that is drawn──▶ check, legal? ──the next──▶ …
+//!  subject ──text──▶ syntax ──a command that is drawn──▶ check, legal? ──the next──▶ …
 //!  R0[i] = sum(j: A0[i,j]) schedule { split(i -> d0, d1, 3); pos(j -> d2, A0); split(d2 -> d3, d4, 2); reorder(d0, d1, d4, d3); }
 //! ```
 //!
 //! What is drawn names loops as they are after the commands before it, so that most of it is legal; the rest is dropped. Some statements
 //! begin with a run of commands about one another's loops, which are rarely drawn one by one.
 
-use super::case::{Case, case, contraction, products};
+use super::case::{Case, case, chain, compared, contraction, directed, nested, plain, products};
+use super::language::Written;
+use super::long::Long;
+use super::product;
 use super::statistics::Statistics;
 use super::subject::{Operands, Subject};
 use arbitrary::Unstructured;
 use fiberloom_core::Options;
 use fiberloom_core::algebra::Mode;
 use fiberloom_core::check::check;
-use fiberloom_core::notation::syntax::{Item, Program};
+use fiberloom_core::notation::syntax::{Item, Program, Statement};
 use fiberloom_core::notation::typed;
 use fiberloom_core::schedule::loops::Loops;
+use fiberloom_semantics::machine;
+use fiberloom_semantics::meaning::Limits;
 use std::fmt::{self, Display};
 
-/// A case with commands.
+/// A program with commands.
 #[derive(Clone, Debug)]
-pub struct Looped {
-    case: Case,
-    /// The commands of its last statement.
+pub struct Looped<S> {
+    of: S,
+    /// Which of its statements has them, counted from the last.
+    behind: usize,
+    /// The commands.
     commands: Vec<String>,
 }
 
 /// Commands that are drawn for a statement.
 const DRAWN: usize = 6;
+
+/// A part of the product of operators, levels, results and types that is spread over all of it.
+const STRIDE: u64 = 37;
 
 /// Tensors that a command of a run is tried with.
 const TENSORS: usize = 4;
@@ -61,38 +71,69 @@ const RUNS: [&[&str]; 4] = [
     &["collapse", "pos", "split"],
 ];
 
-impl Looped {
-    /// Any.
-    pub fn any(u: &mut Unstructured) -> Looped {
-        let words: Vec<usize> = (0..8 * DRAWN).map(|_| u.int_in_range(0..=9999).unwrap_or(0)).collect();
-        let case = match words[0] % 3 {
-            0 => contraction(u),
-            1 => products(u),
+impl Looped<Case> {
+    /// Any case.
+    pub fn any(u: &mut Unstructured) -> Looped<Case> {
+        Looped::of(u, |u, draw| match draw % 10 {
+            0 | 1 => contraction(u),
+            2 => products(u),
+            3 => compared(u),
+            4 | 5 => plain(u),
+            6 => nested(u, &chain(draw as u64 / 10)),
+            7 => directed(u, &product::nth(draw as u64 / 10 * STRIDE)),
             _ => case(u),
-        };
-        let run = RUNS.get(words[0] / 3 % (2 * RUNS.len())).copied().unwrap_or_default();
-        let mut looped = Looped { case, commands: vec![] };
+        })
+    }
+}
+
+impl Looped<Written> {
+    /// A program of the whole language.
+    pub fn written(u: &mut Unstructured) -> Looped<Written> {
+        Looped::of(u, |u, _| Written::lowered(u))
+    }
+}
+
+impl Looped<Long> {
+    /// One on long rows.
+    pub fn long(u: &mut Unstructured) -> Looped<Long> {
+        Looped::of(u, |u, _| Long::any(u))
+    }
+}
+
+impl<S: Subject + Clone> Looped<S> {
+    /// What `make` makes, with commands. It is told a number that is drawn.
+    fn of(u: &mut Unstructured, make: impl FnOnce(&mut Unstructured, usize) -> S) -> Looped<S> {
+        let words: Vec<usize> = (0..8 * DRAWN).map(|_| u.int_in_range(0..=9999).unwrap_or(0)).collect();
+        let of = make(u, words[0]);
+        let run = RUNS.get(words[6] % (2 * RUNS.len())).copied().unwrap_or_default();
+        let behind = [0, 0, 1, 2][words[7] % 4];
+        let mut looped = Looped { of, behind, commands: vec![] };
         for (n, words) in words.chunks_exact(8).enumerate() {
             looped.command(words, n, run.get(n).copied());
         }
         looped
     }
 
-    /// The program, if its commands are legal.
-    fn typed(&self) -> Option<typed::Program> {
-        let typed = check(&self.program()?).ok()?;
-        let legal = Loops::of(&typed, typed.statements.last()?, self.case.mode).is_ok();
-        legal.then_some(typed)
+    /// The program, if its commands are legal, and which of its statements has them.
+    fn typed(&self) -> Option<(typed::Program, usize)> {
+        let program = self.program()?;
+        let place = places(&program.items).into_iter().rev().nth(self.behind)?;
+        let typed = check(&program).ok()?;
+        let legal = |s: &typed::Statement| Loops::of(&typed, s, self.of.mode()).is_ok();
+        let legal = place < typed.statements.len() && typed.statements.iter().all(legal);
+        legal.then_some((typed, place))
     }
 
     fn program(&self) -> Option<Program> {
-        let (mut program, wrong) = fiberloom_front::parse(&self.case.to_string());
+        let (mut program, wrong) = fiberloom_front::parse(&self.of.to_string());
         let wanted = format!("y[i] = x[i] schedule {{ {} }}", self.commands.join(" "));
         let (commands, refused) = fiberloom_front::parse(&wanted);
         let Some(Item::Statement(with)) = commands.filter(|_| refused.is_empty())?.items.pop() else { return None };
         let program = program.as_mut().filter(|_| wrong.is_empty())?;
-        let Some(Item::Statement(last)) = program.items.last_mut() else { return None };
-        match &mut last.schedule {
+        let mut all = vec![];
+        statements(&mut program.items, &mut all);
+        let own = all.into_iter().rev().nth(self.behind)?;
+        match &mut own.schedule {
             Some(own) => own.commands.extend(with.schedule?.commands),
             none => *none = with.schedule,
         }
@@ -116,13 +157,13 @@ impl Looped {
     /// A command over the loops that there are now; one of a run with the tensor of its turn.
     fn drawn(
         &self,
-        typed: &typed::Program,
+        (typed, place): &(typed::Program, usize),
         words: &[usize],
         n: usize,
         of_run: Option<(&str, usize)>,
     ) -> Option<String> {
-        let statement = typed.statements.last()?;
-        let loops = Loops::of(typed, statement, self.case.mode).ok()?.order;
+        let statement = &typed.statements[*place];
+        let loops = Loops::of(typed, statement, self.of.mode()).ok()?.order;
         let name = |v: &typed::VarId| typed.vars[v.index()].name.clone();
         let last = (0..n).rev().flat_map(|m| [format!("e{m}"), format!("d{m}")]);
         let last = last.filter_map(|made| loops.iter().position(|v| name(v) == made)).next();
@@ -159,61 +200,103 @@ impl Looped {
     }
 }
 
-impl Display for Looped {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        match self.program().filter(|_| !self.commands.is_empty()) {
-            Some(program) => program.fmt(f),
-            None => self.case.fmt(f),
+/// Which of a program's statements those of these items are: what is local stands before what it is local to.
+fn places(items: &[Item]) -> Vec<usize> {
+    fn with_locals(s: &Statement) -> usize {
+        1 + s.locals.iter().map(with_locals).sum::<usize>()
+    }
+    fn within(items: &[Item], all: &mut Vec<usize>) {
+        for item in items {
+            match item {
+                Item::Statement(s) => all.push(all.last().map_or(0, |last| last + 1) + with_locals(s) - 1),
+                Item::Repeat(block) => within(&block.body, all),
+                _ => {}
+            }
+        }
+    }
+    let mut all = vec![];
+    within(items, &mut all);
+    all
+}
+
+/// The statements of these items, in the order in which they stand.
+fn statements<'p>(items: &'p mut [Item], all: &mut Vec<&'p mut Statement>) {
+    for item in items {
+        match item {
+            Item::Statement(s) => all.push(s),
+            Item::Repeat(block) => statements(&mut block.body, all),
+            _ => {}
         }
     }
 }
 
-impl Subject for Looped {
+impl<S: Subject + Clone> Display for Looped<S> {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self.program().filter(|_| !self.commands.is_empty()) {
+            Some(program) => program.fmt(f),
+            None => self.of.fmt(f),
+        }
+    }
+}
+
+impl<S: Subject + Clone> Subject for Looped<S> {
     fn mode(&self) -> Mode {
-        self.case.mode
+        self.of.mode()
     }
 
     fn options(&self, typed: &typed::Program) -> Options {
-        self.case.options(typed)
+        self.of.options(typed)
+    }
+
+    fn limits(&self) -> Limits {
+        self.of.limits()
+    }
+
+    fn machine_limits(&self) -> machine::Limits {
+        self.of.machine_limits()
+    }
+
+    fn is_long(&self) -> bool {
+        self.of.is_long()
     }
 
     fn operands(&self, typed: &typed::Program) -> Option<Operands> {
-        self.case.operands(typed)
+        self.of.operands(typed)
     }
 
-    fn shortened(&self, extent: u64) -> Option<Looped> {
-        Some(Looped { case: self.case.shortened(extent)?, ..self.clone() })
+    fn shortened(&self, extent: u64) -> Option<Looped<S>> {
+        Some(Looped { of: self.of.shortened(extent)?, ..self.clone() })
     }
 
-    fn redrawn(&self, u: &mut Unstructured) -> Looped {
-        Looped { case: self.case.redrawn(u), ..self.clone() }
+    fn redrawn(&self, u: &mut Unstructured) -> Looped<S> {
+        Looped { of: self.of.redrawn(u), ..self.clone() }
     }
 
     fn left_out(&self, kind: &str, words: &str) -> Option<&'static str> {
-        self.case.left_out(kind, words)
+        self.of.left_out(kind, words)
     }
 
-    fn smaller(&self) -> Vec<Looped> {
+    fn smaller(&self) -> Vec<Looped<S>> {
         let without = |n: usize| {
             let mut smaller = self.clone();
             smaller.commands.remove(n);
             smaller
         };
         let fewer = (0..self.commands.len()).map(without);
-        let smaller = self.case.smaller().into_iter().map(|case| Looped { case, ..self.clone() });
+        let smaller = self.of.smaller().into_iter().map(|of| Looped { of, ..self.clone() });
         fewer.chain(smaller).filter(|looped| looped.typed().is_some()).collect()
     }
 
     fn constructs(&self) -> Vec<String> {
         let word = |c: &String| format!("command {}", c.split('(').next().unwrap_or_default());
-        self.commands.iter().map(word).chain(self.case.constructs()).collect()
+        self.commands.iter().map(word).chain(self.of.constructs()).collect()
     }
 
     fn count(&self, statistics: &mut Statistics) {
-        self.case.count(statistics);
+        self.of.count(statistics);
     }
 
     fn data(&self) -> String {
-        self.case.data()
+        self.of.data()
     }
 }

@@ -26,10 +26,10 @@ use crate::loops::choose::{
     scope::{Phase, Scope},
     walk,
 };
-use crate::loops::lower::{Context, Expr, binary, compared, fiber, held, nest, range};
+use crate::loops::lower::{Context, Expr, binary, compared, fiber, held, int, nest, range};
 use crate::loops::plan::{self, Arm, By};
 use crate::loops::{Symbolic, Term};
-use crate::notation::concrete::{AccessId, Index};
+use crate::notation::concrete::{AccessId, Index, Limit};
 use crate::stream::{Arith, Compare, Domain, Interval, Kind, ListFiber, Pieces, Places, View};
 
 /// A level along a loop that lists where its pieces end.
@@ -86,7 +86,8 @@ fn step_by_step(
         let left: Vec<Term> = all.iter().map(|stepped| stepped.pieces.left(d)).collect();
         let most = left.into_iter().reduce(|sum, more| d.arith(Arith::Add, &sum, &more)).expect("one level or more");
         let most = d.place(&most);
-        output.runs(slot).iter().for_each(|runs| runs.expect(d, piece.range.lo.at.clone(), most.clone()));
+        let first = first(cx, v, &piece);
+        output.runs(slot).iter().for_each(|runs| runs.expect(d, first.clone(), most.clone()));
     }
     let passed = passed(cx, v, &piece, &all, sink);
     if !passed.is_empty() {
@@ -126,6 +127,17 @@ fn step_by_step(
         }
         d.set(from, Term::fixed(stop));
     });
+}
+
+/// The first coordinate of a range of a loop; 0 where a piece of a cut is none, which may stand before others.
+fn first(cx: &Context, v: Index, piece: &Piece) -> Expr {
+    let [lo, hi] = [&piece.range.lo, &piece.range.hi].map(|bound| bound.at.clone());
+    let is_cut = cx.program.vars[v.0].limits.iter().any(|limit| matches!(limit, Limit::Within(_)));
+    if !is_cut || lo == int(0) {
+        return lo;
+    }
+    let some = binary(Op::Lt, lo.clone(), hi);
+    Expr::Op(Op::Select, vec![some, lo, int(0)])
 }
 
 /// The same where the fiber of an access may be absent: with it where it is present, and without it.

@@ -44,7 +44,11 @@ pub fn scheduled(u: &mut Unstructured) -> Case {
     let of_product = u.ratio(1, 2).unwrap_or(true);
     let drawn: Vec<(usize, usize)> =
         (0..8).map(|_| (u.int_in_range(0..=9).unwrap_or(0), u.int_in_range(0..=9999).unwrap_or(0))).collect();
-    let mut case = if of_product { super::contraction(u) } else { super::case(u) };
+    let mut case = match (of_product, drawn[6].1 % 4) {
+        (true, _) => super::contraction(u),
+        (false, 0) => super::plain(u),
+        (false, _) => super::case(u),
+    };
     if let Some(s) = case.statements.last_mut().filter(|_| of_product && drawn[7].1.is_multiple_of(4)) {
         s.rhs = folded_twice(&s.rhs);
     }

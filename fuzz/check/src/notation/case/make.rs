@@ -380,7 +380,7 @@ impl<'u, 'b> Maker<'u, 'b> {
 
     /// A comparison of an index variable, or of its difference from something, with another, a number, or whatever is read; or of what
     /// is read, mostly whether it is equal.
-    fn comparison(&mut self) -> Expr {
+    pub fn comparison(&mut self) -> Expr {
         if self.below(4) == 3 {
             let sides = vec![self.of_type(Type::I64, |m| m.leaf()), self.of_type(Type::I64, |m| m.leaf())];
             return Expr::Apply(self.one(&[Op::Eq, Op::Eq, Op::Eq, Op::Lt, Op::Ne]), sides);
