@@ -12,6 +12,7 @@
 //! linked in process or by a C linker. [`Slot`] is the one definition of the table: the emitter's types, the header's
 //! declarations and the runtime's addresses are all made from it.
 
+use fiberloom_core::algebra::{Op, Type};
 use fiberloom_core::loops::Failure;
 
 /// One buffer of a kernel, as generated code and C see it.
@@ -184,6 +185,12 @@ slots! {
 }
 
 impl Slot {
+    /// The function of floats of type `ty` that is called as `op` is.
+    pub fn of(op: Op, ty: Type) -> Option<Slot> {
+        let ending = if ty == Type::F32 { "f" } else { "" };
+        Slot::ALL.into_iter().find(|slot| slot.name().strip_suffix(ending) == Some(op.name()))
+    }
+
     /// Whether it is a function in the mathematical sense: no memory is read or written.
     pub fn is_pure(self) -> bool {
         self.signature().0.iter().all(|(kind, _)| !matches!(kind, Kind::Runtime | Kind::Buffer))

@@ -1,5 +1,6 @@
 //! The machine that code is made for, and the passes that optimize it.
 
+use crate::emit::elementary;
 use crate::{Cpu, Error, OptLevel, Options};
 use inkwell::OptimizationLevel;
 use inkwell::llvm_sys::support::LLVMParseCommandLineOptions;
@@ -78,6 +79,11 @@ impl Machine {
         self.level == OptLevel::None
     }
 
+    /// Whether it multiplies and adds with one rounding, by one instruction.
+    pub fn fuses(&self) -> bool {
+        self.features.split(',').any(|feature| feature == "+fma")
+    }
+
     /// Whether it reads those elements of a vector that a mask says, and no others, by one instruction.
     pub fn reads_masked(&self) -> bool {
         self.features.split(',').any(|feature| feature == "+avx2")
@@ -96,6 +102,7 @@ impl Machine {
             return Ok(());
         }
         let passes = if statements <= UNROLLED { PASSES.into() } else { PASSES.replace("loop-unroll,", "") };
+        let passes = with_functions(module, passes);
         module.run_passes(&passes, &self.machine, PassBuilderOptions::create()).map_err(|e| Error::Llvm(e.to_string()))
     }
 
@@ -104,4 +111,18 @@ impl Machine {
         let bytes = self.machine.write_to_memory_buffer(module, what).map_err(|e| Error::Llvm(e.to_string()))?;
         Ok(bytes.as_slice().to_vec())
     }
+}
+
+/// Has the calls of a module's own functions taken in: elementary ones before loops become lanes, and afterwards those
+/// of lanes that LLVM put in their place.
+fn with_functions(module: &Module, passes: String) -> String {
+    if !module.get_functions().any(|f| f.get_name().to_bytes().starts_with(elementary::PREFIX.as_bytes())) {
+        return passes;
+    }
+    let passes = format!("always-inline,{passes}");
+    if module.get_function(elementary::FAR).is_none() {
+        return passes;
+    }
+    const LANES: &str = "loop-vectorize<interleave-forced-only>,";
+    passes.replace(LANES, &format!("{LANES}simplifycfg),always-inline,function("))
 }

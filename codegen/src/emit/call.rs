@@ -6,9 +6,11 @@ use crate::abi::{Kind, Slot, code};
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::loops::{BufferId, Entry, Expr, Failure};
 use inkwell::attributes::AttributeLoc;
+use inkwell::builder::Builder;
 use inkwell::intrinsics::Intrinsic;
+use inkwell::module::Module;
 use inkwell::types::{BasicMetadataTypeEnum, BasicType, BasicTypeEnum};
-use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, CallSiteValue, IntValue};
+use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, CallSiteValue, IntValue, PointerValue};
 
 impl<'c> Emitter<'c, '_> {
     /// Calls a runtime entry point; the kernel ends if it fails.
@@ -94,15 +96,21 @@ impl<'c> Emitter<'c, '_> {
     }
 
     fn call_table(&self, slot: Slot, args: &[BasicMetadataValueEnum<'c>]) -> Result<CallSiteValue<'c>, Error> {
+        let address = self.address_of_slot(slot)?;
+        let (params, result) = slot.signature();
+        let params: Vec<BasicMetadataTypeEnum> = params.iter().map(|(kind, _)| self.kind(*kind).into()).collect();
+        let ty = self.kind(result).fn_type(&params, false);
+        Ok(self.builder.build_indirect_call(ty, address, args, "")?)
+    }
+
+    /// The address of a function in the runtime's table.
+    pub(super) fn address_of_slot(&self, slot: Slot) -> Result<PointerValue<'c>, Error> {
         let pointer = self.context.ptr_type(Default::default());
         let table = self.function.get_nth_param(0).expect("a kernel has three arguments").into_pointer_value();
         let at = self.element(pointer.into(), table, self.i64(slot as i64))?;
         let address = self.builder.build_load(pointer, at, slot.name())?;
         self.annotate(address, "invariant.load", self.context.metadata_node(&[]));
-        let (params, result) = slot.signature();
-        let params: Vec<BasicMetadataTypeEnum> = params.iter().map(|(kind, _)| self.kind(*kind).into()).collect();
-        let ty = self.kind(result).fn_type(&params, false);
-        Ok(self.builder.build_indirect_call(ty, address.into_pointer_value(), args, "")?)
+        Ok(address.into_pointer_value())
     }
 
     fn kind(&self, kind: Kind) -> BasicTypeEnum<'c> {
@@ -142,9 +150,20 @@ impl<'c> Emitter<'c, '_> {
         types: &[BasicTypeEnum<'c>],
         args: &[BasicMetadataValueEnum<'c>],
     ) -> Result<CallSiteValue<'c>, Error> {
-        let function = Intrinsic::find(name)
-            .and_then(|i| i.get_declaration(self.module, types))
-            .ok_or_else(|| Error::Llvm(format!("no intrinsic {name}")))?;
-        Ok(self.builder.build_call(function, args, "")?)
+        intrinsic(self.module, &self.builder, name, types, args)
     }
+}
+
+/// Calls the intrinsic `name` for these types.
+pub(super) fn intrinsic<'c>(
+    module: &Module<'c>,
+    builder: &Builder<'c>,
+    name: &str,
+    types: &[BasicTypeEnum<'c>],
+    args: &[BasicMetadataValueEnum<'c>],
+) -> Result<CallSiteValue<'c>, Error> {
+    let function = Intrinsic::find(name)
+        .and_then(|i| i.get_declaration(module, types))
+        .ok_or_else(|| Error::Llvm(format!("no intrinsic {name}")))?;
+    Ok(builder.build_call(function, args, "")?)
 }

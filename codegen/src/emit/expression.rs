@@ -163,6 +163,16 @@ impl<'c> Emitter<'c, '_> {
         yes: BasicValueEnum<'c>,
         no: BasicValueEnum<'c>,
     ) -> Result<BasicValueEnum<'c>, Error> {
+        Ok(self.relaxed(self.pick(condition, yes, no)?))
+    }
+
+    /// The same, of numbers of which each bit counts.
+    pub(super) fn pick(
+        &self,
+        condition: IntValue<'c>,
+        yes: BasicValueEnum<'c>,
+        no: BasicValueEnum<'c>,
+    ) -> Result<BasicValueEnum<'c>, Error> {
         if let (true, BasicTypeEnum::FloatType(float)) = (self.is_fast, yes.get_type()) {
             let wide = float == self.context.f64_type();
             let bits = if wide { self.context.i64_type() } else { self.context.i32_type() };
@@ -170,7 +180,7 @@ impl<'c> Emitter<'c, '_> {
             let chosen = self.builder.build_select(condition, whole(yes)?, whole(no)?, "")?;
             return Ok(self.builder.build_bit_cast(chosen, float, "")?);
         }
-        Ok(self.relaxed(self.builder.build_select(condition, yes, no, "")?))
+        Ok(self.builder.build_select(condition, yes, no, "")?)
     }
 
     fn compare(&self, op: Op, a: Typed<'c>, b: Typed<'c>) -> Result<BasicValueEnum<'c>, Error> {

@@ -51,32 +51,11 @@ impl<'c> Emitter<'c, '_> {
             Op::Pow if self.kernel.reassociate && b.get_constant().is_some_and(|(y, _)| y == 2.0) => {
                 builder.build_float_mul(a, a, "")?.into()
             }
-            Op::Pow => call(Slot::PowF64, Slot::PowF32, &[a, b])?,
             Op::Rem => call(Slot::RemF64, Slot::RemF32, &[a, b])?,
             Op::FloorDiv => call(Slot::FloorDivF64, Slot::FloorDivF32, &[a, b])?,
             Op::FloorRem => call(Slot::FloorRemF64, Slot::FloorRemF32, &[a, b])?,
-            Op::Atan2 => call(Slot::Atan2F64, Slot::Atan2F32, &[a, b])?,
-            Op::Hypot => call(Slot::HypotF64, Slot::HypotF32, &[a, b])?,
             Op::NextAfter => call(Slot::NextAfterF64, Slot::NextAfterF32, &[a, b])?,
-            Op::Exp => call(Slot::ExpF64, Slot::ExpF32, &[a])?,
-            Op::Log => call(Slot::LogF64, Slot::LogF32, &[a])?,
-            Op::Sin => call(Slot::SinF64, Slot::SinF32, &[a])?,
-            Op::Cos => call(Slot::CosF64, Slot::CosF32, &[a])?,
-            Op::Tanh => call(Slot::TanhF64, Slot::TanhF32, &[a])?,
-            Op::Tan => call(Slot::TanF64, Slot::TanF32, &[a])?,
-            Op::Asin => call(Slot::AsinF64, Slot::AsinF32, &[a])?,
-            Op::Acos => call(Slot::AcosF64, Slot::AcosF32, &[a])?,
-            Op::Atan => call(Slot::AtanF64, Slot::AtanF32, &[a])?,
-            Op::Sinh => call(Slot::SinhF64, Slot::SinhF32, &[a])?,
-            Op::Cosh => call(Slot::CoshF64, Slot::CoshF32, &[a])?,
-            Op::Asinh => call(Slot::AsinhF64, Slot::AsinhF32, &[a])?,
-            Op::Acosh => call(Slot::AcoshF64, Slot::AcoshF32, &[a])?,
-            Op::Atanh => call(Slot::AtanhF64, Slot::AtanhF32, &[a])?,
-            Op::Expm1 => call(Slot::Expm1F64, Slot::Expm1F32, &[a])?,
-            Op::Log1p => call(Slot::Log1pF64, Slot::Log1pF32, &[a])?,
-            Op::Log2 => call(Slot::Log2F64, Slot::Log2F32, &[a])?,
-            Op::Log10 => call(Slot::Log10F64, Slot::Log10F32, &[a])?,
-            _ => return Err(Error::Kernel(format!("{} of {ty}", op.name()))),
+            _ => return self.elementary(op, ty, a, b),
         };
         Ok(self.relaxed(value))
     }

@@ -15,6 +15,7 @@
 mod among;
 mod call;
 mod convert;
+pub(crate) mod elementary;
 mod expression;
 mod few;
 mod float;
@@ -44,6 +45,7 @@ use inkwell::types::{BasicMetadataTypeEnum, BasicTypeEnum, FloatType, IntType};
 use inkwell::values::{BasicValueEnum, FunctionValue, IntValue, MetadataValue, PointerValue};
 use memory::BufferState;
 use parts::{Cuts, Home};
+use std::cell::Cell;
 
 /// The attribute of a function that gives its preferred vector width, in bits.
 const WIDTH: &str = "prefer-vector-width";
@@ -101,6 +103,8 @@ struct Emitter<'c, 'k> {
     stop: (BasicBlock<'c>, PointerValue<'c>),
     /// Whether LLVM uses its fast instruction selection.
     is_fast: bool,
+    /// Whether the machine multiplies and adds with one rounding.
+    fuses: bool,
     /// Whether the machine has masked vector loads.
     reads_masked: bool,
     /// Whether gathering lanes is as fast as loading them one by one.
@@ -111,6 +115,10 @@ struct Emitter<'c, 'k> {
     independent: Option<MetadataValue<'c>>,
     /// Whether the innermost loop is a `while`, whose course depends on data.
     is_merge: bool,
+    /// Whether the innermost loop counts, and holds no other.
+    is_innermost: bool,
+    /// How many calls of elementary functions are taken in so far.
+    inlined: Cell<usize>,
     /// The number of loops around, blocks of the program apart.
     loops: usize,
     /// Whether outer loops look if somebody asks the call to end.
@@ -174,11 +182,14 @@ impl<'c, 'k> Emitter<'c, 'k> {
             buffers: Vec::new(),
             stop,
             is_fast: machine.selects_fast(),
+            fuses: machine.fuses(),
             reads_masked: machine.reads_masked(),
             gathers_fast: machine.gathers_fast(),
             decided: None,
             independent: None,
             is_merge: false,
+            is_innermost: false,
+            inlined: Cell::new(0),
             loops: 0,
             interruptible,
             interrupt: None,

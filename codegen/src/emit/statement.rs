@@ -101,11 +101,13 @@ impl<'c> Emitter<'c, '_> {
     /// A loop's body.
     fn within(&mut self, is_merge: bool, body: &[Stmt]) -> Result<(), Error> {
         let outside = std::mem::replace(&mut self.is_merge, is_merge);
+        let innermost = std::mem::replace(&mut self.is_innermost, !is_merge && !body.iter().any(has_loop));
         let around = usize::from(!runs_statements(body));
         self.loops += around;
         self.look_for_interrupt(body)?;
         self.block(body)?;
         self.loops -= around;
+        self.is_innermost = innermost;
         self.is_merge = outside;
         Ok(())
     }
@@ -332,4 +334,13 @@ impl<'c> Emitter<'c, '_> {
 /// Whether a statement is a loop with constant bounds.
 fn constant_loop(stmt: &Stmt) -> bool {
     matches!(stmt, Stmt::For { lo: Expr::Const(_), hi: Expr::Const(_), .. })
+}
+
+/// Whether a statement is a loop, or holds one.
+fn has_loop(stmt: &Stmt) -> bool {
+    match stmt {
+        Stmt::For { .. } | Stmt::While(..) => true,
+        Stmt::If(_, yes, no) => yes.iter().chain(no).any(has_loop),
+        _ => false,
+    }
 }

@@ -1,4 +1,4 @@
-//! Functions of numbers that generated code calls: the same library as every other engine.
+//! Functions of numbers that generated code calls: the same definitions as in every other engine.
 
 use crate::abi::Slot;
 use fiberloom_core::algebra;
@@ -8,16 +8,13 @@ pub(crate) fn address(slot: Slot) -> Option<*const ()> {
     Some(match slot {
         Slot::Gcd => gcd as *const (),
         Slot::PowInt => pow_int as *const (),
-        Slot::PowF64 => pow(),
         Slot::RemF64 => fmod as *const (),
         Slot::RemF32 => fmodf as *const (),
         Slot::FloorDivF64 => floor_div as *const (),
         Slot::FloorDivF32 => floor_divf as *const (),
         Slot::FloorRemF64 => floor_rem as *const (),
         Slot::FloorRemF32 => floor_remf as *const (),
-        Slot::AcoshF64 => acosh as *const (),
-        Slot::AcoshF32 => acoshf as *const (),
-        slot => return of_library(slot),
+        slot => return elementary(slot).or_else(|| of_library(slot)),
     })
 }
 
@@ -36,49 +33,63 @@ macro_rules! from_libm {
 }
 
 from_libm! {
-    PowF32 powf(x: f32, y: f32) -> f32;
     LdexpF64 ldexp(x: f64, n: i32) -> f64;
     LdexpF32 ldexpf(x: f32, n: i32) -> f32;
-    ExpF64 exp(x: f64) -> f64;
-    ExpF32 expf(x: f32) -> f32;
-    LogF64 log(x: f64) -> f64;
-    LogF32 logf(x: f32) -> f32;
-    SinF64 sin(x: f64) -> f64;
-    SinF32 sinf(x: f32) -> f32;
-    CosF64 cos(x: f64) -> f64;
-    CosF32 cosf(x: f32) -> f32;
-    TanhF64 tanh(x: f64) -> f64;
-    TanhF32 tanhf(x: f32) -> f32;
-    TanF64 tan(x: f64) -> f64;
-    TanF32 tanf(x: f32) -> f32;
-    AsinF64 asin(x: f64) -> f64;
-    AsinF32 asinf(x: f32) -> f32;
-    AcosF64 acos(x: f64) -> f64;
-    AcosF32 acosf(x: f32) -> f32;
-    AtanF64 atan(x: f64) -> f64;
-    AtanF32 atanf(x: f32) -> f32;
-    SinhF64 sinh(x: f64) -> f64;
-    SinhF32 sinhf(x: f32) -> f32;
-    CoshF64 cosh(x: f64) -> f64;
-    CoshF32 coshf(x: f32) -> f32;
-    AsinhF64 asinh(x: f64) -> f64;
-    AsinhF32 asinhf(x: f32) -> f32;
-    AtanhF64 atanh(x: f64) -> f64;
-    AtanhF32 atanhf(x: f32) -> f32;
-    Expm1F64 expm1(x: f64) -> f64;
-    Expm1F32 expm1f(x: f32) -> f32;
-    Log1pF64 log1p(x: f64) -> f64;
-    Log1pF32 log1pf(x: f32) -> f32;
-    Log2F64 log2(x: f64) -> f64;
-    Log2F32 log2f(x: f32) -> f32;
-    Log10F64 log10(x: f64) -> f64;
-    Log10F32 log10f(x: f32) -> f32;
-    Atan2F64 atan2(y: f64, x: f64) -> f64;
-    Atan2F32 atan2f(y: f32, x: f32) -> f32;
-    HypotF64 hypot(x: f64, y: f64) -> f64;
-    HypotF32 hypotf(x: f32, y: f32) -> f32;
     NextAfterF64 nextafter(x: f64, y: f64) -> f64;
     NextAfterF32 nextafterf(x: f32, y: f32) -> f32;
+}
+
+/// The elementary functions of one argument, or of two, each for both types.
+macro_rules! elementary {
+    ($($op:ident $wide:ident $narrow:ident $($x:ident)*: $first:ident $last:ident;)*) => {
+        mod elementary {
+            use fiberloom_core::algebra::{self, Op};
+            $(
+                pub extern "C" fn $wide($($x: f64),*) -> f64 {
+                    algebra::elementary(Op::$op, $first, $last).expect("an elementary function")
+                }
+
+                pub extern "C" fn $narrow($($x: f32),*) -> f32 {
+                    algebra::elementaryf(Op::$op, $first, $last).expect("an elementary function")
+                }
+            )*
+        }
+
+        /// The address of an elementary function.
+        fn elementary(slot: Slot) -> Option<*const ()> {
+            Some(match slot.name() {
+                $(
+                    stringify!($wide) => elementary::$wide as *const (),
+                    stringify!($narrow) => elementary::$narrow as *const (),
+                )*
+                _ => return None,
+            })
+        }
+    };
+}
+
+elementary! {
+    Exp exp expf x: x x;
+    Log log logf x: x x;
+    Sin sin sinf x: x x;
+    Cos cos cosf x: x x;
+    Tanh tanh tanhf x: x x;
+    Tan tan tanf x: x x;
+    Asin asin asinf x: x x;
+    Acos acos acosf x: x x;
+    Atan atan atanf x: x x;
+    Sinh sinh sinhf x: x x;
+    Cosh cosh coshf x: x x;
+    Asinh asinh asinhf x: x x;
+    Acosh acosh acoshf x: x x;
+    Atanh atanh atanhf x: x x;
+    Expm1 expm1 expm1f x: x x;
+    Log1p log1p log1pf x: x x;
+    Log2 log2 log2f x: x x;
+    Log10 log10 log10f x: x x;
+    Pow pow powf x y: x y;
+    Atan2 atan2 atan2f x y: x y;
+    Hypot hypot hypotf x y: x y;
 }
 
 macro_rules! from_algebra {
@@ -92,34 +103,6 @@ from_algebra! {
     floor_divf f32;
     floor_rem f64;
     floor_remf f32;
-}
-
-extern "C" fn acosh(x: f64) -> f64 {
-    algebra::acosh(x)
-}
-
-extern "C" fn acoshf(x: f32) -> f32 {
-    algebra::acoshf(x)
-}
-
-/// `pow`, as fast as this machine has it: fused multiplications change no result.
-fn pow() -> *const () {
-    extern "C" fn anywhere(x: f64, y: f64) -> f64 {
-        algebra::pow(x, y)
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    {
-        #[target_feature(enable = "fma")]
-        extern "C" fn fused(x: f64, y: f64) -> f64 {
-            algebra::pow(x, y)
-        }
-
-        if std::arch::is_x86_feature_detected!("fma") {
-            return fused as unsafe extern "C" fn(f64, f64) -> f64 as *const ();
-        }
-    }
-    anywhere as *const ()
 }
 
 // The remainder is exact, so that all libraries agree; Rust's operator is C's `fmod`.

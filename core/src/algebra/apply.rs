@@ -1,8 +1,8 @@
 //! What each built-in function computes.
 //!
 //! Integers are computed exactly in 128 bits and wrapped; `f32` and `f64` each in their own type, rounded once;
-//! transcendental functions, `pow` and the floats' `%` by `libm`, as every engine does. A NaN that is computed is the
-//! one of [`f64::NAN`]'s bits, so that equal answers are equal bits.
+//! exponentials, logarithms, powers and angles as `elementary` says. A NaN that is computed is the one of
+//! [`f64::NAN`]'s bits, so that equal answers are equal bits.
 
 use super::op::typed;
 use super::{Mode, Op, Type, Value};
@@ -165,22 +165,16 @@ fn f32_value(x: f32) -> Value {
 
 /// What [`floats`] calls for `f64`.
 mod wide {
-    pub use super::super::{acosh, floor_div, floor_rem, pow};
-    pub use libm::{
-        acos, asin, asinh, atan, atan2, atanh, ceil, copysign, cos, cosh, exp, expm1, floor, fmaximum, fminimum, fmod,
-        hypot, log, log1p, log2, log10, nextafter, roundeven, sin, sinh, sqrt, tan, tanh, trunc,
-    };
+    pub use super::super::{elementary, floor_div, floor_rem};
+    pub use libm::{ceil, copysign, floor, fmaximum, fminimum, fmod, nextafter, roundeven, sqrt, trunc};
 }
 
 /// What [`floats`] calls for `f32`.
 mod narrow {
-    pub use super::super::{acoshf as acosh, floor_divf as floor_div, floor_remf as floor_rem};
+    pub use super::super::{elementaryf as elementary, floor_divf as floor_div, floor_remf as floor_rem};
     pub use libm::{
-        acosf as acos, asinf as asin, asinhf as asinh, atan2f as atan2, atanf as atan, atanhf as atanh, ceilf as ceil,
-        copysignf as copysign, cosf as cos, coshf as cosh, expf as exp, expm1f as expm1, floorf as floor,
-        fmaximumf as fmaximum, fminimumf as fminimum, fmodf as fmod, hypotf as hypot, log1pf as log1p, log2f as log2,
-        log10f as log10, logf as log, nextafterf as nextafter, powf as pow, roundevenf as roundeven, sinf as sin,
-        sinhf as sinh, sqrtf as sqrt, tanf as tan, tanhf as tanh, truncf as trunc,
+        ceilf as ceil, copysignf as copysign, floorf as floor, fmaximumf as fmaximum, fminimumf as fminimum,
+        fmodf as fmod, nextafterf as nextafter, roundevenf as roundeven, sqrtf as sqrt, truncf as trunc,
     };
 }
 
@@ -197,7 +191,6 @@ macro_rules! floats {
                 Op::Rem => $library::fmod(x, y),
                 Op::FloorDiv => $library::floor_div(x, y),
                 Op::FloorRem => $library::floor_rem(x, y),
-                Op::Pow => $library::pow(x, y),
                 // NaN wins, and −0.0 is less than 0.0.
                 Op::Min => $library::fminimum(x, y),
                 Op::Max => $library::fmaximum(x, y),
@@ -218,29 +211,9 @@ macro_rules! floats {
                 Op::Ceil => $library::ceil(x),
                 Op::Round => $library::roundeven(x),
                 Op::Trunc => $library::trunc(x),
-                Op::Atan2 => $library::atan2(x, y),
-                Op::Hypot => $library::hypot(x, y),
                 Op::NextAfter => $library::nextafter(x, y),
-                Op::Exp => $library::exp(x),
-                Op::Log => $library::log(x),
-                Op::Sin => $library::sin(x),
-                Op::Cos => $library::cos(x),
-                Op::Tanh => $library::tanh(x),
                 Op::Sqrt => $library::sqrt(x),
-                Op::Tan => $library::tan(x),
-                Op::Asin => $library::asin(x),
-                Op::Acos => $library::acos(x),
-                Op::Atan => $library::atan(x),
-                Op::Sinh => $library::sinh(x),
-                Op::Cosh => $library::cosh(x),
-                Op::Asinh => $library::asinh(x),
-                Op::Acosh => $library::acosh(x),
-                Op::Atanh => $library::atanh(x),
-                Op::Expm1 => $library::expm1(x),
-                Op::Log1p => $library::log1p(x),
-                Op::Log2 => $library::log2(x),
-                Op::Log10 => $library::log10(x),
-                _ => unreachable!("`typed` admits no other function of floats"),
+                _ => $library::elementary(op, x, y).expect("`typed` admits no other function of floats"),
             })
         }
     };

@@ -7,7 +7,7 @@
 //!
 //! Written apart from `core::algebra::apply`, which compilers use, and compared with it below.
 
-use fiberloom_core::algebra::{Op, Type, Value};
+use fiberloom_core::algebra::{self, Op, Type, Value};
 use std::cmp::Ordering;
 
 /// `op` applied to arguments of its types; `None` of other types.
@@ -110,11 +110,6 @@ fn unary(op: Op, a: Value) -> Option<Value> {
         };
     }
     let x = a.as_f64();
-    // Functions that libm rounds for each type by itself.
-    let by_type = |wide: fn(f64) -> f64, narrow: fn(f32) -> f32| match ty {
-        Type::F32 => narrow(x as f32) as f64,
-        _ => wide(x),
-    };
     Some(Value::from_f64(
         ty,
         match op {
@@ -133,27 +128,7 @@ fn unary(op: Op, a: Value) -> Option<Value> {
                     1.0
                 }
             }
-            Op::Exp => by_type(libm::exp, libm::expf),
-            Op::Log => by_type(libm::log, libm::logf),
-            Op::Sin => by_type(libm::sin, libm::sinf),
-            Op::Cos => by_type(libm::cos, libm::cosf),
-            Op::Tanh => by_type(libm::tanh, libm::tanhf),
-            Op::Tan => by_type(libm::tan, libm::tanf),
-            Op::Asin => by_type(libm::asin, libm::asinf),
-            Op::Acos => by_type(libm::acos, libm::acosf),
-            Op::Atan => by_type(libm::atan, libm::atanf),
-            Op::Sinh => by_type(libm::sinh, libm::sinhf),
-            Op::Cosh => by_type(libm::cosh, libm::coshf),
-            Op::Asinh => by_type(libm::asinh, libm::asinhf),
-            // Below 1 the library's may give numbers.
-            Op::Acosh if x < 1.0 => f64::NAN,
-            Op::Acosh => by_type(libm::acosh, libm::acoshf),
-            Op::Atanh => by_type(libm::atanh, libm::atanhf),
-            Op::Expm1 => by_type(libm::expm1, libm::expm1f),
-            Op::Log1p => by_type(libm::log1p, libm::log1pf),
-            Op::Log2 => by_type(libm::log2, libm::log2f),
-            Op::Log10 => by_type(libm::log10, libm::log10f),
-            _ => return None,
+            _ => return elementary(op, x, x, ty).map(|z| Value::from_f64(ty, z)),
         },
     ))
 }
@@ -228,8 +203,6 @@ fn float(op: Op, x: f64, y: f64, ty: Type) -> Option<f64> {
         _ => wide(x, y),
     };
     Some(match op {
-        Op::Atan2 => by_type(libm::atan2, libm::atan2f),
-        Op::Hypot => by_type(libm::hypot, libm::hypotf),
         Op::NextAfter => by_type(libm::nextafter, libm::nextafterf),
         Op::CopySign if y < 0.0 || y == 0.0 && 1.0 / y < 0.0 => -x.abs(),
         Op::CopySign => x.abs(),
@@ -269,10 +242,17 @@ fn float(op: Op, x: f64, y: f64, ty: Type) -> Option<f64> {
                 y
             }
         }
-        Op::Pow if ty == Type::F32 => libm::powf(x as f32, y as f32) as f64,
-        Op::Pow => small_power(x, y).unwrap_or_else(|| libm::pow(x, y)),
-        _ => return None,
+        Op::Pow if ty == Type::F64 && small_power(x, y).is_some() => small_power(x, y)?,
+        _ => return elementary(op, x, y, ty),
     })
+}
+
+/// An exponential, a logarithm, a power or an angle. Their one definition is tested against numbers of many digits.
+fn elementary(op: Op, x: f64, y: f64, ty: Type) -> Option<f64> {
+    match ty {
+        Type::F32 => algebra::elementaryf(op, x as f32, y as f32).map(f64::from),
+        _ => algebra::elementary(op, x, y),
+    }
 }
 
 /// Quotient and rest of NumPy's `divmod`: rounded down, the rest with the divisor's sign.
@@ -324,7 +304,6 @@ fn small_power(x: f64, n: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fiberloom_core::algebra;
 
     /// Every value of small types; of others those at which something happens.
     fn values(ty: Type) -> Vec<Value> {
