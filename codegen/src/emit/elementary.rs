@@ -118,7 +118,8 @@ impl<'c> Emitter<'c, '_> {
         let mut kept = Vec::new();
         for lanes in LANES {
             let (vector, mask) = (float.vec_type(lanes), self.context.bool_type().vec_type(lanes));
-            let author = self.author(&format!("{FAR}.{lanes}"), vector.into(), &[pointer, vector.into(), mask.into()])?;
+            let author =
+                self.author(&format!("{FAR}.{lanes}"), vector.into(), &[pointer, vector.into(), mask.into()])?;
             author.write_lanes(lanes)?;
             author.function.add_attribute(AttributeLoc::Function, attribute(self.context, "alwaysinline", 0));
             kept.push(author.function.as_global_value().as_pointer_value());

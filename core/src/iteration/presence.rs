@@ -247,7 +247,7 @@ impl Along<'_> {
 
     /// Who decides at which coordinates an access has something; none if the variables do not move it.
     fn read(&self, read: &Read) -> Option<Presence> {
-        let Some(format) = read.format else { return None };
+        let format = read.format?;
         let levels = format.order.iter().enumerate().filter(|(_, m)| self.moves(&read.indices[**m]));
         levels.map(|(l, m)| self.level(read, format, l, &read.indices[*m])).min()
     }

@@ -34,7 +34,7 @@ const TANGENT: [f64; 13] = [
 #[inline(always)]
 fn angle<R: Real>(y: R, x: R) -> (R, R) {
     let flat = !(x * 0.5).is_below(y);
-    let steep = (x * 2.4142135623730951).is_below(y);
+    let steep = (x * 2.414_213_562_373_095).is_below(y);
     let pick = |low: R, middle: R, high: R| R::choose(flat, low, R::choose(steep, high, middle));
     let above = pick(y, y - x, -x);
     let below = pick(x, y + x, y);

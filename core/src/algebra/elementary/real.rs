@@ -62,13 +62,7 @@ pub enum Whole {
 }
 
 /// The bits of a number, as a whole number modulo 2⁶⁴.
-pub trait Word:
-    Copy
-    + From<u64>
-    + BitAnd<Output = Self>
-    + BitOr<Output = Self>
-    + BitXor<Output = Self>
-{
+pub trait Word: Copy + From<u64> + BitAnd<Output = Self> + BitOr<Output = Self> + BitXor<Output = Self> {
     /// The numbers whose bits they are.
     type Real;
 

@@ -132,7 +132,12 @@ impl<'t, T: Literal> Kept<'t, T> {
     }
 
     /// A step of two operands.
-    fn with<U>(self, other: Self, known: impl FnOnce(T, T) -> U, step: impl FnOnce(Place, Place) -> Step) -> Kept<'t, U> {
+    fn with<U>(
+        self,
+        other: Self,
+        known: impl FnOnce(T, T) -> U,
+        step: impl FnOnce(Place, Place) -> Step,
+    ) -> Kept<'t, U> {
         match (self, other) {
             (Kept::Known(x), Kept::Known(y)) => Kept::Known(known(x, y)),
             (Kept::At(line, _), _) | (_, Kept::At(line, _)) => {

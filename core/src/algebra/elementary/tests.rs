@@ -158,7 +158,11 @@ fn narrow_results_are_near_wide_ones() {
             let (exact, result) = (elementary(op, x.into(), y.into()).unwrap(), elementaryf(op, x, y).unwrap());
             if exact.is_nan() || (exact as f32).is_infinite() || result.is_nan() || result.is_infinite() {
                 let rounded = exact as f32;
-                assert!(rounded == result || rounded.is_nan() && result.is_nan(), "{} {x:?} {y:?}: {result:?}", op.name());
+                assert!(
+                    rounded == result || rounded.is_nan() && result.is_nan(),
+                    "{} {x:?} {y:?}: {result:?}",
+                    op.name()
+                );
                 continue;
             }
             let size = result.abs().max(f32::MIN_POSITIVE);
@@ -214,10 +218,18 @@ fn steps_are_the_function() {
             for x in [f64::from_bits(bits), bits as i64 as f64 / 2f64.powi(60)] {
                 let y = if is_binary(op) { (bits >> 20) as i32 as f64 / 2f64.powi(28) } else { x };
                 let (a, b) = (taken(&wide, [x, y]), elementary(op, x, y).unwrap());
-                assert!(a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan(), "{} {x:?} {y:?}: {a:?} {b:?}", op.name());
+                assert!(
+                    a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan(),
+                    "{} {x:?} {y:?}: {a:?} {b:?}",
+                    op.name()
+                );
                 let (x, y) = (x as f32, y as f32);
                 let (a, b) = (taken(&narrow, [x.into(), y.into()]) as f32, elementaryf(op, x, y).unwrap());
-                assert!(a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan(), "{} {x:?} {y:?}: {a:?} {b:?}", op.name());
+                assert!(
+                    a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan(),
+                    "{} {x:?} {y:?}: {a:?} {b:?}",
+                    op.name()
+                );
             }
         }
     }
