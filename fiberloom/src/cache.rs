@@ -15,11 +15,31 @@ use fiberloom_core::notation::typed::TURNS;
 use fiberloom_core::stack::with_room;
 use fiberloom_semantics::machine;
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 const CAPACITY: usize = 1024;
 
 type Key = (String, Engine, Lowering);
+
+/// How many kernels were made.
+static MADE: AtomicU64 = AtomicU64::new(0);
+
+/// How many kernels this process has made: those that were in no cache. A call that makes none runs code that was there.
+///
+/// ```
+/// # use fiberloom::{Options, Program, operands};
+/// let program = Program::parse("tensor x: f64[N] dense  tensor a: f64[] dense  tensor y: f64[N] dense  y[i] = a[] * x[i]")?;
+/// let kernel = program.compile(&Options::default())?;
+/// kernel.run(&operands! { x: &[1.0, 2.0], a: 3.0 })?;
+/// let before = fiberloom::compiled();
+/// kernel.run(&operands! { x: &[1.0, 2.0, 4.0], a: 5.0 })?;
+/// assert_eq!(fiberloom::compiled(), before, "numbers and extents are none of a kernel");
+/// # Ok::<(), fiberloom::Error>(())
+/// ```
+pub fn compiled() -> u64 {
+    MADE.load(Ordering::Relaxed)
+}
 
 static CACHE: LazyLock<Mutex<HashMap<Key, Arc<Code>>>> = LazyLock::new(Mutex::default);
 
@@ -87,6 +107,7 @@ pub(crate) fn code(program: &Program, engine: Engine, lowering: &Lowering) -> Re
     }
     // Others may look up while this is compiled; two that compile the same keep the later.
     let code = Arc::new(with_room(|| made(program, engine, lowering))?);
+    MADE.fetch_add(1, Ordering::Relaxed);
     let mut cache = cache();
     if cache.len() >= CAPACITY {
         cache.clear();

@@ -17,6 +17,7 @@ mod operand;
 mod outcome;
 mod outside;
 mod plan;
+mod size;
 mod warm;
 
 pub use operand::Operand;
@@ -41,6 +42,7 @@ use fiberloom_semantics::algebra::{Agreement, agree};
 use fiberloom_semantics::meaning::{self, Function, Limits, Refusal};
 use outside::outside;
 use plan::{Expected, Last, Plan};
+use size::Sizes;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
@@ -198,19 +200,17 @@ impl Kernel {
     /// Operands that are missing, malformed, or not as declared.
     pub fn bind<'a, T: Into<Operand<'a>> + Clone>(&self, operands: &[(&str, T)]) -> Result<Call<'a>, Error> {
         self.complete(&operands.iter().map(|(name, _)| *name).collect::<Vec<_>>())?;
-        let id = |name: &str| self.program.tensor(name).expect("complete").0;
-        let given = |(name, t): &(&str, T)| (id(name), t.clone().into());
-        let operands: BTreeMap<TensorId, Operand> = operands.iter().map(given).collect();
+        let (operands, sizes) = size::parted(&self.program, operands)?;
         for (id, operand) in &operands {
             self.fits(*id, operand)?;
         }
         self.alike(&operands)?;
-        let plan = self.last.plan(&self.program, &operands, |shapes| self.extents(shapes))?;
+        let plan = self.last.plan(&self.program, &operands, sizes, |shapes, sizes| self.extents(shapes, sizes))?;
         Ok(Call { kernel: self.clone(), operands, plan, expected: Expected::default(), ready: None, interrupt: None })
     }
 
     /// Makes the machine code that calls on operands of these shapes run, so that the first of them takes no longer than
-    /// others: a shape is that of a [`Tensor`], or its extents alone. The code is kept for the process; in most programs
+    /// others: a shape is that of a [`Tensor`], or its extents alone; of a size, its value. The code is kept for the process; in most programs
     /// it depends on index widths and not on extents, so that one matrix warms the kernel for all of its kind.
     ///
     /// ```
@@ -225,14 +225,19 @@ impl Kernel {
     /// As of [`Kernel::bind`], but for what is wrong with data: there are none.
     pub fn warm(&self, operands: &[(&str, Shape)]) -> Result<(), Error> {
         self.complete(&operands.iter().map(|(name, _)| *name).collect::<Vec<_>>())?;
-        let mut shapes = BTreeMap::new();
+        let (mut shapes, mut sizes) = (BTreeMap::new(), Sizes::new());
         for (name, shape) in operands {
+            if let (Some(size), [value]) = (self.program.given_size(name), &shape.extents[..]) {
+                sizes.push((size, *value));
+                continue;
+            }
             let (id, declared) = self.program.named_tensor(name)?;
             self.has_modes(declared, shape.extents.len())?;
             shapes.insert(id, shape.clone().stored(self.program.stored_format(id)));
         }
-        let extents = self.extents(&shapes)?;
-        let plan = self.last.remember(shapes, extents, Thin::new());
+        sizes.sort_unstable();
+        let extents = self.extents(&shapes, &sizes)?;
+        let plan = self.last.remember((shapes, sizes), extents, Thin::new());
         let Options { engine, mode, .. } = self.options;
         match engine {
             Engine::Meaning => Ok(()),
@@ -245,8 +250,16 @@ impl Kernel {
     /// # Errors
     /// Names that the program does not have or that are given twice, and operands that are missing.
     pub fn complete(&self, names: &[&str]) -> Result<(), Error> {
-        let mut given = Vec::new();
+        let (mut given, mut sizes) = (Vec::new(), Vec::new());
+        let twice = |name: &str| Err(Error::Call(format!("operand `{name}` is given twice")));
         for name in names {
+            if let Some(size) = self.program.given_size(name) {
+                if sizes.contains(&size) {
+                    return twice(name);
+                }
+                sizes.push(size);
+                continue;
+            }
             let (id, tensor) = self.program.named_tensor(name)?;
             if tensor.format.is_none() {
                 let what = format!("`{name}` is given, and not declared: its declaration says what it is");
@@ -257,13 +270,15 @@ impl Kernel {
                 return Err(self.program.refused(vec![Diagnostic::new(tensor.span, what)]));
             }
             if given.contains(&id) {
-                return Err(Error::Call(format!("operand `{name}` is given twice")));
+                return twice(name);
             }
             given.push(id);
         }
         let typed = self.program.typed();
         let missing = self.program.inputs().iter().filter(|id| !given.contains(id));
-        let missing: Vec<_> = missing.map(|id| no_data(typed, *id)).collect();
+        let unsaid = typed.given_sizes().filter(|size| !sizes.contains(size));
+        let unsaid = unsaid.map(|size| size::no_value(&self.program, size));
+        let missing: Vec<_> = missing.map(|id| no_data(typed, *id)).chain(unsaid).collect();
         if missing.is_empty() { Ok(()) } else { Err(self.program.missing(missing)) }
     }
 
@@ -314,10 +329,10 @@ impl Kernel {
         Err(Error::operand(&declared.name, what))
     }
 
-    /// Every extent, from what the operands have.
-    fn extents(&self, operands: &BTreeMap<TensorId, Shape>) -> Result<Extents, Error> {
+    /// Every extent, from what the operands have and the caller says of sizes.
+    fn extents(&self, operands: &BTreeMap<TensorId, Shape>, sizes: &Sizes) -> Result<Extents, Error> {
         let given: Vec<(TensorId, Vec<u64>)> = operands.iter().map(|(id, s)| (*id, s.extents.clone())).collect();
-        shape::solve(self.program.typed(), &given).map_err(|unsolved| match unsolved {
+        shape::solve(&self.program.sized(sizes), &given).map_err(|unsolved| match unsolved {
             Unsolved::Unknown(diagnostic) => self.program.refused(vec![diagnostic]),
             Unsolved::Unsaid(diagnostic) | Unsolved::Contradiction(diagnostic) => self.program.mismatch(diagnostic),
         })
@@ -453,7 +468,7 @@ impl<'a> Call<'a> {
     /// The functions that the results are, by the reference semantics.
     fn meaning<'o>(&'o self) -> Result<BTreeMap<String, Function>, Error> {
         let program = &self.kernel.program;
-        let typed = program.typed();
+        let typed = &*program.sized(&self.plan.sizes);
         let named =
             |(id, o): (&TensorId, &'o Operand<'a>)| (typed.tensors[id.index()].name.clone(), o.tensor().borrow());
         let operands = self.operands.iter().map(named).collect();
@@ -526,7 +541,7 @@ impl<'a> Call<'a> {
         let named = |(id, o): (&TensorId, &'o Operand<'a>)| (typed.tensors[id.index()].name.as_str(), o.tensor());
         let operands: Vec<(&str, &Tensor<'a>)> = self.operands.iter().map(named).collect();
         let extents = |id: TensorId| self.extents_of(id);
-        loops::bind(&code.kernel, &operands, &extents, &|v| self.plan.extents.var(v)).map_err(Error::Defect)
+        loops::bind(&code.kernel, &operands, &extents, &self.plan.extents).map_err(Error::Defect)
     }
 
     /// Runs loops or machine code.

@@ -49,6 +49,7 @@ mod program;
 pub mod relation;
 pub mod shards;
 
+pub use cache::compiled;
 pub use error::Error;
 pub use fiberloom_codegen::{Interrupt, addresses_left};
 pub use fiberloom_core::Lowered;

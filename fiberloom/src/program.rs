@@ -16,7 +16,7 @@ use fiberloom_codegen as codegen;
 use fiberloom_core::algebra::{Mode, Type, Value};
 use fiberloom_core::format::{Format, Tensor};
 use fiberloom_core::iteration::{Spares, Thin, show_spaces};
-use fiberloom_core::notation::typed::{self, Role, TURNS, TensorId};
+use fiberloom_core::notation::typed::{self, Role, SizeId, TURNS, TensorId};
 use fiberloom_core::notation::{self, Diagnostic, syntax};
 use fiberloom_core::schedule::legal;
 use fiberloom_core::schedule::spell::Planned;
@@ -25,6 +25,7 @@ use fiberloom_core::shape::{self, Classes};
 use fiberloom_core::{Lowered, lower, plan};
 pub use given::Given;
 pub(crate) use given::literal;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -347,6 +348,20 @@ impl Program {
         fiberloom_core::nearest(name, known).map_or(String::new(), |near| format!(": there is `{near}`"))
     }
 
+    /// The size of a name whose value calls say: `dim N`.
+    pub fn given_size(&self, name: &str) -> Option<SizeId> {
+        let typed = &self.inner.typed;
+        typed.given_sizes().find(|size| typed.sizes[size.index()].name.as_deref() == Some(name))
+    }
+
+    /// The checked program, with the values that a call says of sizes.
+    pub(crate) fn sized(&self, sizes: &[(SizeId, u64)]) -> Cow<'_, typed::Program> {
+        match sizes {
+            [] => Cow::Borrowed(&self.inner.typed),
+            _ => Cow::Owned(self.inner.typed.with_sizes(sizes)),
+        }
+    }
+
     /// The same, for data that a caller gives by name.
     ///
     /// # Errors
@@ -372,9 +387,20 @@ impl Program {
         format: &'a Format,
         given: &[(TensorId, Vec<u64>)],
     ) -> Result<Declared<'a>, Error> {
-        let tensor = &self.inner.typed.tensors[id.index()];
+        self.declared_in(&self.inner.typed, id, format, given)
+    }
+
+    /// The same of this program with the values of sizes.
+    fn declared_in<'a>(
+        &self,
+        typed: &typed::Program,
+        id: TensorId,
+        format: &'a Format,
+        given: &[(TensorId, Vec<u64>)],
+    ) -> Result<Declared<'a>, Error> {
+        let tensor = &typed.tensors[id.index()];
         let fill = tensor.fill.unwrap_or(Value::zero(tensor.ty));
-        let extents = shape::known(&self.inner.typed, given, id).map_err(|wrong| self.mismatch(wrong))?;
+        let extents = shape::known(typed, given, id).map_err(|wrong| self.mismatch(wrong))?;
         Ok(Declared { ty: tensor.ty, extents, fill, format })
     }
 
@@ -404,6 +430,8 @@ impl Program {
         let mut given: Vec<(TensorId, Vec<u64>)> = Vec::new();
         let mut tensors: Vec<Option<Tensor>> = vec![None; sources.len()];
         let mut largest = false;
+        let sizes = self.sizes_among(sources, &mut tensors)?;
+        let typed = self.sized(&sizes);
         loop {
             let (before, mut unknown) = (given.len(), None);
             for (place, (name, source, options)) in sources.iter().enumerate() {
@@ -412,7 +440,7 @@ impl Program {
                 }
                 let (id, _) = self.named_tensor(name)?;
                 let options = data::Options { largest: options.largest.filter(|_| largest), ..*options };
-                match source.tensor(&self.declared(id, self.format(id), &given)?, &options) {
+                match source.tensor(&self.declared_in(&typed, id, self.format(id), &given)?, &options) {
                     Ok(tensor) => {
                         // What it says of the others' extents comes before their largest coordinates.
                         largest = false;
@@ -421,6 +449,7 @@ impl Program {
                     }
                     // It is read again, if what is read meanwhile says more of its extents.
                     Err(e) if e.cause == data::Cause::Extents => unknown = unknown.or(Some(e)),
+                    Err(e) if matches!(source, Source::Number(_)) => return Err(Error::operand(name, e.message)),
                     Err(e) => return Err(e.into()),
                 }
             }
@@ -431,6 +460,23 @@ impl Program {
             }
         }
         Ok(sources.iter().map(|(name, ..)| *name).zip(tensors.into_iter().flatten()).collect())
+    }
+
+    /// The values of sizes among sources, which become scalars.
+    fn sizes_among(
+        &self,
+        sources: &[(&str, Source, data::Options)],
+        tensors: &mut [Option<Tensor<'static>>],
+    ) -> Result<Vec<(SizeId, u64)>, Error> {
+        let mut sizes = Vec::new();
+        for ((name, source, _), tensor) in sources.iter().zip(tensors) {
+            let Some(size) = self.given_size(name) else { continue };
+            let refused = || Error::Call(format!("size `{name}`: a whole number from 0 to 2⁶³ − 1 expected"));
+            let value = source.extent().ok_or_else(refused)?;
+            sizes.push((size, value));
+            *tensor = Some(Tensor::scalar(Value::i64(value as i64)));
+        }
+        Ok(sizes)
     }
 
     /// The format of a tensor, as declared; of an undeclared result as [`typed::Program::stored`] says.

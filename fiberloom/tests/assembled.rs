@@ -13,6 +13,7 @@
 
 use fiberloom::{Assembly, Engine, Format, LevelKind, Mode, Options, Program, Tensor, Type, Value};
 use fiberloom_core::loops::{self, Failure};
+use fiberloom_core::shape::Extents;
 use fiberloom_semantics::machine;
 use std::collections::BTreeMap;
 
@@ -230,7 +231,7 @@ fn mirrored_floats_are_one_in_kernels_and_conversions() {
                 let dense = Format::dense(2);
                 let a =
                     Tensor::from_entries(vec![2; 2], dense, Value::zero(ty), Type::I32, Type::I32, entries).unwrap();
-                let bound = loops::bind(&kernel, &[("A", &a)], &|_| vec![2; 2], &|_| 0).unwrap();
+                let bound = loops::bind(&kernel, &[("A", &a)], &|_| vec![2; 2], &Extents::default()).unwrap();
                 let ran = machine.run(&bound.params, &bound.arrays(), &machine::Limits::default());
                 let how = Assembly { rounded: mode == Mode::Algebraic, ..Assembly::default() };
                 let one = match (a.clone().settled(&symmetric, &how), ran) {

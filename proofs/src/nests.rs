@@ -116,7 +116,7 @@ impl Nest {
         let extents = shape::solve(&self.typed, &known.collect::<Vec<_>>()).unwrap_or_else(|e| panic!("{e:?}"));
         let of =
             |t: typed::TensorId| self.typed.tensors[t.index()].sizes.iter().map(|s| extents.sizes[s.index()]).collect();
-        let bound = loops::bind(&self.kernel, &given, &of, &|v| extents.var(v)).unwrap_or_else(|e| panic!("{e}"));
+        let bound = loops::bind(&self.kernel, &given, &of, &extents).unwrap_or_else(|e| panic!("{e}"));
         let ran = code.run(&bound.params, &bound.arrays(), &Default::default());
         let ran = ran.unwrap_or_else(|e| panic!("{e:?}\n{}", self.kernel));
         let results = loops::collect(&self.kernel, &bound, &mut loops::taken(ran.buffers)).expect("memory");

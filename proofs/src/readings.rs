@@ -365,6 +365,7 @@ fn emit(reading: &impl Reading, arrays: usize, index: Type) -> Kernel {
         body,
         arguments: vec![],
         solved: vec![],
+        given: vec![],
         reassociate: false,
         asked: Default::default(),
     }

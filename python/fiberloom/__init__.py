@@ -15,6 +15,7 @@ array([201.,  30.])
 `lazy`                 expressions with operators, compiled as one kernel by ``compute()``
 `array`                the array API standard's namespace: functions of arrays, each a kernel, or lazily one
 `shards`               a program in boxes, on threads, in processes, on dask's workers, on ranks of MPI
+`cache_info`           how many kernels are kept, and how many were compiled
 =====================  ==========================================================================
 
 Results are `Tensor`\\ s, and `Table`\\ s of programs over tables; ``np.asarray`` of a dense one, ``to_numpy``, ``to_scipy`` and ``to_sparse`` take them elsewhere.
@@ -27,7 +28,7 @@ import atexit as _atexit
 from . import _native
 from ._arrays import asarray
 from ._einsum import einsum
-from ._kernel import Kernel, compile
+from ._kernel import CacheInfo, Kernel, cache_info, compile
 from ._tables import Table, table
 from ._tensor import Tensor
 from ._types import bool_, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
@@ -46,6 +47,7 @@ from .errors import (
 __version__ = "0.1.0"
 
 __all__ = [
+    "CacheInfo",
     "CounterexampleError",
     "DefectError",
     "Error",
@@ -62,6 +64,7 @@ __all__ = [
     "array",
     "asarray",
     "bool_",
+    "cache_info",
     "compile",
     "einsum",
     "f32",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time as _time
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from . import _convert, _einsum, _native, _tables
 from ._types import Declared, declared
 from .errors import Error, OperandError
 
-__all__ = ["Kernel", "compile", "copied_into", "known"]
+__all__ = ["CacheInfo", "Kernel", "cache_info", "compile", "copied_into", "known"]
 
 Kernel = _native.Kernel
 
@@ -54,6 +55,33 @@ def compile(text: str, /, operands: dict | None = None, *, options: dict | None 
     if _einsum.is_function is not None:
         text, operands = _einsum.with_functions(text, operands)
     return _native.compile(text, known(operands), list((out or {}).items()), options=options)
+
+
+class CacheInfo(NamedTuple):
+    """What `cache_info` says."""
+
+    #: Programs that `einsum`, operators and functions of arrays keep, each with what its operands are.
+    kept: int
+    #: Kernels that were compiled in this process so far.
+    compiled: int
+
+
+def cache_info() -> CacheInfo:
+    """How many kernels are kept, and how many were compiled so far.
+
+    Numbers, ends of slices and extents are none of a kernel: a loop whose turns compute the same of arrays alike compiles in its
+    first turn alone.
+
+    Examples
+    --------
+    >>> x = fl.asarray(np.arange(4.0))
+    >>> y = x * 2.5
+    >>> before = fl.cache_info().compiled
+    >>> y = x * 3.5
+    >>> fl.cache_info().compiled - before
+    0
+    """
+    return CacheInfo(_native.kernels_kept(), _native.kernels_compiled())
 
 
 def known(operands: dict) -> list:

@@ -5,7 +5,7 @@ A `Lazy` is a function from indices to text of the language, with a shape and a 
 >>> A, x = sp.csr_array([[1.0, 0.0], [2.0, 3.0]]), np.array([1.0, 10.0])
 >>> z = fl.lazy(A) @ x + 1
 >>> z.program()[0]
-'Out[i0] = (sum(k0: T0[i0,k0] * T1[k0]) + 1.0)'
+'Out[i0] = (sum(k0: T0[i0,k0] * T1[k0]) + T2[])'
 >>> z.compute().to_numpy()
 array([ 2., 33.])
 
@@ -17,13 +17,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from contextvars import ContextVar
 
 import numpy as np
 
 from . import _convert, _native
-from ._operators import attach
-from ._program import Index, Names, fill_of, is_sparse
+from ._operators import DEFERRED, attach
+from ._program import Index, Names, fill_of, is_led, is_sparse
 from ._types import literal, type_of
 from .errors import OperandError
 
@@ -49,6 +48,8 @@ class Lazy:
         The expressions of whose elements it is computed.
     sparse
         Whether one of those, or itself, is sparse.
+    led
+        Whether the outermost level of such a one is a list: its result's outermost may be one.
     folds
         Whether an element is a fold.
     scatter
@@ -60,6 +61,7 @@ class Lazy:
         self.shape, self.dtype, self.formula = tuple(int(n) for n in shape), np.dtype(dtype), write
         self.fill, self.folds, self.scatter = fill, how.get("folds", False), how.get("scatter")
         self.sparse = how.get("sparse", False) or any(o.sparse for o in of)
+        self.led = how.get("led", False) or any(o.led for o in of)
         # What is long is computed before, and then is short.
         self.weight = 1 + sum(o.weight if o.weight < _LONG else 1 for o in of)
         if type_of(self.dtype) is None:
@@ -84,6 +86,11 @@ class Lazy:
     def ndim(self) -> int:
         """Number of modes."""
         return len(self.shape)
+
+    @property
+    def zero(self) -> bool:
+        """Whether it is 0 where sparse operands store nothing, as far as is known."""
+        return self.sparse and self.fill is not None and not self.fill
 
     @property
     def size(self) -> int:
@@ -116,12 +123,41 @@ class Lazy:
         Tensor
             The value of each element.
         """
+        return self._written(out, options)[0]
+
+    def called(self, function: str, operands: tuple, product: bool = False) -> _native.Tensor:
+        """The tensor, by a kernel that is found from now on by the function's name and operands like these.
+
+        Parameters
+        ----------
+        function
+            The name of what made the expression: of equal operands it makes the same one, whatever their extents are.
+        operands
+            Arrays, and at most one number.
+        product
+            Whether the last mode of the first array is summed with the first of the second; else shapes are equal.
+        """
+        made, names, text, given, options = self._written(None, None)
+        if len(names.before) == 1 and not names.declared and not names.sizes:
+            of = {id(tensor): name for name, tensor in given.items()}
+            known = [of.pop(id(o), None) for o in operands]
+            if len(of) <= 1 and len(operands) <= 2:
+                # What is left is what a number became.
+                left = next(iter(of), None)
+                known = [of[left] if name is None and left is not None else name for name in known]
+                if operands[0] is operands[-1]:
+                    known = [known[0]] * len(operands)
+                _native.learn(function, operands, known, text, given, product, options)
+        return made
+
+    def _written(self, out: str | None, options: dict | None):
         names = self._named(out)
         text, operands = names.program()
         if options is None and (names.strict or not (names.folds or names.sparse)):
             options = {"mode": "strict"}
         # A result that is declared has its format there.
-        return _native.einsum(text, operands, None if "Out" in names.declared else out, options)
+        made = _native.einsum(text, operands, None if "Out" in names.declared else out, options)
+        return made, names, text, operands, options
 
     def background(self):
         """A value that many elements have where sparse operands store nothing."""
@@ -154,7 +190,7 @@ class Lazy:
         if name is None:
             raise OperandError(f"dtype {np.dtype(dtype)} is not one that the language has")
         text = lambda names, at: f"convert({self.write(names, at)}, {name})"  # noqa: E731
-        return Lazy(self.shape, dtype, text, of=(self,))
+        return Lazy(self.shape, dtype, text, 0 if self.zero else None, of=(self,))
 
     def sum(self, axis=None, *, keepdims: bool = False) -> Lazy:
         """Sums over some axes, or all; of integers in 64 bits, as NumPy's."""
@@ -232,14 +268,11 @@ class _Within:
     """The context in which functions of arrays give expressions."""
 
     def __enter__(self):
-        self.token = _DEFERRED.set(True)
+        self.token = DEFERRED.set(True)
         return self
 
     def __exit__(self, *_):
-        _DEFERRED.reset(self.token)
-
-
-_DEFERRED: ContextVar[bool] = ContextVar("fiberloom.lazy", default=False)
+        DEFERRED.reset(self.token)
 
 
 def lazy(*arrays):
@@ -277,12 +310,12 @@ def lazy(*arrays):
     if type_of(tensor.dtype) is None:
         raise OperandError(f"dtype {np.dtype(tensor.dtype)} is not one that the language has")
     text = lambda names, at: names.access(tensor, at)  # noqa: E731
-    return Lazy(tensor.shape, tensor.dtype, text, fill_of(tensor), sparse=is_sparse(tensor))
+    return Lazy(tensor.shape, tensor.dtype, text, fill_of(tensor), sparse=is_sparse(tensor), led=is_led(tensor))
 
 
 def is_lazy(*operands) -> bool:
     """Whether a function of these gives an expression."""
-    return _DEFERRED.get() or any(isinstance(o, Lazy) for o in operands)
+    return DEFERRED.get() or any(isinstance(o, Lazy) for o in operands)
 
 
 def finished(result: Lazy, *operands):
@@ -311,7 +344,7 @@ def aligned(own, shape, at: list[Index]) -> list[Index]:
     return [Index(None) if n == 1 and shape[behind + m] != 1 else at[behind + m] for m, n in enumerate(own)]
 
 
-def mapped(text: Callable[..., str], operands, dtype=None, result=None) -> Lazy:
+def mapped(text: Callable[..., str], operands, dtype=None, result=None, *, zero=(), literal=False) -> Lazy:
     """A function of elements, of arrays that are broadcast against each other.
 
     Parameters
@@ -322,17 +355,32 @@ def mapped(text: Callable[..., str], operands, dtype=None, result=None) -> Lazy:
         The type that operands are converted to; if absent, their common one, numbers taking that of the arrays.
     result
         The type of the values; if absent, the same.
+    zero
+        The places of operands each of which decides, where it is 0, that the value is.
+    literal
+        Whether numbers stand in the program's text, so that each has a kernel of its own.
     """
     taken = [o if is_number(o) else lazy(o) for o in operands]
     common = np.dtype(dtype) if dtype is not None else common_type(*taken)
-    shape = broadcast(*(o.shape for o in taken if isinstance(o, Lazy)))
-    taken = [o.astype(common) if isinstance(o, Lazy) else _literal(o, common) for o in taken]
+    arrays = [o for o in taken if isinstance(o, Lazy)]
+    shape = broadcast(*(o.shape for o in arrays))
+    nothing = any(isinstance(taken[n], Lazy) and taken[n].zero for n in zero)
+    # Of a number that changes what is not stored the program must know the value.
+    literal = literal or not nothing and has_fill(shape, arrays)
+    number = _literal if literal else _operand
+    taken = [o.astype(common) if isinstance(o, Lazy) else number(o, common) for o in taken]
 
     def write(names: Names, at: list[Index]) -> str:
         elements = (o if isinstance(o, str) else o.write(names, aligned(o.shape, shape, at)) for o in taken)
         return text(names, *elements)
 
-    return Lazy(shape, common if result is None else result, write, of=[o for o in taken if isinstance(o, Lazy)])
+    fill = 0 if nothing else None
+    return Lazy(shape, common if result is None else result, write, fill, of=[o for o in taken if isinstance(o, Lazy)])
+
+
+def has_fill(shape, arrays: list[Lazy]) -> bool:
+    """Whether a function of arrays has a result that may not store all of its values."""
+    return any(a.sparse for a in arrays) and (len(shape) > 1 or any(a.led for a in arrays))
 
 
 def common_type(*operands) -> np.dtype:
@@ -344,7 +392,16 @@ def common_type(*operands) -> np.dtype:
 
 
 def _literal(number, dtype) -> str:
+    return literal(_value(number, dtype).item())
+
+
+def _operand(number, dtype) -> Lazy:
+    """A number as an array of no modes: all numbers have one kernel."""
+    return lazy(np.asarray(_value(number, dtype)))
+
+
+def _value(number, dtype):
     try:
-        return literal(dtype.type(number).item())
+        return dtype.type(number)
     except OverflowError as e:
         raise OperandError(f"{number} is no {dtype}: {e}") from None

@@ -7,8 +7,14 @@ expressions where these are imported.
 from __future__ import annotations
 
 import importlib
+from contextvars import ContextVar
 
-__all__ = ["attach"]
+from . import _native
+
+__all__ = ["DEFERRED", "attach"]
+
+#: Whether functions of arrays give expressions: within ``with lazy():``.
+DEFERRED: ContextVar[bool] = ContextVar("fiberloom.lazy", default=False)
 
 _BINARY = {
     "add": "add",
@@ -62,8 +68,12 @@ def _is_operand(object) -> bool:
     return isinstance(object, (bool, int, float)) or (hasattr(object, "dtype") and hasattr(object, "shape"))
 
 
-def _two(dunder: str, function: str, mirrored: bool = False):
+def _two(dunder: str, function: str, quickly: bool, mirrored: bool = False):
     def operator(self, other, /):
+        if quickly and not DEFERRED.get():
+            made = _native.quick(function, (other, self) if mirrored else (self, other))
+            if made is not None:
+                return made
         if not _is_operand(other):
             return NotImplemented
         call = getattr(_namespace(), function)
@@ -120,9 +130,9 @@ def __setitem__(self, key, value, /):
 
 def _number(self, kind: type):
     """The number that an array without modes, or of one element, is."""
-    if self.size != 1 or self.ndim:
+    if self.ndim:
         raise TypeError(f"an array of shape {self.shape} is no number")
-    return kind(_computed(self).to_numpy()[()])
+    return kind(_computed(self).number())
 
 
 def _computed(array):
@@ -198,11 +208,12 @@ _METHODS = [
 
 def attach(kind: type) -> None:
     """Gives a class the operators and methods."""
+    quickly = kind is _native.Tensor
     for name, function in _BINARY.items():
-        setattr(kind, f"__{name}__", _two(f"__{name}__", function))
-        setattr(kind, f"__r{name}__", _two(f"__r{name}__", function, mirrored=True))
+        setattr(kind, f"__{name}__", _two(f"__{name}__", function, quickly))
+        setattr(kind, f"__r{name}__", _two(f"__r{name}__", function, quickly, mirrored=True))
     for name, function in _COMPARED.items():
-        setattr(kind, f"__{name}__", _two(f"__{name}__", function))
+        setattr(kind, f"__{name}__", _two(f"__{name}__", function, quickly))
     for name, function in _UNARY.items():
         setattr(kind, f"__{name}__", _one(f"__{name}__", function))
     for method in _METHODS:

@@ -1,11 +1,13 @@
 """The text of a program while a lazy expression is written.
 
 An `Index` is what stands in an access. A `Names` holds what the program needs beside the expression: operands, functions,
-declarations, and statements that are computed before.
+declarations, and statements that are computed before. Extents and bounds of slices are sizes that the call says, so that
+programs of the same form are the same program.
 
 ```text
  fn square_f64(x: f64) -> f64 { x * x }      functions
- tensor W0: f64[5] dense                     declarations, where no access says an extent
+ dim N0                                      extents and bounds of slices, whose values go with the operands
+ tensor W0: f64[N0] dense                    declarations, where no access says an extent
  W0[k0] = T0[4-k0]                           statements before
  Out[i0] = square_f64(W0[i0])                the expression
 ```
@@ -21,7 +23,7 @@ import numpy as np
 
 from ._types import literal, type_of
 
-__all__ = ["Index", "Names", "is_sparse", "suited"]
+__all__ = ["Index", "Names", "is_led", "is_sparse", "suited"]
 
 
 class Index(NamedTuple):
@@ -52,7 +54,7 @@ class Index(NamedTuple):
         """Whether it is a variable that runs over the whole extent."""
         return self.opaque is None and self.var is not None and self[1:4] == (0, 1, extent)
 
-    def within(self, extent: int) -> str:
+    def within(self, extent: int, names: Names) -> str:
         """The text in an access to a mode of this extent: a variable, or a slice, says how far it goes."""
         if self.opaque is not None:
             return self.opaque
@@ -61,9 +63,13 @@ class Index(NamedTuple):
         if self.is_whole(extent):
             return self.var
         if self.step < 0:
-            return f"{self.start}-{self.var}" if self.step == -1 else f"{self.start}-{-self.step}*{self.var}"
+            return self._downward()
         end = self.start + self.step * (self.count - 1) + 1 if self.count else self.start
-        return f"{self.var}({self.start}:{end})" if self.step == 1 else f"{self.var}({self.start}:{end}:{self.step})"
+        first, behind = (names.size(self.start) if self.start else "0"), (names.size(end) if end else "0")
+        return f"{self.var}({first}:{behind})" if self.step == 1 else f"{self.var}({first}:{behind}:{self.step})"
+
+    def _downward(self) -> str:
+        return f"{self.start}-{self.var}" if self.step == -1 else f"{self.start}-{-self.step}*{self.var}"
 
     def value(self) -> str:
         """The text of its value in an expression, an ``i64``."""
@@ -85,7 +91,7 @@ class Index(NamedTuple):
         if self.var is None:
             return str(self.start)
         if self.step < 0:
-            return self.within(-1)
+            return self._downward()
         scaled = self.var if self.step == 1 else f"{self.step}*{self.var}"
         return f"{self.start}+{scaled}" if self.start else scaled
 
@@ -101,6 +107,14 @@ def is_sparse(array) -> bool:
         return False
     levels = getattr(array, "levels", None)
     return levels is None or any(level != "dense" for level in levels)
+
+
+def is_led(array) -> bool:
+    """Whether the outermost level of a sparse operand is a list."""
+    if not is_sparse(array):
+        return False
+    levels = getattr(array, "levels", None)
+    return array.format == "coo" or array.ndim != 2 if levels is None else levels[0] != "dense"
 
 
 def fill_of(array):
@@ -127,6 +141,7 @@ class Names:
     def __init__(self):
         self.operands: dict[int, tuple[str, object]] = {}
         self.functions: dict[str, str] = {}
+        self.sizes: dict[str, int] = {}
         self.declared: dict[str, str] = {}
         self.before: list[str] = []
         self.hoisted: dict[int, tuple[object, str]] = {}
@@ -140,6 +155,12 @@ class Names:
     def operand(self, tensor) -> str:
         """The name of an operand."""
         name, _ = self.operands.setdefault(id(tensor), (f"T{len(self.operands)}", tensor))
+        return name
+
+    def size(self, value: int) -> str:
+        """The name of an extent, or of a bound of a slice, whose value goes with the operands."""
+        name = f"N{len(self.sizes)}"
+        self.sizes[name] = int(value)
         return name
 
     def index(self, extent: int) -> Index:
@@ -160,7 +181,7 @@ class Names:
 
     def element(self, name: str, shape, at: list[Index]) -> str:
         """The text of an access to a tensor of this name."""
-        return f"{name}[{','.join(index.within(extent) for index, extent in zip(at, shape, strict=True))}]"
+        return f"{name}[{','.join(index.within(extent, self) for index, extent in zip(at, shape, strict=True))}]"
 
     def gather(self, places, at: list[Index]) -> Index:
         """The index that an array of places holds; a part of it, computed before, where indices are no variables alone."""
@@ -201,9 +222,10 @@ class Names:
         """
         tests = []
         for index in unsaid(indices, text):
-            name = f"below{index.count}"
+            size = self.size(index.count)
+            name = f"below{size}"
             self.function(name, f"fn {name}(i: i64) -> bool {{ true }}")
-            self.declared[name] = f"tensor {name}: bool[{index.count}] {{function}}"
+            self.declared[name] = f"tensor {name}: bool[{size}] {{function}}"
             tests.append(f"{name}[{index.var}]")
         if not tests:
             return text
@@ -234,7 +256,7 @@ class Names:
     def _declare(self, name: str, source, format: str | None) -> None:
         format = format or suited(source.shape, self.sparse)
         fill = "" if format == "dense" else f" fill {literal(source.dtype.type(source.background()).item())}"
-        sizes = ", ".join(map(str, source.shape))
+        sizes = ", ".join(map(self.size, source.shape))
         self.declared[name] = f"tensor {name}: {type_of(source.dtype)}[{sizes}]{fill} {format}"
 
     def _scattered(self, name: str, source) -> str:
@@ -243,10 +265,13 @@ class Names:
         indices = [self.index(n) for n in of.shape]
         with self._scoped({index.var: index.count for index in indices}):
             text = self.bounded(indices, of.write(self, indices), of.dtype)
-        return f"{name}[{', '.join(i.within(n) for i, n in zip(to(indices), source.shape, strict=True))}] += {text}"
+        left = ", ".join(i.within(n, self) for i, n in zip(to(indices), source.shape, strict=True))
+        return f"{name}[{left}] += {text}"
 
     def program(self) -> tuple[str, dict]:
         """The text, and the operands that it reads by name."""
-        text = "\n".join([*self.functions.values(), *self.declared.values(), *self.before])
+        sizes = [f"dim {name}" for name in self.sizes]
+        text = "\n".join([*self.functions.values(), *sizes, *self.declared.values(), *self.before])
         # Where a sparse operand is its fill value, what its indices read is not read.
-        return text, {name: tensor for name, tensor in self.operands.values() if f"{name}[" in text}
+        read = {name: tensor for name, tensor in self.operands.values() if f"{name}[" in text}
+        return text, read | self.sizes

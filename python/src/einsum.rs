@@ -52,6 +52,12 @@ pub fn kernels_kept() -> usize {
     kept().values().map(Vec::len).sum()
 }
 
+/// How many kernels this process has compiled.
+#[pyfunction]
+pub fn kernels_compiled() -> u64 {
+    fiberloom::compiled()
+}
+
 /// The tensor that the last statement of a program defines, of operands by name.
 #[pyfunction]
 #[pyo3(signature = (text, operands, format=None, options=None))]
@@ -78,6 +84,11 @@ pub fn einsum(
         None => made(py, text, format, options, &named)?,
     };
     let operands: Operands = places.into_iter().zip(named).map(|(place, (_, given))| (place, given)).collect();
+    last(py, &kernel, operands)
+}
+
+/// The tensor that the last statement of a kernel's program defines.
+pub fn last(py: Python<'_>, kernel: &Arc<Compiled>, operands: Operands) -> PyResult<Py<Tensor>> {
     let mut outcome = kernel.call(py, operands, None)?;
     match outcome.take(kernel.last()) {
         Some(tensor) => kernel.result(py, kernel.last(), tensor),
@@ -86,7 +97,7 @@ pub fn einsum(
 }
 
 /// The kernel for these operands, if it is kept, and their places among its inputs.
-fn found(
+pub fn found(
     text: &str,
     format: Option<&str>,
     options: &Options,

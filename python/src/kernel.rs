@@ -54,11 +54,17 @@ struct Seen {
     effort: Effort,
 }
 
-/// The extents of each operand, and how much it stores.
+/// The extents of each operand, and how much it stores; of a number, if it is an extent, that.
 fn sizes(operands: &Operands) -> impl Iterator<Item = u64> + '_ {
     operands.iter().flat_map(|(_, given)| {
         let tensor = given.tensor();
-        tensor.extents.iter().copied().chain([tensor.values.len() as u64])
+        let stored = match given {
+            Given::Number(tensor) if tensor.values.ty() == Type::I64 => {
+                tensor.values.get(0).as_i128().and_then(|n| n.try_into().ok()).unwrap_or(0)
+            }
+            _ => tensor.values.len() as u64,
+        };
+        tensor.extents.iter().copied().chain([stored])
     })
 }
 
@@ -155,6 +161,8 @@ impl Compiled {
             is_taken.then(|| Input { name: t.name.clone(), ty: t.ty, format, fill: t.fill })
         };
         let mut inputs: Vec<Input> = typed.tensors.iter().enumerate().filter_map(input).collect();
+        let named = typed.given_sizes().filter_map(|size| typed.sizes[size.index()].name.clone());
+        inputs.extend(named.map(|name| Input { name, ty: Type::I64, format: Format::dense(0), fill: None }));
         // What is not declared comes first, in the order in which it was described.
         let described = |i: &Input| known.iter().position(|(name, _)| *name == i.name).unwrap_or(usize::MAX);
         inputs.sort_by_key(described);
@@ -504,7 +512,8 @@ impl Kernel {
     fn inputs(&self) -> Vec<(String, &'static str, String, usize, bool)> {
         let typed = self.program().typed();
         let must = typed.inputs();
-        let is_must = |name: &str| must.iter().any(|id| typed.tensors[id.index()].name == name);
+        let is_size = |name: &str| self.program().given_size(name).is_some();
+        let is_must = |name: &str| is_size(name) || must.iter().any(|id| typed.tensors[id.index()].name == name);
         let of = |i: &Input| (i.name.clone(), i.ty.name(), format_name(&i.format), i.format.rank(), is_must(&i.name));
         let from_tables = self.compiled.from_tables.as_deref().unwrap_or_default();
         self.compiled.inputs.iter().filter(|input| !from_tables.contains(&input.name)).map(of).collect()

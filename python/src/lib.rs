@@ -4,7 +4,7 @@
 //!  Python objects ──operand──▶ Given ─────────────┐            einsum: kernels by text and by what operands are
 //!   ndarray, SciPy: array      borrowed, kept     ├─kernel──▶ Outcome ──▶ Tensor ──array──▶ ndarray
 //!   Tensor: checked once                          │  job: without the lock; long ones on a thread, interruptible
-//!  text ──▶ Program ──▶ Kernel ───────────────────┘
+//!  text ──▶ Program ──▶ Kernel ───────────────────┘            quick: those of functions that were called before
 //!                          └──shards──▶ Plan: the operands of each box, and one result of what boxes make
 //! ```
 //!
@@ -24,6 +24,7 @@ mod error;
 mod job;
 mod kernel;
 mod operand;
+mod quick;
 mod scipy;
 mod shards;
 mod table;
@@ -34,13 +35,15 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use crate::einsum::{einsum, kernels_kept};
+    use crate::einsum::{einsum, kernels_compiled, kernels_kept};
     #[pymodule_export]
     use crate::error::drawn;
     #[pymodule_export]
     use crate::job::{Interrupt, settle};
     #[pymodule_export]
     use crate::kernel::{Bind, Kernel, compile};
+    #[pymodule_export]
+    use crate::quick::{learn, quick};
     #[pymodule_export]
     use crate::shards::{Plan, plan};
     #[pymodule_export]

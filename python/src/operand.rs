@@ -24,6 +24,8 @@ pub enum Given {
     Tensor(Py<Tensor>),
     /// Over arrays of NumPy's that may change between calls; of `source`.
     Raw { tensor: fiberloom::Tensor<'static>, source: Py<PyAny>, kept: Vec<Py<PyAny>> },
+    /// A scalar of its own.
+    Number(fiberloom::Tensor<'static>),
 }
 
 impl Given {
@@ -31,7 +33,7 @@ impl Given {
     pub fn tensor(&self) -> &fiberloom::Tensor<'static> {
         match self {
             Given::Tensor(tensor) => tensor.get().tensor(),
-            Given::Raw { tensor, .. } => tensor,
+            Given::Raw { tensor, .. } | Given::Number(tensor) => tensor,
         }
     }
 
@@ -39,7 +41,7 @@ impl Given {
     pub fn operand(&self, name: &str) -> Result<Operand<'_>, Error> {
         match self {
             Given::Tensor(tensor) => Ok(tensor.get().checked(name)?.into()),
-            Given::Raw { tensor, .. } => Ok(tensor.into()),
+            Given::Raw { tensor, .. } | Given::Number(tensor) => Ok(tensor.into()),
         }
     }
 
@@ -66,7 +68,7 @@ impl Given {
     pub fn shared(&self, name: &str) -> Result<Operand<'static>, Error> {
         match self {
             Given::Tensor(tensor) => Ok(tensor.get().checked(name)?.clone().into()),
-            Given::Raw { tensor, .. } => Ok(tensor.clone().into()),
+            Given::Raw { tensor, .. } | Given::Number(tensor) => Ok(tensor.clone().into()),
         }
     }
 }
@@ -107,7 +109,8 @@ pub fn given(object: &Bound<'_, PyAny>, name: &str, wanted: Wanted) -> PyResult<
         return Ok(wanted.raw(scipy::raw(object, kind, name, For::Call)?, object));
     }
     if let Some(value) = scalar(object, name, wanted.ty)? {
-        return Ok(wanted.raw((fiberloom::Tensor::scalar(value), Vec::new()), object));
+        let fill = wanted.fill.filter(|fill| fill.ty() == value.ty()).unwrap_or(Value::zero(value.ty()));
+        return Ok(Given::Number(fiberloom::Tensor { fill, ..fiberloom::Tensor::scalar(value) }));
     }
     converted(object, name, wanted.ty)
 }

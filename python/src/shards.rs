@@ -113,7 +113,7 @@ impl Plan {
         let (_, given) = self.operands.iter().find(|(at, _)| self.whole.name(*at) == name)?;
         match given {
             Given::Tensor(tensor) => Some(tensor),
-            Given::Raw { .. } => None,
+            Given::Raw { .. } | Given::Number(_) => None,
         }
     }
 

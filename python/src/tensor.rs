@@ -217,6 +217,32 @@ impl Tensor {
         Bound::new(slf.py(), Tensor::over(tensor, vec![slf.clone().into_any().unbind()], this.writable))
     }
 
+    /// The same levels with other values, as many in a dense vector, and another value for what is not stored.
+    fn revalued<'py>(
+        slf: &Bound<'py, Self>,
+        values: &Bound<'py, Self>,
+        fill: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, Self>> {
+        let (py, this, other) = (slf.py(), slf.get(), values.get());
+        let own = &other.tensor.values;
+        if own.len() != this.tensor.values.len() || other.tensor.extents.len() != 1 || !other.tensor.format.is_dense() {
+            let what = format!("a dense vector of {} values expected", this.tensor.values.len());
+            return Err(exception(py, "Error", what));
+        }
+        let fill = value(fill, "fill", own.ty())?;
+        let tensor = fiberloom::Tensor { values: lasting(own), fill, ..this.tensor.clone() };
+        let kept = vec![slf.clone().into_any().unbind(), values.clone().into_any().unbind()];
+        Bound::new(py, Tensor::over(tensor, kept, other.writable))
+    }
+
+    /// The number that a dense tensor without modes is; `None` of another.
+    fn number<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        match self.tensor.extents.is_empty() {
+            true => Ok(Some(number(py, self.tensor.values.get(0))?)),
+            false => Ok(None),
+        }
+    }
+
     /// The same arrays under another order of modes: mode `k` of the result is mode `axes[k]` of this one.
     fn permuted<'py>(slf: &Bound<'py, Self>, axes: Vec<usize>) -> PyResult<Bound<'py, Self>> {
         let (py, this) = (slf.py(), slf.get());

@@ -102,7 +102,10 @@ type Env = BTreeMap<String, Of>;
 impl World {
     fn declare(&mut self, item: &Item) -> Result<(), String> {
         match item {
-            Item::Dim(dim) => drop(self.sizes.insert(dim.name.name.clone(), dim.value as i64)),
+            Item::Dim(dim) => {
+                let value = dim.value.ok_or_else(|| format!("the size `{}` is the caller's", dim.name))?;
+                self.sizes.insert(dim.name.name.clone(), value as i64);
+            }
             Item::Domain(domain) => {
                 self.domains.insert(domain.name.name.clone(), domain.labels.clone());
                 self.labels.entry(domain.name.name.clone()).or_default();

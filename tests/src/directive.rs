@@ -6,6 +6,7 @@
 //!  s[] = sum(i: a[i] * b[i])
 //!  #! in a = 1 0 2                 an operand; also `in a = @FILE`, a file beside the test
 //!  #! in b = 3 4 0
+//!  #! number a = 0.5               a scalar, or a size that calls say: `--in a=0.5`
 //!  #! out s = 3                    the result, on every engine
 //!  #! stored s = 1                 the number of entries that a result stores, on every engine that compiles
 //!  #! ops loads <= 20              at most so many of an operation under `--engine loops`
@@ -28,6 +29,8 @@ pub enum Directive {
     In(String, Dense),
     /// An operand and the name of a file beside the test.
     InFile(String, String),
+    /// A scalar or a size, and the number that the command line gives for it.
+    Number(String, String),
     /// A result and its elements.
     Out(String, Dense),
     /// An operation's name and its largest count.
@@ -88,6 +91,10 @@ fn one(text: &str, line: usize) -> Result<Directive, String> {
             (name, file) if file.starts_with('@') => Directive::InFile(name, file[1..].to_string()),
             (name, elements) => Directive::In(name, data::read(elements)?),
         },
+        "number" => {
+            let (name, number) = named()?;
+            Directive::Number(name, number.to_string())
+        }
         "out" => {
             let (name, elements) = named()?;
             Directive::Out(name, data::read(elements)?)

@@ -59,7 +59,8 @@ pub fn test(path: &Path, prints: Prints) -> Result<(), String> {
             Directive::Show { stage, expected, line } => {
                 note(test.show(stage, expected, *line, prints == Prints::Blessed))
             }
-            Directive::In(..) | Directive::InFile(..) | Directive::Out(..) | Directive::Strict => continue,
+            Directive::In(..) | Directive::InFile(..) | Directive::Number(..) => continue,
+            Directive::Out(..) | Directive::Strict => continue,
         }
         expects = true;
     }
@@ -93,6 +94,7 @@ impl Test<'_> {
                     (name, file)
                 }
                 Directive::InFile(name, file) => (name, self.path.with_file_name(file)),
+                Directive::Number(name, number) => (name, number.into()),
                 _ => continue,
             };
             args.extend(["--in".to_string(), format!("{name}={}", file.display())]);

@@ -28,6 +28,7 @@ impl Contract {
             declared.extend(other.map(|format| (a.name.clone(), format.clone())));
         }
         params.extend(kernel.solved.iter().map(|(v, of)| (classes.class_of_var(*of), called(*v))));
+        params.extend(kernel.given.iter().map(|(v, of)| (classes.class_of_size(*of), called(*v))));
         Contract { equations: classes.equations(&params), declared }
     }
 }

@@ -75,7 +75,12 @@ fn write_header(kernel: &Kernel, contract: &Contract, out: &mut String) -> std::
     for (place, var) in kernel.params.iter().enumerate() {
         let name = &kernel.vars[var.0 as usize].0;
         let solved = kernel.solved.iter().any(|(v, _)| v == var);
-        let of = if solved { ", that of no tensor: the equations of the shape operators say it" } else { "" };
+        let given = kernel.given.iter().any(|(v, _)| v == var);
+        let of = match (solved, given) {
+            (true, _) => ", that of no tensor: the equations of the shape operators say it",
+            (_, true) => ", which the caller chooses",
+            _ => "",
+        };
         writeln!(out, " * params[{place}]: {name}, an extent{of}")?;
     }
     owed(contract, out)?;

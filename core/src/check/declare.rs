@@ -48,6 +48,7 @@ impl Declarations<'_> {
         for item in items {
             if let Item::Dim(dim) = item {
                 self.size(&Size::Name(dim.name.clone()));
+                self.is_alone(dim);
             }
         }
     }
@@ -61,12 +62,21 @@ impl Declarations<'_> {
 
     fn dim(&mut self, dim: &syntax::Dim) {
         let span = dim.name.span;
-        if dim.value >= 1 << 63 {
-            return self.c.say(span, format!("dim `{}` is {}: an extent is below 2⁶³", dim.name, dim.value));
+        if let Some(value) = dim.value.filter(|value| *value >= 1 << 63) {
+            return self.c.say(span, format!("dim `{}` is {value}: an extent is below 2⁶³", dim.name));
         }
         if let Some((_, first)) = self.c.dims.insert(dim.name.name.clone(), (dim.value, span)) {
             let d = Diagnostic::new(span, format!("dim `{}` is declared twice", dim.name)).label(first, "first here");
             self.c.error(d);
+        }
+    }
+
+    /// Refuses a size that calls say under the name of a tensor.
+    fn is_alone(&mut self, dim: &syntax::Dim) {
+        let name = &dim.name.name;
+        if dim.value.is_none() && (self.c.tensors.contains_key(name) || self.results.contains_key(name)) {
+            let message = format!("calls say the size `{name}` by its name, and a tensor has it");
+            self.c.error(Diagnostic::new(dim.name.span, message).help("call one of them otherwise"));
         }
     }
 
@@ -82,7 +92,7 @@ impl Declarations<'_> {
                 if let Some(&known) = self.c.sizes.get(&name.name) {
                     return known;
                 }
-                let value = self.c.dims.get(&name.name).map(|(v, _)| *v);
+                let value = self.c.dims.get(&name.name).and_then(|(value, _)| *value);
                 let size = self.c.fresh_size(Some(name.name.clone()), value, name.span);
                 self.c.sizes.insert(name.name.clone(), size);
                 size

@@ -93,7 +93,7 @@ fn check_here(program: &syntax::Program, stored: &BTreeMap<String, Type>) -> Res
 struct Check {
     out: typed::Program,
     errors: Vec<Diagnostic>,
-    dims: HashMap<String, (u64, Span)>,
+    dims: HashMap<String, (Option<u64>, Span)>,
     sizes: HashMap<String, SizeId>,
     tensors: HashMap<String, TensorId>,
     functions: HashMap<String, FnId>,
@@ -150,7 +150,8 @@ impl Check {
     }
 
     fn fresh_size(&mut self, name: Option<String>, value: Option<u64>, span: Span) -> SizeId {
-        self.out.sizes.push(typed::Size { name, value, span });
+        let given = name.as_ref().and_then(|name| self.dims.get(name)).is_some_and(|(value, _)| value.is_none());
+        self.out.sizes.push(typed::Size { name, value, given, span });
         SizeId(self.out.sizes.len() as u32 - 1)
     }
 

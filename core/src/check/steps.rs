@@ -93,7 +93,7 @@ impl Statements<'_> {
         match turns {
             syntax::Turns::Times(Size::Int(n, _)) => Some(Turns::Count(*n)),
             syntax::Turns::Times(Size::Name(name)) => {
-                if let Some((value, _)) = self.c.dims.get(&name.name) {
+                if let Some((Some(value), _)) = self.c.dims.get(&name.name) {
                     return Some(Turns::Count(*value));
                 }
                 let Some(&size) = self.c.sizes.get(&name.name) else {

@@ -108,7 +108,9 @@ impl<'a> Out<'a> {
     pub fn named(self) -> Program {
         let mut out = self.program;
         let of_tensors = out.tensors.iter().flat_map(|t| t.extents.iter().copied());
-        let all: BTreeSet<ClassId> = of_tensors.chain(out.vars.iter().map(|v| v.extent)).collect();
+        let of_vars = out.vars.iter().map(|v| v.extent);
+        // Bounds of slices are made of sizes that calls say, which no tensor and no variable need have.
+        let all: BTreeSet<ClassId> = of_tensors.chain(of_vars).chain(self.classes.given().into_keys()).collect();
         let mut taken = FxHashSet::default();
         for class in all {
             let given = self.classes.name(class);

@@ -2,7 +2,7 @@
 
 use super::{Argument, BufferId, Kernel, Role, Var};
 use crate::format::{self, Array, Assembly, Format, Level, Tensor};
-use crate::notation::typed::{TensorId, VarId};
+use crate::notation::typed::{Extents, TensorId};
 use crate::words::counted;
 
 /// What a kernel is called with. The arrays are the tensors' own: borrowed where those are, else shared with them.
@@ -22,7 +22,7 @@ impl<'a> Bound<'a> {
 }
 
 /// Finds each operand of the kernel among `tensors`, by name; `extents` gives those of every tensor, results too, and `solved`
-/// the extent of every index variable. The tensors must be well-formed ([`Checked`](crate::format::Checked)): nothing here
+/// has those of every index variable and size. The tensors must be well-formed ([`Checked`](crate::format::Checked)): nothing here
 /// checks them.
 ///
 /// # Errors
@@ -31,7 +31,7 @@ pub fn bind<'a>(
     kernel: &Kernel,
     tensors: &[(&str, &Tensor<'a>)],
     extents: &dyn Fn(TensorId) -> Vec<u64>,
-    solved: &dyn Fn(VarId) -> u64,
+    solved: &Extents,
 ) -> Result<Bound<'a>, String> {
     let mut params = vec![None; kernel.params.len()];
     let mut operands = vec![None; kernel.buffers.len()];
@@ -55,7 +55,10 @@ pub fn bind<'a>(
         }
     }
     for (v, of) in &kernel.solved {
-        set_extent(kernel, *v, solved(*of), &mut params)?;
+        set_extent(kernel, *v, solved.var(*of), &mut params)?;
+    }
+    for (v, of) in &kernel.given {
+        set_extent(kernel, *v, solved.size(*of), &mut params)?;
     }
     let mut pairs = kernel.buffers.iter().zip(&operands);
     if let Some((b, _)) = pairs.find(|(b, array)| b.role == Role::Operand && array.is_none()) {
@@ -197,7 +200,7 @@ mod tests {
         let named = Format::named(format, 2).expect("a format of matrices");
         let (a, x) = (made(&said[0], named), made(&said[1], Format::dense(1)));
         let extents = |t: TensorId| said[t.index()].clone();
-        bind(&kernel, &[("A", &a), ("x", &x)], &extents, &|_| 0).map(|_| ())
+        bind(&kernel, &[("A", &a), ("x", &x)], &extents, &Extents::default()).map(|_| ())
     }
 
     #[test]

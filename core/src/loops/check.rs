@@ -129,16 +129,18 @@ fn parameters(kernel: &Kernel) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks that each solved extent is a parameter, and no tensor's extent.
+/// Checks that each extent that is solved for or given is a parameter, and no tensor's extent.
 fn solved(kernel: &Kernel) -> Result<(), String> {
-    for (v, _) in &kernel.solved {
+    let solved = kernel.solved.iter().map(|(v, _)| (*v, "solved for"));
+    let all: Vec<(Var, &str)> = solved.chain(kernel.given.iter().map(|(v, _)| (*v, "given"))).collect();
+    for (v, how) in &all {
         let (name, _) = variable(kernel, *v)?;
         if !kernel.params.contains(v) {
-            return Err(format!("`{name}` is solved for, and is no parameter"));
+            return Err(format!("`{name}` is {how}, and is no parameter"));
         }
-        let others = kernel.solved.iter().filter(|(u, _)| u == v).count() - 1;
+        let others = all.iter().filter(|(u, _)| u == v).count() - 1;
         if others > 0 || kernel.arguments.iter().any(|a| a.extents.contains(v)) {
-            return Err(format!("`{name}` is solved for, and known otherwise"));
+            return Err(format!("`{name}` is {how}, and known otherwise"));
         }
     }
     Ok(())

@@ -4,7 +4,7 @@ use crate::algebra::{Op, Type, Value};
 pub use crate::format::Holds;
 use crate::format::{Arrays, Format};
 pub use crate::notation::concrete::Asked;
-use crate::notation::typed::{TensorId, VarId};
+use crate::notation::typed::{SizeId, TensorId, VarId};
 use crate::stream::{BufferId, Sought};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,6 +30,8 @@ pub struct Kernel {
     /// Params that are extents of no tensor, each with an index variable of the typed program that has the extent. No formula computes
     /// them from the other params: a quotient by 0 determines nothing, and another equation may.
     pub solved: Vec<(Var, VarId)>,
+    /// Params that are extents of no tensor, and sizes that the caller says.
+    pub given: Vec<(Var, SizeId)>,
     /// Float sums may be reassociated and contracted (algebraic mode).
     pub reassociate: bool,
     /// What a schedule asks of `for` loops, by their variables.

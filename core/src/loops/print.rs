@@ -8,6 +8,7 @@
 //!    in x@1: f64[n_j] {dense} at dense, x_vals
 //!    out y@2: f64[n_i] {dense} at dense, y_vals
 //!                                                    # `solved n_k@3`: a parameter, the extent of index variable 3
+//!                                                    # `given n_N@2`: a parameter, size 2, which the caller says
 //!
 //!    alloc y_vals[n_i] = 0.0
 //!    for i in 0..n_i {
@@ -54,6 +55,10 @@ impl Kernel {
         if !self.solved.is_empty() {
             let solved = self.solved.iter().map(|(v, of)| format!("{}@{}", var_name(self, *v), of.0));
             writeln!(f, "  solved {}", solved.collect::<Vec<_>>().join(", "))?;
+        }
+        if !self.given.is_empty() {
+            let given = self.given.iter().map(|(v, of)| format!("{}@{}", var_name(self, *v), of.0));
+            writeln!(f, "  given {}", given.collect::<Vec<_>>().join(", "))?;
         }
         writeln!(f)?;
         let mut seen = vec![false; self.vars.len()];

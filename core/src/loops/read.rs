@@ -15,7 +15,7 @@ use super::{
 };
 use crate::algebra::{Type, Value};
 use crate::format::LevelKind;
-use crate::notation::typed::{TensorId, VarId};
+use crate::notation::typed::{SizeId, TensorId, VarId};
 use crate::text::{Operators, Read, Reading, Text, Token};
 use expr::Term;
 use std::collections::{BTreeMap, HashMap};
@@ -31,7 +31,7 @@ pub fn read(text: &str) -> Result<Kernel, String> {
 }
 
 fn empty() -> Kernel {
-    let (vars, params, buffers, body, arguments, solved) = Default::default();
+    let (vars, params, buffers, body, arguments, solved, given) = Default::default();
     Kernel {
         name: String::new(),
         vars,
@@ -40,6 +40,7 @@ fn empty() -> Kernel {
         body,
         arguments,
         solved,
+        given,
         reassociate: false,
         asked: BTreeMap::new(),
     }
@@ -82,7 +83,16 @@ impl<'t> Reader<'t> {
             match roles.into_iter().find(|r| role_name(*r) == word) {
                 Some(role) => self.located(|r| r.buffers(role))?,
                 None if matches!(word, "in" | "out") => self.located(Reader::argument)?,
-                None if word == "solved" => self.located(Reader::solved)?,
+                None if word == "solved" => self.located(|r| {
+                    let solved = r.numbered()?;
+                    r.kernel.solved.extend(solved.into_iter().map(|(v, of)| (v, VarId(of))));
+                    Ok(())
+                })?,
+                None if word == "given" => self.located(|r| {
+                    let given = r.numbered()?;
+                    r.kernel.given.extend(given.into_iter().map(|(v, of)| (v, SizeId(of))));
+                    Ok(())
+                })?,
                 None => break,
             }
         }
@@ -103,17 +113,15 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    fn solved(&mut self) -> Read<()> {
+    /// Behind a word, parameters, each with the number of what it is.
+    fn numbered(&mut self) -> Read<Vec<(Var, u32)>> {
         self.skip();
         self.list(|r| {
             let name = r.word()?;
             let v = r.var(name)?;
             r.sign("@")?;
-            let of = VarId(r.number()?);
-            r.kernel.solved.push((v, of));
-            Ok(())
-        })?;
-        Ok(())
+            Ok((v, r.number()?))
+        })
     }
 
     fn argument(&mut self) -> Read<()> {

@@ -45,7 +45,8 @@ impl Display for Ident {
 impl Display for Item {
     fn fmt(&self, f: &mut Formatter) -> Result {
         match self {
-            Item::Dim(d) => write!(f, "dim {} = {}", d.name, d.value),
+            Item::Dim(Dim { name, value: Some(value) }) => write!(f, "dim {name} = {value}"),
+            Item::Dim(d) => write!(f, "dim {}", d.name),
             Item::Domain(d) => write!(f, "dim {}: {}", d.name, d.labels),
             Item::Table(t) => t.fmt(f),
             Item::Tensor(t) => t.fmt(f),

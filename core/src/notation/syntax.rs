@@ -74,13 +74,13 @@ pub enum Turns {
     While(Expr),
 }
 
-/// `dim I = 4`: an extent with a name.
+/// `dim I = 4`: an extent with a name; `dim I`: one that the caller says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dim {
     /// Its name.
     pub name: Ident,
-    /// Its value.
-    pub value: u64,
+    /// Its value; the caller's if `None`.
+    pub value: Option<u64>,
 }
 
 /// `dim D: string`: coordinates that have labels.

@@ -150,6 +150,21 @@ impl Program {
         }
     }
 
+    /// The sizes that the caller must say.
+    pub fn given_sizes(&self) -> impl Iterator<Item = SizeId> + '_ {
+        (0..self.sizes.len() as u32).map(SizeId).filter(|size| self.sizes[size.index()].given)
+    }
+
+    /// The same program with values of sizes that the caller says.
+    #[must_use]
+    pub fn with_sizes(&self, values: &[(SizeId, u64)]) -> Program {
+        let mut program = self.clone();
+        for (size, value) in values {
+            program.sizes[size.index()].value = Some(*value);
+        }
+        program
+    }
+
     /// The tensors that the caller must bring: those read before or in the statement that first defines them, in the order of the
     /// text. A block's condition is read before its statements.
     pub fn inputs(&self) -> Vec<TensorId> {
@@ -234,6 +249,8 @@ pub struct Size {
     pub name: Option<String>,
     /// Its value, if the program says it.
     pub value: Option<u64>,
+    /// Whether the caller says it: `dim N`.
+    pub given: bool,
     /// Where it first stands.
     pub span: Span,
 }

@@ -29,6 +29,8 @@ pub struct Classes {
     parent: Vec<usize>,
     /// Where the index variables begin.
     sizes: usize,
+    /// The sizes that the caller says.
+    given: Vec<SizeId>,
     /// What a node is called: a size's name if it has one, a variable's.
     names: Vec<Option<String>>,
     /// Of sizes whose names no declaration has, since data alone declare their tensor: the mode.
@@ -66,6 +68,7 @@ impl Classes {
         let mut classes = Classes {
             parent: (0..count).collect(),
             sizes,
+            given: program.given_sizes().collect(),
             names,
             unwritten: vec![None; count],
             spans,
@@ -267,6 +270,7 @@ impl Classes {
     /// Of each root, whether its extent is known once those of these tensors are, if none is 0 that need not be.
     fn determined(&self, program: &Program, tensors: impl IntoIterator<Item = TensorId>) -> Vec<bool> {
         let mut known: Vec<bool> = self.known.iter().map(Option::is_some).collect();
+        self.given.iter().for_each(|size| known[self.find(size.index())] = true);
         for id in tensors {
             let sizes = &program.tensors[id.index()].sizes;
             sizes.iter().for_each(|s| known[self.find(s.index())] = true);
@@ -414,6 +418,12 @@ impl Classes {
             }
         }
         all
+    }
+
+    /// The extents that the caller says, each once, with the first size that is it.
+    pub fn given(&self) -> BTreeMap<ClassId, SizeId> {
+        let unsaid = self.given.iter().rev().map(|size| (self.class_of_size(*size), *size));
+        unsaid.filter(|(class, _)| self.value(*class).is_none()).collect()
     }
 
     /// The extents that are polynomials in others whatever those are, none of which is one itself.

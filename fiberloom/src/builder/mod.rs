@@ -133,7 +133,12 @@ impl Builder {
 
     /// `dim name = value`
     pub fn dim(&mut self, name: &str, value: u64) {
-        self.items.push(syntax::Item::Dim(syntax::Dim { name: ident(name), value }));
+        self.items.push(syntax::Item::Dim(syntax::Dim { name: ident(name), value: Some(value) }));
+    }
+
+    /// `dim name`: a size that each call says, as `("name", 100.into())` among its operands.
+    pub fn size(&mut self, name: &str) {
+        self.items.push(syntax::Item::Dim(syntax::Dim { name: ident(name), value: None }));
     }
 
     /// `tensor name: ty[sizes] format`

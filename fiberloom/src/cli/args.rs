@@ -122,7 +122,8 @@ pub struct Run {
     /// A tensor's data
     ///
     /// Give it once for each tensor that the program reads. What the file has to be, its name's ending says. In the place
-    /// of a file, `random:1000x1000:0.01:7` draws data: extents, the share of them that holds something, a seed.
+    /// of a file, `random:1000x1000:0.01:7` draws data: extents, the share of them that holds something, a seed; and a
+    /// number (`0.5`, `-inf`, `true`) is a scalar, or the value of a size that the program leaves to its calls: `dim N`.
     #[arg(long = "in", value_name = "NAME=FILE", value_parser = parse::file("--in"))]
     pub inputs: Vec<(String, PathBuf)>,
     /// Fold entries of a tensor's file at equal coordinates into one: sum, min, max or last

@@ -87,7 +87,8 @@ pub fn message(error: &Error) -> String {
 
 /// What to say of operands that were not given.
 pub fn asked_for(tensors: &[(String, Diagnostic)]) -> Vec<Diagnostic> {
-    tensors.iter().map(|(name, d)| d.clone().help(format!("give it: --in {name}=FILE"))).collect()
+    let what = |d: &Diagnostic| if d.message.contains("size `") { "100" } else { "FILE" };
+    tensors.iter().map(|(name, d)| d.clone().help(format!("give it: --in {name}={}", what(d)))).collect()
 }
 
 /// A result, shortened.

@@ -2,7 +2,7 @@
 
 use super::npy::{Npy, element};
 use super::text::Text;
-use super::{Declared, Error, Fault, Kind, Options, Source, is_packed, market, npz, whole};
+use super::{Declared, Error, Fault, Kind, Options, Source, is_packed, market, npz, scalar, whole};
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::format::Format;
 use flate2::read::MultiGzDecoder;
@@ -32,13 +32,15 @@ impl Described {
 }
 
 impl Source<'_> {
-    /// What it says of a tensor of so many modes. Of what is drawn, `f64`, and dense unless a share is said.
+    /// What it says of a tensor of so many modes. Of what is drawn, `f64`, and dense unless a share is said; of a
+    /// number, what a literal of the language has.
     ///
     /// # Errors
     /// The file is not there, not readable, or its header is none.
     pub fn described(&self, rank: usize, options: &Options) -> Result<Described, Error> {
         match self {
             Source::Random(random) => Ok(Described { ty: Type::F64, is_dense: random.share >= 1.0 }),
+            Source::Number(text) => Ok(Described { ty: scalar::ty(text), is_dense: true }),
             Source::File(path) => {
                 let kind = Kind::of(path)?;
                 let file = File::open(path).map_err(|e| Fault::io(e).within(path))?;

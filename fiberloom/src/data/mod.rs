@@ -28,6 +28,7 @@ mod market;
 pub(crate) mod npy;
 mod npz;
 pub(crate) mod number;
+mod scalar;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -259,31 +260,44 @@ pub enum Source<'a> {
     File(&'a Path),
     /// Nowhere: it is drawn.
     Random(Random),
+    /// A number in words, a scalar: `0.5`, `-inf`, `true`.
+    Number(&'a str),
 }
 
 impl<'a> Source<'a> {
-    /// What a command line names: data that are drawn if it is `random` or begins with `random:`, else a file.
+    /// What a command line names: data that are drawn if it is `random` or begins with `random:`, a scalar if it is a number or
+    /// a truth value, else a file.
     ///
     /// # Errors
     /// The text of what is drawn is none.
     pub fn of(named: &'a Path) -> Result<Source<'a>, Error> {
-        match named.to_str().filter(|text| Random::is_meant(text)) {
-            Some(text) => match text.parse() {
+        match named.to_str() {
+            Some(text) if Random::is_meant(text) => match text.parse() {
                 Ok(random) => Ok(Source::Random(random)),
                 Err(what) => Err(Fault { cause: Cause::Extension, ..Fault::whole(what) }.within(named)),
             },
-            None => Ok(Source::File(named)),
+            Some(text) if scalar::is_meant(text) => Ok(Source::Number(text)),
+            _ => Ok(Source::File(named)),
+        }
+    }
+
+    /// The extent that a number is, if it is one.
+    pub fn extent(&self) -> Option<u64> {
+        match self {
+            Source::Number(text) => text.parse().ok().filter(|n| *n <= i64::MAX as u64),
+            Source::File(_) | Source::Random(_) => None,
         }
     }
 
     /// The tensor that is there.
     ///
     /// # Errors
-    /// As of [`read`] and [`generate`].
+    /// As of [`read`] and [`generate`]; a number that is no value of the declared type, or is given for a tensor with modes.
     pub fn tensor(&self, declared: &Declared, options: &Options) -> Result<Tensor<'static>, Error> {
         match self {
             Source::File(path) => read(path, declared, options),
             Source::Random(random) => generate(random, declared, options),
+            Source::Number(text) => scalar::tensor(text, declared).map_err(|fault| fault.within(Path::new(text))),
         }
     }
 }

@@ -4,11 +4,11 @@
 //!  &Tensor, Tensor              checked in full by every call
 //!  &Checked, Checked            checked before
 //!  &[f64], &Vec<f64>, Array     a dense vector, as long as it is        and so for every number type
-//!  Value, 2.0, true             a scalar
+//!  Value, 2.0, &2.0, true       a scalar; of `dim N`, its value
 //! ```
 
 use fiberloom_core::algebra::Value;
-use fiberloom_core::format::{Array, Checked, Malformed, Tensor};
+use fiberloom_core::format::{Array, Checked, Format, Malformed, Tensor};
 
 /// What a kernel is called with: a tensor that the call checks in full, or one that was checked before. Tensors, checked
 /// ones, slices and scalars become operands, so that one call takes them side by side. What is borrowed stays borrowed.
@@ -125,6 +125,21 @@ macro_rules! scalars {
 }
 
 scalars!(Value, bool, i8, i16, i32, i64, u8, u16, u32, u64, f32, f64);
+
+macro_rules! borrowed {
+    ($($scalar:ty),*) => { $(
+        /// A scalar, which is not copied.
+        impl<'a> From<&'a $scalar> for Operand<'a> {
+            fn from(value: &'a $scalar) -> Self {
+                let values = Array::from(std::slice::from_ref(value));
+                let (format, fill) = (Format::dense(0), Value::zero(values.ty()));
+                Tensor { extents: vec![], format, levels: vec![], values, fill }.into()
+            }
+        }
+    )* };
+}
+
+borrowed!(i8, i16, i32, i64, u8, u16, u32, u64, f32, f64);
 
 /// Operands by their names, of any kinds side by side: an array of names and [`Operand`]s.
 ///

@@ -8,6 +8,7 @@
 //! Invariant: a plan depends on the program, the options, the shapes and which results are thin alone, so that it changes no answer which one
 //! is remembered.
 
+use super::size::Sizes;
 use super::{Engine, Operand, Shape};
 use crate::cache::{self, Code};
 use crate::error::Error;
@@ -26,6 +27,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 pub(super) struct Plan {
     /// Of each operand.
     shapes: BTreeMap<TensorId, Shape>,
+    /// Those that the caller says.
+    pub(super) sizes: Sizes,
     /// Of all tensors.
     pub(super) extents: Extents,
     /// The undeclared results that are thin.
@@ -44,7 +47,8 @@ impl Last {
         &self,
         program: &Program,
         operands: &BTreeMap<TensorId, Operand>,
-        solve: impl FnOnce(&BTreeMap<TensorId, Shape>) -> Result<Extents, Error>,
+        sizes: Sizes,
+        solve: impl FnOnce(&BTreeMap<TensorId, Shape>, &Sizes) -> Result<Extents, Error>,
     ) -> Result<Arc<Plan>, Error> {
         let entries = |id: TensorId| operands.get(&id).map_or(0, |operand| operand.tensor().values.len() as u64);
         let thin = |extents: &Extents| program.spares().thin(extents, &entries);
@@ -53,20 +57,25 @@ impl Last {
                 shape.0 == operand.0 && shape.1.is_of(operand.1.tensor())
             };
             let alike = plan.shapes.len() == operands.len() && plan.shapes.iter().zip(operands).all(is_of);
-            alike && plan.thin == thin(&plan.extents)
+            alike && plan.sizes == sizes && plan.thin == thin(&plan.extents)
         };
         if let Some(plan) = self.held().as_ref().filter(fits) {
             return Ok(plan.clone());
         }
         let shapes: BTreeMap<_, _> = operands.iter().map(|(id, operand)| (*id, operand.tensor().into())).collect();
-        let extents = solve(&shapes)?;
+        let extents = solve(&shapes, &sizes)?;
         let thin = thin(&extents);
-        Ok(self.remember(shapes, extents, thin))
+        Ok(self.remember((shapes, sizes), extents, thin))
     }
 
     /// A new plan, which is the last one from now on.
-    pub(super) fn remember(&self, shapes: BTreeMap<TensorId, Shape>, extents: Extents, thin: Thin) -> Arc<Plan> {
-        let plan = Arc::new(Plan { shapes, extents, thin, code: OnceLock::new() });
+    pub(super) fn remember(
+        &self,
+        (shapes, sizes): (BTreeMap<TensorId, Shape>, Sizes),
+        extents: Extents,
+        thin: Thin,
+    ) -> Arc<Plan> {
+        let plan = Arc::new(Plan { shapes, sizes, extents, thin, code: OnceLock::new() });
         *self.held() = Some(plan.clone());
         plan
     }

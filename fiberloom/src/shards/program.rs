@@ -29,6 +29,11 @@ pub(super) fn of_boxes(whole: &Program, names: &[&str], shares: &[Share], extent
     let mut syntax = whole.syntax().clone();
     let mut formats = vec![];
     for item in &mut syntax.items {
+        if let Item::Dim(dim) = item
+            && let Some(size) = whole.given_size(&dim.name.name)
+        {
+            dim.value = Some(extents.size(size));
+        }
         let Item::Tensor(declared) = item else { continue };
         let Some((id, share)) = shares_of(typed, shares, &declared.name.name) else { continue };
         for (mode, split) in &share.cuts {
@@ -51,7 +56,7 @@ pub(super) fn of_boxes(whole: &Program, names: &[&str], shares: &[Share], extent
     let kept = kept(typed, shares, &syntax.to_string());
     for size in kept {
         let (name, span) = (typed.sizes[size].name.clone().unwrap_or_default(), typed.sizes[size].span);
-        let dim = Dim { name: Ident { name, span }, value: extents.sizes[size] };
+        let dim = Dim { name: Ident { name, span }, value: Some(extents.sizes[size]) };
         syntax.items.insert(0, Item::Dim(dim));
     }
     let (file, text) = whole.source();
@@ -95,8 +100,8 @@ fn kept(typed: &typed::Program, shares: &[Share], text: &str) -> Vec<usize> {
     let said: BTreeSet<usize> = typed.inputs().into_iter().flat_map(left).collect();
     let stands = |name: &str| text.split(|c: char| c != '_' && !c.is_alphanumeric()).any(|word| word == name);
     let is_kept = |size: &usize| {
-        let typed::Size { name, value, .. } = &typed.sizes[*size];
-        value.is_none() && name.as_deref().is_some_and(stands)
+        let typed::Size { name, value, given, .. } = &typed.sizes[*size];
+        value.is_none() && !given && name.as_deref().is_some_and(stands)
     };
     gone.difference(&said).copied().filter(is_kept).collect()
 }

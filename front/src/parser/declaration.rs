@@ -6,16 +6,17 @@ use chumsky::prelude::*;
 use fiberloom_core::notation::Span;
 use fiberloom_core::notation::syntax::{Column, Dim, Domain, Format, Item, Literal, Mode, Size, Sort, Table, Tensor};
 
-/// `"dim" IDENT ("=" INT | ":" sort)`
+/// `"dim" IDENT ["=" INT | ":" sort]`
 pub fn dim<'t, 's: 't>() -> Rule<'t, 's, Item> {
     let value = just(Token::Assign).ignore_then(int()).map(Ok);
     let labels = just(Token::Colon).ignore_then(sort()).map(Err);
     just(Token::Dim)
         .ignore_then(ident())
-        .then(value.or(labels))
+        .then(value.or(labels).or_not())
         .map(|(name, what)| match what {
-            Ok(value) => Item::Dim(Dim { name, value }),
-            Err(labels) => Item::Domain(Domain { name, labels }),
+            Some(Ok(value)) => Item::Dim(Dim { name, value: Some(value) }),
+            Some(Err(labels)) => Item::Domain(Domain { name, labels }),
+            None => Item::Dim(Dim { name, value: None }),
         })
         .boxed()
 }

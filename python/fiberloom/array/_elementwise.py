@@ -11,7 +11,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .._lazy import Lazy, aligned, broadcast, common_type, finished, is_number, lazy, mapped
+from .. import _convert, _native
+from .._lazy import Lazy, aligned, broadcast, common_type, finished, has_fill, is_lazy, is_number, lazy, mapped
 from .._program import Names
 from .._types import literal, type_of
 from ..errors import OperandError
@@ -54,17 +55,68 @@ def _type(name: str, kind: str, operands) -> np.dtype:
     return common
 
 
+#: Of functions, the operands each of which decides, where it is 0, that the value is.
+_BY_ZERO = {
+    "bitwise_and": (0, 1),
+    "divide": (0,),
+    "floor_divide": (0,),
+    "logical_and": (0, 1),
+    "multiply": (0, 1),
+}
+
+
 def _applied(name: str, kind: str, text: Callable[..., str], operands, result=None):
     """The function of these operands: an expression where expressions are built, else a tensor."""
+    at_once = not is_lazy(*operands)
+    if at_once:
+        made = _native.quick(name, operands)
+        if made is not None:
+            return made
     taken = [o if is_number(o) else lazy(o) for o in operands]
     if name in _COMPARISONS:
         known = _beyond(name, *taken)
         if known is not None:
             return finished(known, *operands)
     common = _type(name, kind, taken)
-    if kind == "truth":
-        taken = [bool(o) if is_number(o) else truth(o) for o in taken]
-    return finished(mapped(lambda names, *e: text(names, common, *e), taken, common, result), *operands)
+
+    def function(*taken, literal=False) -> Lazy:
+        if kind == "truth":
+            taken = [bool(o) if is_number(o) else truth(o) for o in taken]
+        zero = _BY_ZERO.get(name, ())
+        return mapped(lambda names, *e: text(names, common, *e), taken, common, result, zero=zero, literal=literal)
+
+    literal = name == "pow" and is_number(operands[1]) and operands[1] in _POWERS
+    if not at_once:
+        return function(*taken, literal=literal)
+    valued = None if literal else _of_values(function, operands, taken, zero=_BY_ZERO.get(name, ()))
+    return function(*taken, literal=literal).called(name, operands) if valued is None else valued
+
+
+#: Exponents that stand in a program's text: such powers are products, quotients and roots.
+_POWERS = (-2, -1, -0.5, 0, 0.5, 1, 2, 3, 4)
+
+
+def _of_values(function: Callable[..., Lazy], operands, taken, zero):
+    """The function of one sparse tensor and a number that changes the value of what is not stored: the same entries, with the
+    function of each of their values; ``None`` of other operands.
+    """
+    places = [n for n, o in enumerate(taken) if isinstance(o, Lazy) and o.ndim]
+    numbers = [o for o in operands if is_number(o) or isinstance(o, np.generic)]
+    if len(places) != 1 or len(numbers) + 1 != len(operands):
+        return None
+    (place,) = places
+    if not has_fill(taken[place].shape, [taken[place]]) or place in zero and taken[place].zero:
+        return None
+    tensor = _convert.tensor(operands[place], "array")
+
+    def of(array):
+        return function(*(lazy(array) if n == place else o for n, o in enumerate(taken)))
+
+    # What holds where an operand is sparse holds for its values.
+    options = {"mode": "algebraic"}
+    values = of(tensor.arrays()["values"]).compute(options=options)
+    fill = of(np.asarray(tensor.dtype.type(tensor.fill_value))).compute(options=options)
+    return tensor.revalued(values, fill.number())
 
 
 def _beyond(name: str, a, b) -> Lazy | None:
@@ -279,6 +331,8 @@ def clip(x, /, min=None, max=None):
     source = lazy(x)
     if source.dtype.kind not in "iuf":
         raise OperandError(f"`clip` takes numbers, not {source.dtype}")
+    if source.sparse and not is_lazy(*operands) and all(o is x or is_number(o) for o in operands):
+        return _clipped_by(x, source, min, max)
     bounded = source
     for bound, function in ((min, "max"), (max, "min")):
         if bound is None:
@@ -287,6 +341,16 @@ def clip(x, /, min=None, max=None):
         if taken is not None:
             bounded = mapped(lambda names, a, b, f=function: f"{f}({a}, {b})", (bounded, taken), source.dtype)
     return finished(bounded, *operands)
+
+
+def _clipped_by(x, source: Lazy, least, most):
+    """A sparse array with bounds that are numbers: one after the other, each of which is an operand."""
+    clipped = x
+    for bound, function in ((least, "max"), (most, "min")):
+        taken = None if bound is None else _bound(bound, source.dtype, function)
+        if taken is not None:
+            clipped = globals()["maximum" if function == "max" else "minimum"](clipped, taken)
+    return finished(source, x) if clipped is x else clipped
 
 
 def _bound(bound, dtype, function: str):

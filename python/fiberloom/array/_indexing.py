@@ -194,7 +194,7 @@ def lazy_index(places: Lazy, extent: int) -> Lazy:
     if places.dtype.kind == "u":
         return places
     taken = places.astype(np.int64)
-    return mapped(lambda names, p: f"{_from_end(names)}({p}, {extent})", (taken,))
+    return mapped(lambda names, p: f"{_from_end(names)}({p}, {names.size(extent)})", (taken,))
 
 
 def _from_end(names: Names) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .._lazy import Lazy, aligned, broadcast, common_type, finished, lazy
+from .. import _native
+from .._lazy import Lazy, aligned, broadcast, common_type, finished, is_lazy, lazy
 from .._program import Index, Names
 from ..errors import Error, MismatchError
 from ._reductions import axes_of, axis_of
@@ -24,7 +25,15 @@ def matmul(x1, x2, /):
     -------
     Tensor or Lazy
     """
-    return finished(_matmul(lazy(x1), lazy(x2)), x1, x2)
+    return _product("matmul", _matmul, x1, x2)
+
+
+def _product(name: str, function, x1, x2):
+    """A product of two arrays: an expression where expressions are built, else a tensor."""
+    if is_lazy(x1, x2):
+        return function(lazy(x1), lazy(x2))
+    made = _native.quick(name, (x1, x2))
+    return function(lazy(x1), lazy(x2)).called(name, (x1, x2), True) if made is None else made
 
 
 def _matmul(a: Lazy, b: Lazy) -> Lazy:
@@ -47,7 +56,7 @@ def _matmul(a: Lazy, b: Lazy) -> Lazy:
         right = [*aligned(b.shape[:-2], stacks, stack), k, *column]
         return summed(names, [k], [(x, left), (y, right)], common)
 
-    return Lazy(stacks + rows + columns, common, write, of=(x, y), folds=True)
+    return Lazy(stacks + rows + columns, common, write, 0 if x.zero or y.zero else None, of=(x, y), folds=True)
 
 
 def summed(names: Names, over: list[Index], factors: list[tuple[Lazy, list[Index]]], dtype) -> str:

@@ -79,7 +79,7 @@ def folded(source: Lazy, fold: str, axis, keepdims: bool, dtype=None, element=No
         text = names.bounded(list(over.values()), text, np.bool_ if fold == "count" else result)
         return f"{fold}({', '.join(index.var for index in over.values())}: {text})"
 
-    return Lazy(shape, result, write, of=(source,), folds=True)
+    return Lazy(shape, result, write, 0 if fold == "sum" and element is None and source.zero else None, of=(source,), folds=True)
 
 
 def _summed_in(source: Lazy, dtype) -> Lazy:
@@ -156,12 +156,12 @@ def _mean(source: Lazy, axis, keepdims: bool, fewer: float = 0.0) -> Lazy:
     number = math.prod(source.shape[a] for a in axes_of(axis, source.ndim))
     total, by = folded(source, "sum", axis, keepdims), builtins.max(number - fewer, 0)
 
-    def write(names: Names, at: list[Index]) -> str:
+    def quotient(names: Names, a: str, b: str) -> str:
         # Of nothing, and by 0, it is what IEEE 754 says.
         names.strict |= not by
-        return f"({total.write(names, at)} / {float(by)!r})"
+        return f"({a} / {b})"
 
-    return Lazy(total.shape, total.dtype, write, of=(total,))
+    return mapped(quotient, (total, float(by)), total.dtype, zero=(0,), literal=not by)
 
 
 def mean(x, /, *, axis=None, keepdims: bool = False):
@@ -231,9 +231,9 @@ def _place_along(source: Lazy, best: str, axis: int, keepdims: bool) -> Lazy:
         best = names.hoist(reached, [Index(None) if n == axis else index for n, index in enumerate(own)])
         ty = type_of(source.dtype)
         nan = " || a != a" if source.dtype.kind == "f" else ""
-        body = f"{{ if a == b{nan} then k else {extent} }}"
-        place = names.function(f"place{extent}_{ty}", f"fn place{extent}_{ty}(a: {ty}, b: {ty}, k: i64) -> i64 {body}")
-        return f"{place}({text}, {best}, {own[axis].value()})"
+        body = f"{{ if a == b{nan} then k else n }}"
+        place = names.function(f"place_{ty}", f"fn place_{ty}(a: {ty}, b: {ty}, k: i64, n: i64) -> i64 {body}")
+        return f"{place}({text}, {best}, {own[axis].value()}, {names.size(extent)})"
 
     return folded(source, "min", axis, keepdims, np.int64, element)
 

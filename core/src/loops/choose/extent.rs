@@ -3,7 +3,7 @@
 use crate::loops::arith::int;
 use crate::loops::{Expr, Var};
 use crate::map::{ClassId, Size};
-use crate::notation::typed::VarId;
+use crate::notation::typed::{SizeId, VarId};
 use std::collections::BTreeMap;
 
 /// The extents of a kernel.
@@ -13,6 +13,8 @@ pub struct Extents {
     pub params: BTreeMap<ClassId, Var>,
     /// Parameters that are extents of no tensor of the caller.
     pub solved: Vec<(Var, VarId)>,
+    /// Parameters that are extents of no tensor, and sizes that the caller says.
+    pub given: Vec<(Var, SizeId)>,
     /// Extents that follow from the parameters.
     pub derived: BTreeMap<ClassId, Expr>,
     /// Extents that are made of other extents, in terms of these.

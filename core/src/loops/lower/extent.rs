@@ -5,6 +5,8 @@
 //!    n_l = n_A + n_B             a concatenation that is no tensor
 //!  kernel g(n_N, n_I, n_j)       split(A[n], n -> (i, j)): if A has no rows, n_N / n_I does not determine n_j, and
 //!    solved n_j                  another equation may: the caller, who has solved them all, passes it
+//!  kernel h(n_A, n_N)
+//!    given n_N                   `dim N`, a size that the caller says
 //! ```
 
 use super::{Expr, binary, int, plus, times};
@@ -23,6 +25,13 @@ pub(super) fn extents(d: &mut Symbolic, program: &Program, classes: &Classes) ->
     let params: BTreeMap<ClassId, Var> = all.into_iter().map(|c| (c, parameter(d, classes, c))).collect();
     let constants = params.keys().filter_map(|c| number(classes, *c)).collect();
     let mut extents = Extents { params, constants, sizes: classes.sizes(), ..Extents::default() };
+    for (class, size) in classes.given() {
+        if !extents.params.contains_key(&class) {
+            let param = parameter(d, classes, class);
+            extents.params.insert(class, param);
+            extents.given.push((param, size));
+        }
+    }
     let needed = needed(&extents, program);
     let formulas = classes.formulas(extents.params.keys().copied().collect());
     let wanted = wanted(needed, &formulas);

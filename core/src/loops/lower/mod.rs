@@ -252,12 +252,13 @@ fn walk<'a>(
     let mut cx = Context { facts, arrays, turns: None, guarded, both, prepared, book };
     repeat::in_order(&mut cx, &mut d, &program.steps);
     let arguments = (0..program.tensors.len()).filter_map(|p| argument(&cx, Place(p))).collect();
-    let Extents { params, solved, .. } = cx.facts.extents;
+    let Extents { params, solved, given, .. } = cx.facts.extents;
     let params = params.into_values().collect();
     let asked = std::mem::take(&mut d.asked);
     let (vars, buffers, body) = d.finish();
     let reassociate = options.mode == Mode::Algebraic;
-    let kernel = Kernel { name: name.to_string(), vars, params, buffers, body, arguments, solved, reassociate, asked };
+    let name = name.to_string();
+    let kernel = Kernel { name, vars, params, buffers, body, arguments, solved, given, reassociate, asked };
     (kernel, cx.book.close())
 }
 

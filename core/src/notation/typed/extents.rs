@@ -1,12 +1,12 @@
 //! Extents, once the data's are known.
 
-use super::{Program, TensorId, VarId};
+use super::{Program, SizeId, TensorId, VarId};
 use crate::map::ClassId;
 
 /// All extents of a program on given data.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Extents {
-    /// By [`SizeId`](super::SizeId). A size that only unused tensors have, and nothing says, is 0.
+    /// By [`SizeId`]. A size that only unused tensors have, and nothing says, is 0.
     pub sizes: Vec<u64>,
     /// By [`VarId`].
     pub vars: Vec<u64>,
@@ -22,6 +22,11 @@ impl Extents {
     /// Of an index variable.
     pub fn var(&self, var: VarId) -> u64 {
         self.vars[var.index()]
+    }
+
+    /// Of a size.
+    pub fn size(&self, size: SizeId) -> u64 {
+        self.sizes[size.index()]
     }
 
     /// Of a tensor's modes.

@@ -26,6 +26,7 @@ pub fn case(u: &mut Unstructured) -> Case {
         body: vec![],
         arguments: vec![],
         solved: vec![],
+        given: vec![],
         reassociate: false,
         asked: Default::default(),
     };

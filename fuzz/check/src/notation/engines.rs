@@ -213,13 +213,14 @@ struct Made<'k> {
 fn on_data(subject: &impl Subject, made: &Made, work: &mut Work) -> Result<(), Stop> {
     let Made { typed, engine, kernel, codes, summed } = made;
     let Some(operands) = subject.operands(typed) else { return Err(Stop::Left("no data")) };
+    let typed = &typed.with_sizes(&subject.sizes(typed));
     let extents = solved(typed, &operands).map_err(|words| refused(subject, "extents", words))?;
     extents::follow(typed, &extents).map_err(|e| Finding::new("formula", e))?;
     let empty: BTreeSet<_> = summed.iter().copied().filter(|v| extents.var(*v) == 0).collect();
     if empty.is_empty() {
         return compared(subject, (typed, *kernel, codes), (&operands, &extents), work);
     }
-    let again = work.time(Stage::Lower, || lowered(subject, typed, *engine, &empty))?;
+    let again = work.time(Stage::Lower, || lowered(subject, made.typed, *engine, &empty))?;
     let codes = self::codes(subject, &again.kernel, &again.stages, *engine, work)?;
     compared(subject, (typed, Some(&again.kernel), &codes), (&operands, &extents), work)
 }
@@ -243,7 +244,7 @@ fn compared(
         return if too_many { Ok(()) } else { Ok(stored_agrees(typed, operands)?) };
     };
     let given: Vec<(&str, &Tensor)> = operands.iter().map(|(n, t)| (n.as_str(), t)).collect();
-    let bound = loops::bind(kernel, &given, &|t| extents_of(typed, extents, t), &|v| extents.var(v));
+    let bound = loops::bind(kernel, &given, &|t| extents_of(typed, extents, t), extents);
     let bound = bound.map_err(|e| Finding::new("bind", e))?;
     let mut first = None;
     for code in codes {

@@ -40,6 +40,8 @@ pub struct Made {
     /// The program.
     pub program: Program,
     operands: Vec<Known>,
+    /// Named sizes with their extents.
+    sizes: Vec<(String, u64)>,
 }
 
 /// A tensor that expressions may read.
@@ -114,7 +116,7 @@ fn made(u: &mut Unstructured, wild: usize, lowered: bool) -> Made {
         if alone {
             // Directly behind the statement it would be the statement's own.
             let (name, value) = (m.ident(&format!("D{}", items.len())), m.int(3));
-            items.push(Item::Dim(Dim { name, value }));
+            items.push(Item::Dim(Dim { name, value: Some(value) }));
             let schedule = m.schedule(&vars);
             items.push(Item::Schedule(schedule));
         }
@@ -127,14 +129,15 @@ fn made(u: &mut Unstructured, wild: usize, lowered: bool) -> Made {
             operand && t.sizes.iter().any(|s| matches!(s, Size::Name(own) if own.name == name))
         });
         if m.chance(2) || m.valued.contains(&name) && !said {
-            all.push(Item::Dim(Dim { name: m.ident(&name), value: m.int(extent) }));
+            let value = if m.chance(3) { None } else { Some(m.int(extent)) };
+            all.push(Item::Dim(Dim { name: m.ident(&name), value }));
         }
     }
     all.extend(declared.into_iter().map(Item::Tensor));
     all.extend(std::mem::take(&mut m.computes).into_iter().map(Item::Function));
     all.extend(items);
     let operands = m.tensors.into_iter().filter(|t| t.operand).collect();
-    Made { program: Program { items: all }, operands }
+    Made { program: Program { items: all }, operands, sizes: m.sizes }
 }
 
 impl Made {
@@ -143,6 +146,16 @@ impl Made {
         let inputs = typed.inputs().into_iter().map(|id| &typed.tensors[id.index()]);
         let known = inputs.filter_map(|t| Some((t, self.operands.iter().find(|k| k.name == t.name)?)));
         known.map(|(t, k)| (t.name.clone(), k.data(u, t))).collect()
+    }
+
+    /// The values of the sizes that the caller of the checked program says.
+    pub fn sizes(&self, typed: &typed::Program) -> Vec<(typed::SizeId, u64)> {
+        let value = |size: typed::SizeId| {
+            let name = typed.sizes[size.index()].name.as_deref();
+            // Of one to which a wild choice gave another name, any.
+            (size, self.sizes.iter().find(|(own, _)| name == Some(own)).map_or(1, |(_, extent)| *extent))
+        };
+        typed.given_sizes().map(value).collect()
     }
 }
 

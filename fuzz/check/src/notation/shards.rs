@@ -15,11 +15,11 @@ use super::subject::{Operands, Subject};
 use super::work::{Stage, Work};
 use arbitrary::Unstructured;
 use fiberloom::shards::{Cuts, Serial, Shards, Threads};
-use fiberloom::{Error, Program};
+use fiberloom::{Error, Program, Tensor, Value};
 use fiberloom_core::Options;
 use fiberloom_core::algebra::Mode;
 use fiberloom_core::format::{Assembly, Entries};
-use fiberloom_core::notation::typed;
+use fiberloom_core::notation::typed::{self, SizeId};
 use fiberloom_core::shape::Extents;
 use fiberloom_semantics::meaning::{self, Function, Limits, Refusal};
 use std::collections::BTreeMap;
@@ -120,6 +120,7 @@ fn extent(typed: &typed::Program, extents: &Extents, name: &str) -> u64 {
 fn over(whole: &impl Subject, draws: &mut Draws) -> Option<(Over, Vec<String>)> {
     let typed = engines::checked(whole, false).ok()?;
     let operands = whole.operands(&typed)?;
+    let typed = typed.with_sizes(&whole.sizes(&typed));
     let extents = engines::solved(&typed, &operands).ok()?;
     let mut names: Vec<&str> = typed.vars.iter().map(|v| v.name.as_str()).collect();
     names.sort();
@@ -292,6 +293,8 @@ fn in_boxes<S: Subject>(sharded: &Sharded<S>, engine: Engine, work: &mut Work) -
     let subject = &sharded.whole;
     let typed = work.time(Stage::Check, || engines::checked(subject, false))?;
     let Some(operands) = subject.operands(&typed) else { return Err(Stop::Left("no data")) };
+    let sizes = subject.sizes(&typed);
+    let typed = typed.with_sizes(&sizes);
     let extents = engines::solved(&typed, &operands).map_err(|words| engines::refused(subject, "extents", words))?;
     if sharded.over.is_empty() {
         return Err(Stop::Left("no index variable"));
@@ -304,7 +307,13 @@ fn in_boxes<S: Subject>(sharded: &Sharded<S>, engine: Engine, work: &mut Work) -
     };
     let options = options(subject, engine);
     let program = Program::parse(&subject.to_string()).map_err(|e| Finding::new("library", e))?;
-    let given: Vec<_> = operands.iter().map(|(name, tensor)| (name.as_str(), tensor)).collect();
+    let said = |(size, value): &(SizeId, u64)| {
+        let name = typed.sizes[size.index()].name.clone().unwrap_or_default();
+        (name, Tensor::scalar(Value::i64(*value as i64)))
+    };
+    let said: Vec<(String, Tensor)> = sizes.iter().map(said).collect();
+    let given = operands.iter().chain(said.iter().map(|(name, tensor)| (name, tensor)));
+    let given: Vec<_> = given.map(|(name, tensor)| (name.as_str(), tensor)).collect();
     let cuts = sharded.cuts(&typed, &extents);
     let planned = work.time(Stage::Lower, || Shards::plan(&program, &options, &given, &cuts));
     let shards = planned.map_err(|error| not_planned(subject, &error))?;

@@ -46,6 +46,11 @@ pub trait Subject: Display + Sized {
     /// What its caller gives; `None`: that is not known.
     fn operands(&self, typed: &typed::Program) -> Option<Operands>;
 
+    /// The values of sizes that its caller says.
+    fn sizes(&self, _typed: &typed::Program) -> Vec<(typed::SizeId, u64)> {
+        vec![]
+    }
+
     /// The same program on other data: each extent that they say is `extent` at most. `None`: there is nothing to shorten.
     fn shortened(&self, extent: u64) -> Option<Self>;
 

@@ -116,7 +116,7 @@ impl Program {
         let of =
             |t: typed::TensorId| self.typed.tensors[t.index()].sizes.iter().map(|s| extents.sizes[s.index()]).collect();
         let tensors: Vec<(&str, &Tensor)> = self.operands.iter().map(|(n, t)| (n.as_str(), t)).collect();
-        loops::bind(kernel, &tensors, &of, &|v| extents.var(v)).map_err(|_| "data of other formats")
+        loops::bind(kernel, &tensors, &of, &extents).map_err(|_| "data of other formats")
     }
 }
 

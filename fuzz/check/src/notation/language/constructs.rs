@@ -50,6 +50,7 @@ impl Words<'_> {
     fn items<'p>(&mut self, items: &'p [Item], locals: &mut BTreeSet<&'p str>, depth: usize) {
         for item in items {
             match item {
+                Item::Dim(Dim { value: None, .. }) => self.say("item dim that calls say"),
                 Item::Dim(_) => self.say("item dim"),
                 Item::Domain(_) => self.say("item domain"),
                 Item::Table(_) => self.say("item table"),

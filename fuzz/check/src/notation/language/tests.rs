@@ -57,7 +57,7 @@ fn documented() -> Vec<String> {
     let calls = Op::callable().map(|(f, _)| f).chain(["convert", "f0"]).map(|f| format!("call {f}"));
     let folds = Op::reductions().map(|(f, _)| f).chain(["count", "gcd", "xor", "pow", "f0"]);
     let folds = folds.flat_map(|f| [format!("reduction {f}")]);
-    let words = "item dim|item fn|item schedule|block|block in a block|turns by number|turns by name|turns while|size by name|size by number|size as a value|slice to a size|no format|order|order of a name|where|where again|if|name|access|\
+    let words = "item dim|item dim that calls say|item fn|item schedule|block|block in a block|turns by number|turns by name|turns while|size by name|size by number|size as a value|slice to a size|no format|order|order of a name|where|where again|if|name|access|\
         fill true|fill integer|fill negative integer|fill float|fill inf|fill -inf|fill nan|\
         literal true|literal false|literal integer|literal negative integer|literal float|literal inf|literal nan|\
         tensor that a function gives|tensor of rank 0|tensor of rank 1|tensor of rank 2|tensor of rank 3|\

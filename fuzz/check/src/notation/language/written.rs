@@ -80,6 +80,10 @@ impl Subject for Written {
         inputs.try_for_each(declared).map(|()| operands)
     }
 
+    fn sizes(&self, typed: &typed::Program) -> Vec<(typed::SizeId, u64)> {
+        self.made.sizes(typed)
+    }
+
     fn shortened(&self, _extent: u64) -> Option<Written> {
         None
     }
@@ -90,10 +94,7 @@ impl Subject for Written {
     }
 
     fn smaller(&self) -> Vec<Written> {
-        let with = |items| Written {
-            made: Made { program: Program { items }, operands: self.made.operands.clone() },
-            ..self.clone()
-        };
+        let with = |items| Written { made: Made { program: Program { items }, ..self.made.clone() }, ..self.clone() };
         smaller(&self.made.program.items).into_iter().map(with).collect()
     }
 
