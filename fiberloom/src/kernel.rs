@@ -34,8 +34,8 @@ use fiberloom_core::format::{self, Assembly, Entries, Format, Malformed, Tensor,
 use fiberloom_core::iteration::Thin;
 use fiberloom_core::loops::{self, Bound, Failure};
 use fiberloom_core::notation::Diagnostic;
+use fiberloom_core::notation::spell::Planned;
 use fiberloom_core::notation::typed::{self, TensorId};
-use fiberloom_core::schedule::spell::Planned;
 use fiberloom_core::shape::{self, Extents, Unsolved};
 use fiberloom_core::{Lowered, Widths};
 use fiberloom_semantics::algebra::{Agreement, agree};

@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 fn run(program: &str, inputs: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fiberloom"));
     command.args(["run", "-e", program]);
-    inputs.iter().for_each(|input| drop(command.args(["--in", input])));
+    command.args(inputs.iter().flat_map(|input| ["--in", input]));
     command.output().unwrap()
 }
 

@@ -67,6 +67,9 @@ impl Declared<'_> {
     }
 }
 
+/// A function that is told extents.
+pub type Told<'f> = &'f dyn Fn(&[u64]);
+
 /// What the caller of a reader chooses.
 #[derive(Clone, Copy)]
 pub struct Options<'f> {
@@ -76,7 +79,7 @@ pub struct Options<'f> {
     pub limit: u64,
     /// Is told the extents of a list of entries, where nothing says some of them, and they are those of the largest coordinates. Without
     /// it such a list is refused.
-    pub largest: Option<&'f dyn Fn(&[u64])>,
+    pub largest: Option<Told<'f>>,
 }
 
 impl Default for Options<'_> {

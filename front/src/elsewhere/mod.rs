@@ -175,11 +175,7 @@ impl Names {
                 }
                 Some(Token::Dim) => drop(names.values.insert(name.to_string())),
                 Some(Token::Fn) => drop(names.functions.insert(name.to_string())),
-                _ if line.contains(&n) => {
-                    if !quoted.contains(&n) {
-                        names.line.push(name.to_string());
-                    }
-                }
+                _ if line.contains(&n) => names.line.extend((!quoted.contains(&n)).then(|| name.to_string())),
                 _ if spelled(n + 1) == "[" => drop(names.seen.entry(name.to_string()).or_insert(modes(tokens, n + 1))),
                 _ if tokens[n].leads
                     && spelled(n + 1) == "="

@@ -16,6 +16,7 @@ use crate::loops::{Symbolic, Var};
 use crate::map::ClassId;
 use crate::notation::concrete::{Limit, Origin, Program, Role};
 use crate::shape::{Classes, Formula};
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The extents of a program's kernel: a parameter for every extent of the caller's tensors, and what follows from these.
@@ -26,9 +27,8 @@ pub(super) fn extents(d: &mut Symbolic, program: &Program, classes: &Classes) ->
     let constants = params.keys().filter_map(|c| number(classes, *c)).collect();
     let mut extents = Extents { params, constants, sizes: classes.sizes(), ..Extents::default() };
     for (class, size) in classes.given() {
-        if !extents.params.contains_key(&class) {
-            let param = parameter(d, classes, class);
-            extents.params.insert(class, param);
+        if let Entry::Vacant(free) = extents.params.entry(class) {
+            let param = *free.insert(parameter(d, classes, class));
             extents.given.push((param, size));
         }
     }
