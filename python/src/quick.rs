@@ -221,7 +221,7 @@ pub fn learn(
     let Some((kernel, places)) = found(text, None, &options, &all)? else { return Ok(()) };
     let mut slots = Vec::new();
     for (one, name) in taken.iter().zip(names) {
-        let at = name.and_then(|name| all.iter().position(|(own, _)| *own == name));
+        let at = name.and_then(|name| all.iter().position(|(own, _)| *own == name.as_str()));
         slots.push(match (one, at) {
             (Taken::Array(given), Some(at)) => {
                 let tensor = given.tensor();
