@@ -57,9 +57,9 @@ pub use fiberloom_core::format::{
     Array, Assembly, Checked, Duplicates, Element, Elements, Entries, Error as AssemblyError, Format, Level, LevelKind,
     Malformed, NoFormat, Tensor, added,
 };
+pub use fiberloom_core::notation::spell::Planned;
 pub use fiberloom_core::notation::typed::Role;
 pub use fiberloom_core::notation::{Diagnostic, Severity, syntax};
-pub use fiberloom_core::schedule::spell::Planned;
 pub use fiberloom_semantics::algebra::{Agreement, Unpromised};
 pub use kernel::{Call, Engine, Kernel, Operand, Options, Outcome, Shape};
 pub use program::{Given, Program};
