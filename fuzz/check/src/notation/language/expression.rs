@@ -430,7 +430,7 @@ impl Maker<'_, '_> {
                 let indices = vec![self.bare(&v)];
                 (Index::Access(Access { tensor: self.ident(&tensor), indices, span: NOWHERE }), below)
             }
-            (10, Some((v, n))) if !self.left => self.summed(&v, n),
+            (10, Some((v, n))) if !self.left => self.sum_of_read(&v, n),
             _ => {
                 let (mut map, mut least, mut most) = self.affine(2);
                 if most - least > WIDEST {
@@ -449,7 +449,7 @@ impl Maker<'_, '_> {
     }
 
     /// A sum of what is read under a variable of this extent, perhaps its rest, and the extent of a mode that it does not leave.
-    fn summed(&mut self, v: &str, n: u64) -> (Index, u64) {
+    fn sum_of_read(&mut self, v: &str, n: u64) -> (Index, u64) {
         let (below, more) = (1 + self.below(5) as u64, self.below(3) as u64);
         let ty = self.one(&[Type::I64, Type::I32, Type::U8, Type::U64]);
         let tensor = self.tensor(ty, &[n], Some(below));
