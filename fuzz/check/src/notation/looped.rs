@@ -269,6 +269,10 @@ impl<S: Subject + Clone> Subject for Looped<S> {
         self.of.operands(typed)
     }
 
+    fn sizes(&self, typed: &typed::Program) -> Vec<(typed::SizeId, u64)> {
+        self.of.sizes(typed)
+    }
+
     fn shortened(&self, extent: u64) -> Option<Looped<S>> {
         Some(Looped { of: self.of.shortened(extent)?, ..self.clone() })
     }
