@@ -329,7 +329,7 @@ fn any_format(random: &mut Random) -> Option<String> {
 
 /// Whether a matrix has its values where a format has places for them.
 fn is_held(value: &impl Fn(i64, i64) -> i64, format: &str) -> bool {
-    let all = (0..N).flat_map(|i| (0..N).map(move |j| (i, j)));
+    let mut all = (0..N).flat_map(|i| (0..N).map(move |j| (i, j)));
     let by_columns = format.ends_with("order(1, 0)");
     let value = |i, j| if by_columns { value(j, i) } else { value(i, j) };
     let held = |(i, j)| match format {
@@ -338,7 +338,7 @@ fn is_held(value: &impl Fn(i64, i64) -> i64, format: &str) -> bool {
         f if f.contains("symmetric") => value(i, j) == value(j, i),
         _ => true,
     };
-    all.into_iter().all(held)
+    all.all(held)
 }
 
 /// What of a matrix a format has places for.
@@ -387,8 +387,8 @@ fn combined(random: &mut Random) -> Option<Result<(), String>> {
     };
     let mut has = Map::new();
     made["R"].entries().for_each(|(at, v)| *has.entry((at[0], at[1])).or_default() += v.as_i64().unwrap());
-    let all = (0..N).flat_map(|i| (0..N).map(move |j| (i, j)));
-    let wrong = all.into_iter().find(|(i, j)| at(&has, *i, *j) != value(*i, *j));
+    let mut all = (0..N).flat_map(|i| (0..N).map(move |j| (i, j)));
+    let wrong = all.find(|(i, j)| at(&has, *i, *j) != value(*i, *j));
     let said = |(i, j)| format!("at ({i}, {j}) {}, not {}\n{text}\n{a:?}\n{b:?}", at(&has, i, j), value(i, j));
     Some(wrong.map_or(Ok(()), |at| Err(said(at))))
 }

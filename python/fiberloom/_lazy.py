@@ -125,17 +125,16 @@ class Lazy:
         """
         return self._written(out, options)[0]
 
-    def called(self, function: str, operands: tuple, product: bool = False) -> _native.Tensor:
+    def called(self, function: str, operands: tuple) -> _native.Tensor:
         """The tensor, by a kernel that is found from now on by the function's name and operands like these.
 
         Parameters
         ----------
         function
-            The name of what made the expression: of equal operands it makes the same one, whatever their extents are.
+            The name of what made the expression: of operands of equal shapes, and for ``matmul`` of those that go together, it
+            makes the same one, whatever their extents are.
         operands
             Arrays, and at most one number.
-        product
-            Whether the last mode of the first array is summed with the first of the second; else shapes are equal.
         """
         made, names, text, given, options = self._written(None, None)
         if len(names.before) == 1 and not names.declared and not names.sizes:
@@ -147,7 +146,7 @@ class Lazy:
                 known = [of[left] if name is None and left is not None else name for name in known]
                 if operands[0] is operands[-1]:
                     known = [known[0]] * len(operands)
-                _native.learn(function, operands, known, text, given, product, options)
+                _native.learn(function, operands, known, text, given, options)
         return made
 
     def _written(self, out: str | None, options: dict | None):

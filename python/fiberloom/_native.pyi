@@ -191,7 +191,6 @@ def learn(
     names: list[str | None],
     text: str,
     named: dict[str, Any],
-    product: bool = False,
     options: dict[str, Any] | None = None,
 ) -> None: ...
 def table_of(object: Any, name: str = "table") -> Table: ...

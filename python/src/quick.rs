@@ -66,6 +66,9 @@ struct Entry {
     kernel: Arc<Compiled>,
 }
 
+/// The function whose operands need not have equal shapes.
+const PRODUCT: &str = "matmul";
+
 /// When so many entries are there, all are dropped.
 const MOST: usize = 4096;
 
@@ -198,18 +201,17 @@ fn scalar(object: &Bound<'_, PyAny>, kind: Kind, ty: Type) -> Option<Value> {
 /// Remembers the kernel of a text, which was run on these operands: `names` has the name of each in it, or nothing of a number that
 /// stands in the text itself.
 #[pyfunction]
-#[pyo3(signature = (function, operands, names, text, named, product=false, options=None))]
+#[pyo3(signature = (function, operands, names, text, named, options=None))]
 pub fn learn(
     function: String,
     operands: &Bound<'_, PyTuple>,
     names: Vec<Option<String>>,
     text: &str,
     named: &Bound<'_, PyDict>,
-    product: bool,
     options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<()> {
     let py = operands.py();
-    let shapes = if product { Shapes::Product } else { Shapes::Equal };
+    let shapes = if function == PRODUCT { Shapes::Product } else { Shapes::Equal };
     let options = options.map_or(Ok(Options::default()), |given| self::options(py, Some(given)))?;
     let Some(taken) = taken(operands)?.filter(|taken| fits(shapes, taken)) else { return Ok(()) };
     let mut all = Vec::new();

@@ -33,7 +33,7 @@ def _product(name: str, function, x1, x2):
     if is_lazy(x1, x2):
         return function(lazy(x1), lazy(x2))
     made = _native.quick(name, (x1, x2))
-    return function(lazy(x1), lazy(x2)).called(name, (x1, x2), True) if made is None else made
+    return function(lazy(x1), lazy(x2)).called(name, (x1, x2)) if made is None else made
 
 
 def _matmul(a: Lazy, b: Lazy) -> Lazy:

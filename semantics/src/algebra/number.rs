@@ -102,8 +102,11 @@ impl Origin {
         hashed(&(u64::MAX, NEXT.fetch_add(1, Ordering::Relaxed)))
     }
 
-    /// That of an operation's value.
+    /// That of an operation's value. A quotient may be a product with the reciprocal, and other functions have more than one way, too.
     fn of(op: Op, args: &[Number]) -> Origin {
+        if !matches!(op, Op::Add | Op::Sub | Op::Mul) {
+            return Origin::UNKNOWN;
+        }
         if op == Op::Add && args.iter().any(Number::is_zero) {
             let other = args.iter().find(|a| !a.is_zero());
             return other.map_or(Origin::UNKNOWN, |other| Origin { stored: false, ..other.origin });

@@ -35,6 +35,9 @@ pub struct Looped<S> {
     commands: Vec<String>,
 }
 
+/// A program whose commands are legal, and which of its statements has them.
+type Typed = (typed::Program, usize);
+
 /// Commands that are drawn for a statement.
 const DRAWN: usize = 6;
 
@@ -108,14 +111,16 @@ impl<S: Subject + Clone> Looped<S> {
         let run = RUNS.get(words[6] % (2 * RUNS.len())).copied().unwrap_or_default();
         let behind = [0, 0, 1, 2][words[7] % 4];
         let mut looped = Looped { of, behind, commands: vec![] };
+        let mut typed = looped.typed();
         for (n, words) in words.chunks_exact(8).enumerate() {
-            looped.command(words, n, run.get(n).copied());
+            let more = typed.as_ref().and_then(|typed| looped.command(typed, words, n, run.get(n).copied()));
+            typed = more.or(typed);
         }
         looped
     }
 
-    /// The program, if its commands are legal, and which of its statements has them.
-    fn typed(&self) -> Option<(typed::Program, usize)> {
+    /// The program, if its commands are legal.
+    fn typed(&self) -> Option<Typed> {
         let program = self.program()?;
         let place = places(&program.items).into_iter().rev().nth(self.behind)?;
         let typed = check(&program).ok()?;
@@ -140,24 +145,24 @@ impl<S: Subject + Clone> Looped<S> {
         Some(program.clone())
     }
 
-    /// Adds a command that is drawn, if it is legal: of a run, with the first tensor of which it is.
-    fn command(&mut self, words: &[usize], n: usize, of_run: Option<&str>) {
+    /// Adds a command that is drawn, if it is legal, to a program: of a run, with the first tensor of which it is. The program with it.
+    fn command(&mut self, typed: &Typed, words: &[usize], n: usize, of_run: Option<&str>) -> Option<Typed> {
         let tensors = if of_run.is_some() { TENSORS } else { 1 };
         for turn in 0..tensors {
-            let drawn = self.typed().and_then(|typed| self.drawn(&typed, words, n, of_run.map(|kind| (kind, turn))));
-            let Some(drawn) = drawn else { return };
+            let drawn = self.drawn(typed, words, n, of_run.map(|kind| (kind, turn)))?;
             self.commands.push(drawn);
-            if self.typed().is_some() {
-                return;
+            if let Some(typed) = self.typed() {
+                return Some(typed);
             }
             self.commands.pop();
         }
+        None
     }
 
     /// A command over the loops that there are now; one of a run with the tensor of its turn.
     fn drawn(
         &self,
-        (typed, place): &(typed::Program, usize),
+        (typed, place): &Typed,
         words: &[usize],
         n: usize,
         of_run: Option<(&str, usize)>,
@@ -262,6 +267,10 @@ impl<S: Subject + Clone> Subject for Looped<S> {
 
     fn operands(&self, typed: &typed::Program) -> Option<Operands> {
         self.of.operands(typed)
+    }
+
+    fn sizes(&self, typed: &typed::Program) -> Vec<(typed::SizeId, u64)> {
+        self.of.sizes(typed)
     }
 
     fn shortened(&self, extent: u64) -> Option<Looped<S>> {
