@@ -168,8 +168,11 @@ fn fits(shapes: Shapes, taken: &[Taken]) -> bool {
     }
 }
 
-/// The place of each operand among a kernel's inputs, and the scalar that a number is; `None` if they are others.
-fn matched(slots: &[Slot], taken: &[Taken]) -> Option<Vec<Option<(usize, Option<Value>)>>> {
+/// The place of an operand among a kernel's inputs, and the scalar that a number is.
+type Place = (usize, Option<Value>);
+
+/// The place of each operand; `None` if the kernel is for others.
+fn matched(slots: &[Slot], taken: &[Taken]) -> Option<Vec<Option<Place>>> {
     let one = |(slot, taken): (&Slot, &Taken)| match (slot, taken) {
         (Slot::Tensor { ty, format, fill, place }, Taken::Array(given)) => {
             let tensor = given.tensor();

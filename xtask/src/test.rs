@@ -10,6 +10,7 @@
 
 use crate::{cargo, python, tidy};
 use std::io::{BufRead, BufReader, PipeReader, Read, Write, stdout};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Instant;
@@ -87,13 +88,14 @@ pub fn test(arguments: &[&str]) -> Result<(), String> {
     tidied.print();
     report.note("tidy", Count { passed: tidied.checked, failed: tidied.wrong.len() as u64 }, begin);
     report.run("format", &mut members.command(&["fmt", "--all", "--check"])?)?;
-    report.run("build", members.command(&["build", "--all-targets", "--quiet"])?.env(EFFORT, effort.word()))?;
+    report.run(
+        "build",
+        members.command(&["build", "--lib", "--bins", "--tests", "--examples", "--quiet"])?.env(EFFORT, effort.word()),
+    )?;
 
     let environment = environment.map(|made| made.join().map_err(|_| "the environment of the Python package panicked"));
     let environment = environment.transpose()?.transpose()?;
-    let beside = environment
-        .clone()
-        .map(|made| thread::spawn(move || python_steps(python::steps(&made, effort == Effort::Long)?)));
+    let beside = environment.clone().map(|made| thread::spawn(move || python_steps(&made, effort == Effort::Long)));
     for (name, mut command) in members.tests(effort)? {
         command.env(EFFORT, effort.word());
         if let Some(environment) = &environment {
@@ -156,7 +158,7 @@ impl Members {
     /// What runs when all is built: unit tests, laws, file tests, conformance, errors, the fuzz targets' bodies on fixed seeds; examples
     /// of pages, behind the pages themselves.
     fn tests(&self, effort: Effort) -> Result<Vec<Step>, String> {
-        let tests = self.command(&["test", "--no-fail-fast", "--all-targets"])?;
+        let tests = self.command(&["test", "--no-fail-fast", "--tests"])?;
         let mut pages = self.command(&["test", "--no-fail-fast", "--doc"])?;
         if effort != Effort::Quick {
             let this = std::env::current_exe().map_err(|e| format!("this program: {e}"))?;
@@ -167,12 +169,20 @@ impl Members {
 }
 
 /// Runs the Python package's steps: what they print, and say.
-fn python_steps(steps: Vec<Command>) -> Result<(Vec<u8>, Report), String> {
+fn python_steps(environment: &Path, wheel: bool) -> Result<(Vec<u8>, Report), String> {
     let (mut text, mut report) = (vec![], Report::default());
-    for mut command in steps {
-        banner(&mut text, "python", &cargo::text(&command));
-        let since = Instant::now();
-        report.note("python", step_into(&mut command, &mut text)?, since);
+    match python::steps(environment, wheel) {
+        Err(what) => {
+            report.total.failed += 1;
+            report.summary.push(format!("python   failed: {what}"));
+        }
+        Ok(steps) => {
+            for mut command in steps {
+                banner(&mut text, "python", &cargo::text(&command));
+                let since = Instant::now();
+                report.note("python", step_into(&mut command, &mut text)?, since);
+            }
+        }
     }
     Ok((text, report))
 }
