@@ -343,7 +343,7 @@ impl Program {
     }
 
     /// What to say behind a tensor's name that is none: the name that is nearly so.
-    pub(crate) fn near(&self, name: &str) -> String {
+    pub fn near(&self, name: &str) -> String {
         let known = self.inner.typed.tensors.iter().map(|t| t.name.as_str());
         fiberloom_core::nearest(name, known).map_or(String::new(), |near| format!(": there is `{near}`"))
     }

@@ -299,8 +299,11 @@ const CUTS: [&str; 11] = [
 /// An element of A, of B and of D, and its coordinates.
 type Place = (i64, i64, i64, i64, i64);
 
+/// The value that a statement gives a place.
+type Worth = fn(Place) -> i64;
+
 /// Right sides, each with the value that it has at a place.
-const VALUES: [(&str, fn(Place) -> i64); 12] = [
+const VALUES: [(&str, Worth); 12] = [
     ("A[i,j]", |(a, ..)| a),
     ("2 * A[i,j]", |(a, ..)| 2 * a),
     ("A[i,j] + B[i,j]", |(a, b, ..)| a + b),

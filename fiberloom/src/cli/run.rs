@@ -62,7 +62,13 @@ pub fn run(args: &Run) -> Result<(), Error> {
             None => shown.results(args, &outcome)?,
         }
         // Beside a whole result nothing stands on standard output.
-        let say = |text: String| if whole.is_some() { Ok(print::err(&text)) } else { print::out(&text) };
+        let say = |text: String| {
+            if whole.is_none() {
+                return print::out(&text);
+            }
+            print::err(&text);
+            Ok(())
+        };
         if args.repeat > 1 {
             say(print::times(&measured))?;
         }
