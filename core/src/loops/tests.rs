@@ -3,7 +3,7 @@
 use super::*;
 use crate::algebra::{Op, Type, Value};
 use crate::format::{Array, Format, Level, Tensor};
-use crate::notation::typed::TensorId;
+use crate::notation::typed::{Extents, TensorId};
 
 const SPMV: &str = "\
 kernel spmv(n_i, n_j) reassociate
@@ -291,12 +291,12 @@ fn tensors_are_bound_by_name_and_results_collected() {
         fill: Value::zero(Type::F64),
     };
     let extents = |t: TensorId| [vec![2, 3], vec![3], vec![2]][t.index()].clone();
-    let bound = bind(&kernel, &[("x", &x), ("A", &a)], &extents, &|_| 0).unwrap();
+    let bound = bind(&kernel, &[("x", &x), ("A", &a)], &extents, &Extents::default()).unwrap();
     assert_eq!(bound.params, [2, 3]);
     assert_eq!(bound.operands[2].as_ref(), Some(&a.values));
     assert_eq!(bound.operands[4], None);
 
-    let refused = |tensors: &[(&str, &Tensor)]| bind(&kernel, tensors, &extents, &|_| 0).unwrap_err();
+    let refused = |tensors: &[(&str, &Tensor)]| bind(&kernel, tensors, &extents, &Extents::default()).unwrap_err();
     assert_eq!(refused(&[("x", &x)]), "`A` is needed, and was not given");
     let wide = Tensor { values: Array::from(vec![1.0f32, 2.0, 4.0]), ..x.clone() };
     assert_eq!(refused(&[("A", &a), ("x", &wide)]), "`x`: `x_vals` is f32, and f64 is needed");
@@ -324,7 +324,7 @@ fn extents_of_no_tensor_are_passed() {
 ";
     let kernel = read(text).unwrap();
     assert_eq!((check(&kernel), kernel.to_string().as_str()), (Ok(()), text));
-    let bound = bind(&kernel, &[], &|_| vec![2], &|v| 10 + v.0 as u64).unwrap();
+    let bound = bind(&kernel, &[], &|_| vec![2], &Extents { sizes: vec![], vars: (10..20).collect() }).unwrap();
     assert_eq!(bound.params, [2, 17]);
     let refused = |solved: &str| check(&read(&text.replace("n_c@7", solved)).unwrap()).unwrap_err();
     assert_eq!(refused("n_i@1"), "`n_i` is solved for, and known otherwise");
@@ -357,7 +357,7 @@ fn results_have_arrays_of_operands() {
         values: Array::from(vec![2.0, 3.0]),
         fill: Value::zero(Type::F64),
     };
-    let bound = bind(&kernel, &[("A", &a)], &|_| vec![2, 3], &|_| 0).unwrap();
+    let bound = bind(&kernel, &[("A", &a)], &|_| vec![2, 3], &Extents::default()).unwrap();
     let made = collect(&kernel, &bound, &mut |_| Array::from(vec![4.0, 6.0])).unwrap();
     let b = &made[0].1;
     assert_eq!((&b.levels, &b.values), (&a.levels, &Array::from(vec![4.0, 6.0])));
