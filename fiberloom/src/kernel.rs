@@ -500,12 +500,14 @@ impl<'a> Call<'a> {
         let begin = Instant::now();
         let functions = self.meaning()?;
         let time = begin.elapsed();
+        // What is computed from a thin tensor has another format, too.
+        let thin = (!self.plan.thin.is_empty()).then(|| self.kernel.program.typed().stored(&self.plan.thin));
         let mut results = Vec::new();
         for (name, function) in functions {
             let (id, _) = self.kernel.program.tensor(&name).expect("results are tensors of the program");
-            let format = match self.plan.thin.contains_key(&id) {
-                true => &self.kernel.program.typed().stored(&self.plan.thin)[id.index()],
-                false => self.kernel.program.stored_format(id),
+            let format = match &thin {
+                Some(formats) => &formats[id.index()],
+                None => self.kernel.program.stored_format(id),
             };
             let tensor = stored(&function, format, &self.assembly()).map_err(|e| unheld(&name, e))?;
             results.push((name, tensor));

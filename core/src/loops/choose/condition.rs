@@ -111,7 +111,7 @@ pub fn all_needed(
 }
 
 /// Conditions on values that a loop has come to, without each of which a body has no effect, and the body where all hold. What only
-/// reads truth values is none: entries are there because they hold.
+/// reads truth values is none: entries are there because they hold. Nor is a body that is a condition itself, whose value is the test.
 pub fn on_values(
     cx: &Facts,
     scope: &Scope,
@@ -126,7 +126,8 @@ pub fn on_values(
             compares |= args.iter().any(|arg| arg.ty() != Type::Bool);
         });
     }
-    if compares { (all, within) } else { (vec![], body.clone()) }
+    let is_itself = matches!(within, concrete::Expr::Literal(_));
+    if compares && !is_itself { (all, within) } else { (vec![], body.clone()) }
 }
 
 /// The conditions to ask first, of those that can be computed now and without each of which a body has no effect, and the body where

@@ -633,7 +633,9 @@ fn sieved(
         let keeps = sink.keeps_entries();
         let produces = keeps.then(|| condition::produces(cx, &scope, body, &nothing)).flatten();
         let produces = produces.map(|c| (fiber::value(cx, d, &scope, &c), body.clone()));
-        produces.or_else(|| all_hold(cx, d, &scope, keeps.then(|| condition::on_values(cx, &scope, body, &nothing))?))
+        // What goes to a workspace goes there without a test.
+        let stores = keeps && matches!(sink, Sink::Store { .. });
+        produces.or_else(|| all_hold(cx, d, &scope, stores.then(|| condition::on_values(cx, &scope, body, &nothing))?))
     };
     match sieve {
         None => inside(cx, d, v, rest, body, scope, sink, driven),
