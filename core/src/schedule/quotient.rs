@@ -9,13 +9,14 @@
 use super::eliminate::{may_fail, product};
 use crate::algebra::{Mode, Op};
 use crate::notation::typed::{Expr, Fun, Kind, VarId};
+use crate::stack::with_room;
 
 /// The expression whose sums divide by what they do not move at last.
 pub(super) fn divided_last(e: &Expr, mode: Mode) -> Expr {
     if mode != Mode::Algebraic {
         return e.clone();
     }
-    let inside = e.rebuilt(&mut |part| divided_last(part, mode));
+    let inside = with_room(|| e.rebuilt(&mut |part| divided_last(part, mode)));
     let Kind::Reduce { fun: Fun::Op(Op::Add), vars, body, start: None } = &inside.kind else { return inside };
     let mut divisors = vec![];
     let dividend = dividend(body, vars, &mut divisors);

@@ -282,7 +282,8 @@ impl<S: Subject + Clone> Subject for Looped<S> {
     }
 
     fn left_out(&self, kind: &str, words: &str) -> Option<&'static str> {
-        self.of.left_out(kind, words)
+        let derived = kind == "extents" && words.contains("`collapse` is not below");
+        self.of.left_out(kind, words).or(derived.then_some("an extent that a command derives is too large"))
     }
 
     fn smaller(&self) -> Vec<Looped<S>> {
