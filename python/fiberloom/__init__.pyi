@@ -1,6 +1,8 @@
 from . import array as array
 from ._arrays import asarray as asarray
 from ._einsum import einsum as einsum
+from ._kernel import CacheInfo as CacheInfo
+from ._kernel import cache_info as cache_info
 from ._kernel import compile as compile
 from ._lazy import lazy as lazy
 from ._native import Kernel as Kernel

@@ -72,6 +72,11 @@ def cache_info() -> CacheInfo:
     Numbers, ends of slices and extents are none of a kernel: a loop whose turns compute the same of arrays alike compiles in its
     first turn alone.
 
+    Returns
+    -------
+    CacheInfo
+        Both numbers.
+
     Examples
     --------
     >>> x = fl.asarray(np.arange(4.0))

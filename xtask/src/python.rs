@@ -60,6 +60,9 @@ fn missing_for_wheel() -> Option<String> {
 /// If the package cannot be put together, or the wheel not be built.
 pub fn steps(environment: &Path, wheel: bool) -> Result<Vec<Command>, String> {
     let mut tests = [pytest(environment), adapters(environment)];
+    if !wheel {
+        tests[1].arg("--part");
+    }
     if wheel {
         if let Some(what) = missing_for_wheel() {
             return Err(format!("the wheel is not built: {what}"));

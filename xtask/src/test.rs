@@ -79,6 +79,8 @@ pub fn test(arguments: &[&str]) -> Result<(), String> {
         _ => return Err("usage: cargo xtask test [--quick | --long]".to_string()),
     };
     let begin = Instant::now();
+    // Asked before the build, which puts another file in its place.
+    let this = std::env::current_exe().map_err(|e| format!("this program: {e}"))?;
     let mut report = Report::default();
     let members = Members::found(effort, &mut report);
     let environment = members.python.then(|| thread::spawn(python::kept_environment));
@@ -96,7 +98,7 @@ pub fn test(arguments: &[&str]) -> Result<(), String> {
     let environment = environment.map(|made| made.join().map_err(|_| "the environment of the Python package panicked"));
     let environment = environment.transpose()?.transpose()?;
     let beside = environment.clone().map(|made| thread::spawn(move || python_steps(&made, effort == Effort::Long)));
-    for (name, mut command) in members.tests(effort)? {
+    for (name, mut command) in members.tests(effort, &this)? {
         command.env(EFFORT, effort.word());
         if let Some(environment) = &environment {
             command.env("FIBERLOOM_PYTHON", python::interpreter(environment));
@@ -156,12 +158,11 @@ impl Members {
     }
 
     /// What runs when all is built: unit tests, laws, file tests, conformance, errors, the fuzz targets' bodies on fixed seeds; examples
-    /// of pages, behind the pages themselves.
-    fn tests(&self, effort: Effort) -> Result<Vec<Step>, String> {
+    /// of pages, behind the pages themselves, which `this` program makes.
+    fn tests(&self, effort: Effort, this: &Path) -> Result<Vec<Step>, String> {
         let tests = self.command(&["test", "--no-fail-fast", "--tests"])?;
         let mut pages = self.command(&["test", "--no-fail-fast", "--doc"])?;
         if effort != Effort::Quick {
-            let this = std::env::current_exe().map_err(|e| format!("this program: {e}"))?;
             pages.env("RUSTDOC", this).env(crate::pages::REAL, "rustdoc");
         }
         Ok(vec![("tests", tests), ("pages", pages)])

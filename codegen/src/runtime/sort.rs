@@ -3,13 +3,14 @@
 //! ```text
 //!   few keys     inserted one by one
 //!   more         each with its place in the bits that keys leave free, as one number; sorted by comparing
-//!   many, wide   least significant digit first, over the digits in which keys differ
+//!   many         the same numbers, least significant digit first, over the digits in which keys differ
+//!   many, wide   keys and places apart, in the same way
 //! ```
 
 use fiberloom_core::loops::Failure;
 
-/// Bits of a digit: its counters (16 KiB) fit in a core's first-level cache beside the lines being filled.
-const DIGIT: u32 = 11;
+/// Bits of a digit at most: its counters (32 KiB) fit in a core's second-level cache beside the lines being filled.
+const DIGIT: u32 = 12;
 const BUCKETS: usize = 1 << DIGIT;
 
 /// Up to here, insertion is faster than counting.
@@ -39,23 +40,78 @@ pub(crate) fn with_order(keys: &mut [i64], order: &mut [i64]) -> Result<(), Fail
     let least = keys.iter().copied().min().unwrap_or(0);
     let span = keys.iter().map(|k| k.wrapping_sub(least) as u64).max().unwrap_or(0);
     let (bits, place_bits) = (u64::BITS - span.leading_zeros(), usize::BITS - keys.len().leading_zeros());
-    if keys.len() <= MEDIUM && bits + place_bits < i64::BITS {
-        with_places(keys, order, (least, place_bits));
-        return Ok(());
+    if bits + place_bits >= i64::BITS {
+        return by_digits(keys, order, (least, bits));
     }
-    by_digits(keys, order, (least, bits))
+    with_places(keys, order, (least, place_bits), |words| match words.len() {
+        0..=MEDIUM => {
+            words.sort_unstable();
+            Ok(())
+        }
+        _ => words_by_digits(words, place_bits, bits),
+    })
 }
 
-/// Keys that, less the least of them, leave so many bits of a positive number to a place.
-fn with_places(keys: &mut [i64], order: &mut [i64], (least, bits): (i64, u32)) {
+/// Sorts keys that, less the least of them, leave so many bits of a positive number to a place, as such numbers.
+fn with_places(
+    keys: &mut [i64],
+    order: &mut [i64],
+    (least, bits): (i64, u32),
+    sort: impl FnOnce(&mut [i64]) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     for (place, key) in keys.iter_mut().enumerate() {
         *key = key.wrapping_sub(least) << bits | place as i64;
     }
-    keys.sort_unstable();
+    sort(keys)?;
     for (key, place) in keys.iter_mut().zip(order) {
         *place = *key & ((1 << bits) - 1);
         *key = (*key >> bits).wrapping_add(least);
     }
+    Ok(())
+}
+
+/// Bits of each digit of a number of so many bits: as few digits as there can be, alike.
+fn digit(bits: u32) -> u32 {
+    bits.div_ceil(bits.div_ceil(DIGIT).max(1)).max(1)
+}
+
+/// Where each bucket begins, from how many it holds; none if one holds all.
+fn starts(counts: &mut [usize], all: usize) -> bool {
+    if counts.contains(&all) {
+        return false;
+    }
+    let mut sum = 0;
+    for start in counts {
+        sum += std::mem::replace(start, sum);
+    }
+    true
+}
+
+/// Sorts by the `bits` bits of each word above the lowest `from`.
+fn words_by_digits(words: &mut [i64], from: u32, bits: u32) -> Result<(), Failure> {
+    let (len, width) = (words.len(), digit(bits));
+    let mut other = zeros(len)?;
+    let mut counts = vec![0usize; 1 << width];
+    let mut in_other = false;
+    for shift in (from..from + bits).step_by(width as usize) {
+        let (source, to) = if in_other { (&*other, &mut *words) } else { (&*words, &mut *other) };
+        let bucket = |word: i64| (word as u64 >> shift) as usize & ((1 << width) - 1);
+        counts.fill(0);
+        source.iter().for_each(|w| counts[bucket(*w)] += 1);
+        if !starts(&mut counts, len) {
+            continue;
+        }
+        for word in source {
+            let place = &mut counts[bucket(*word)];
+            to[*place] = *word;
+            *place += 1;
+        }
+        in_other = !in_other;
+    }
+    if in_other {
+        words.copy_from_slice(&other);
+    }
+    Ok(())
 }
 
 fn insert_each(keys: &mut [i64], order: &mut [i64]) {
@@ -76,26 +132,23 @@ fn by_digits(keys: &mut [i64], order: &mut [i64], (least, bits): (i64, u32)) -> 
     let len = keys.len();
     let mut other_keys = zeros(len)?;
     let mut other_order = zeros(len)?;
-    let mut starts = [0usize; BUCKETS];
+    let width = digit(bits);
+    let mut counts = vec![0usize; 1 << width];
     let mut in_other = false;
-    for shift in (0..bits).step_by(DIGIT as usize) {
+    for shift in (0..bits).step_by(width as usize) {
         let (from, to) = if in_other {
             ((&*other_keys, &*other_order), (&mut *keys, &mut *order))
         } else {
             ((&*keys, &*order), (&mut *other_keys, &mut *other_order))
         };
-        let digit = |key: i64| (key.wrapping_sub(least) as u64 >> shift) as usize & (BUCKETS - 1);
-        starts.fill(0);
-        from.0.iter().for_each(|k| starts[digit(*k)] += 1);
-        if starts.contains(&len) {
+        let bucket = |key: i64| (key.wrapping_sub(least) as u64 >> shift) as usize & ((1 << width) - 1);
+        counts.fill(0);
+        from.0.iter().for_each(|k| counts[bucket(*k)] += 1);
+        if !starts(&mut counts, len) {
             continue;
         }
-        let mut sum = 0;
-        for start in &mut starts {
-            sum += std::mem::replace(start, sum);
-        }
         for (k, o) in from.0.iter().zip(from.1) {
-            let place = &mut starts[digit(*k)];
+            let place = &mut counts[bucket(*k)];
             to.0[*place] = *k;
             to.1[*place] = *o;
             *place += 1;

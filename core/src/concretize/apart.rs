@@ -13,7 +13,7 @@ use super::out::Out;
 use crate::format::{Format, LevelKind};
 use crate::notation::concrete::{AccessId, Expr, Index, Origin, Program};
 use crate::notation::typed::Fun;
-use crate::schedule::order::{Question, Target, fills, is_better_apart};
+use crate::schedule::order::{Question, Target, choose, fills, is_better_apart};
 
 /// A fold that may run before the loops that read it.
 pub(super) struct Apart<'e> {
@@ -33,21 +33,32 @@ impl Apart<'_> {
         if self.free.is_empty() || !plain || self.body.has_loops() || may_fail(out, self.body) {
             return false;
         }
-        self.asked(out, given, |question| is_better_apart(question, self.inner))
+        self.asked(out, given, |question| is_better_apart(question, self.inner)).unwrap_or(false)
+    }
+
+    /// Its own loops, if in the order that costs least all of them are inside of the others: then nothing is gained apart.
+    pub fn runs_last(&self, out: &Out, given: Given) -> Option<Vec<Index>> {
+        let is_loop = |v: &Index| out.vars[v.0].origin == Origin::Loop && out.vars[v.0].limits.is_empty();
+        if self.free.is_empty() || self.body.has_loops() || !self.free.iter().chain(self.inner).all(is_loop) {
+            return None;
+        }
+        let inner = self.asked(out, given, choose)?.split_off(self.free.len());
+        inner.iter().all(|v| self.inner.contains(v)).then_some(inner)
     }
 
     /// Whether its values, added up in a full tensor, are more than that has coordinates.
     fn fills(&self, out: &Out, given: Given) -> bool {
-        self.asked(out, given, fills)
+        self.asked(out, given, fills).unwrap_or(false)
     }
 
     /// The order of its loops as a question, with a full tensor for a result.
-    fn asked(&self, out: &Out, given: Given, ask: impl FnOnce(&Question) -> bool) -> bool {
+    fn asked<T>(&self, out: &Out, given: Given, ask: impl FnOnce(&Question) -> T) -> Option<T> {
         let (format, simplify) = (Format::dense(self.free.len()), given.simplify);
-        let Some(fill) = simplify.begins(self.fun, self.body.ty()) else { return false };
+        let fill = simplify.begins(self.fun, self.body.ty())?;
         let target = Target { program: out, format: &format, fill, vars: self.free };
         let (sums, body, classes) = (self.inner, self.body, given.classes);
-        ask(&Question { program: out, target, sums, body, classes, simplify })
+        let (fold, scatters) = (Some(self.fun), false);
+        Some(ask(&Question { program: out, target, sums, fold, scatters, body, classes, simplify }))
     }
 
     /// The levels of what it makes, where its value is what it begins with wherever its lists have no entry. Dense, if its loops fill

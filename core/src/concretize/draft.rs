@@ -9,6 +9,7 @@ use crate::schedule::order::Assembly;
 /// ```text
 ///  place[target]  =      fold(sums: rhs)
 ///  place[places]  fold=  rhs                a scatter, over the loops `sums`; `target` is bound by none of them
+///  place[places]  =      rhs                the same, each place being written once
 /// ```
 pub(super) struct Draft {
     /// What is defined.
@@ -51,6 +52,12 @@ impl Draft {
     pub fn scatter(place: Place, target: Vec<Index>, (fun, loops): (Fun, Vec<Index>), to: Scatter, rhs: Expr) -> Draft {
         let (order, assembly, workspace) = (None, Assembly::Append, None);
         Draft { place, target, fold: Some(fun), sums: loops, rhs, order, assembly, workspace, scatter: Some(to) }
+    }
+
+    /// The same of a scatter that writes over what was there, to distinct places.
+    pub fn put(place: Place, target: Vec<Index>, loops: Vec<Index>, to: Scatter, rhs: Expr) -> Draft {
+        let (order, assembly, workspace) = (None, Assembly::Append, None);
+        Draft { place, target, fold: None, sums: loops, rhs, order, assembly, workspace, scatter: Some(to) }
     }
 
     /// The same with a sum that is the whole value around it.

@@ -7,7 +7,8 @@
 //!
 //! A sum that stays runs anew at each turn of the loops around it: only where it depends on every one of them, so that nothing
 //! is added up twice, and where its lists can be followed there. Each of them depends on every one too, or a list that is needed
-//! beside the sum does: turns are as few as its entries.
+//! beside the sum does: turns are as few as its entries. A list that cannot be followed there is copied, if a temporary would be made
+//! in that order, too.
 //!
 //! ```text
 //!  C[i,j] = M[i,j] * sum(k: A[i,k] * B[j,k])       of 10⁶ × 10⁶ sums those are made that M has entries for: the sum stays
@@ -129,6 +130,11 @@ fn hoist_beside(e: Expr, outer: &[Index], beside: &Beside, c: &mut Concretize) -
             if let Some(inner) = runs_inside(&vars, &body, (outer, needed), &mut c.scheduled, &mut c.out)
                 && !pays_apart(Apart { fun, inner: &inner, body: &body, free: &free }, (outer, needed), c)
             {
+                return Expr::Reduce(fun, inner, Box::new(body), ty);
+            }
+            let stays = c.scheduled.is_bare() && stays(&c.out, &body, outer, (&free, needed));
+            let sum = Apart { fun, inner: &vars, body: &body, free: &free };
+            if let Some(inner) = stays.then(|| sum.runs_last(&c.out, c.given)).flatten() {
                 return Expr::Reduce(fun, inner, Box::new(body), ty);
             }
             summed_apart(fun, asked, free, c)

@@ -17,6 +17,7 @@
 //!
 //! ```text
 //!  statement, part, bare, shape     the statement as it is written; windows and conditions where something may be missing
+//!  elements                         of a tensor that is made, those are written that change
 //!  mirror                           a stored entry that stands twice is read once
 //!  hoist::taken_in                  a sum under a condition is a sum of what stands under the condition
 //!  turn                             lists under coordinates that no loop follows are walked
@@ -42,6 +43,7 @@ mod apart;
 mod bare;
 mod columns;
 mod draft;
+mod elements;
 mod follow;
 mod given;
 mod ground;
@@ -154,6 +156,10 @@ impl<'a> Concretize<'a> {
     /// Makes a statement a nest, with what must come before it: one decision after the other.
     fn define(&mut self, s: Draft) {
         let given = self.given;
+        let s = elements::changed(s, self);
+        if s.scatter.is_some() {
+            return self.scatter(s);
+        }
         if let Some(nest) = mirror::mirrored(&s, &mut self.out, given) {
             return self.emit(nest);
         }
@@ -173,6 +179,7 @@ impl<'a> Concretize<'a> {
     /// The same of a scatter: its loops are none of its result's.
     fn scatter(&mut self, s: Draft) {
         let given = self.given;
+        let s = elements::read_before(s, self);
         let s = hoist::hoisted(s, self);
         let s = order::ordered(s, &mut self.scheduled, &mut self.out, given);
         let s = store::scattered(s, &self.out, given);

@@ -46,7 +46,8 @@ fn target<'s>(s: &'s Draft, out: &'s Out, nowhere: &'s Format) -> Target<'s> {
 fn cheapest(s: &Draft, scheduled: &Scheduled, out: &Out, given: Given) -> Vec<Index> {
     let nowhere = Format::dense(0);
     let (target, sums, body) = (target(s, out, &nowhere), &s.sums[..], &s.rhs);
-    let question = Question { program: out, target, sums, body, classes: given.classes, simplify: given.simplify };
+    let (fold, scatters, classes, simplify) = (s.fold, s.scatter.is_some(), given.classes, given.simplify);
+    let question = Question { program: out, target, sums, fold, scatters, body, classes, simplify };
     let Some((program, parts)) = scheduled.unsplit(out) else { return choose(&question) };
     let whole = |v: &Index| parts.iter().find(|(_, parts)| parts.contains(v)).map_or(*v, |(whole, _)| *whole);
     let mut sums: Vec<Index> = sums.iter().map(whole).collect();

@@ -14,7 +14,7 @@ use super::temporary::folding;
 use crate::algebra::Value;
 use crate::format::Format;
 use crate::map::ClassId;
-use crate::notation::concrete::{Expr, Fold, Index, Place, Role, Tensor};
+use crate::notation::concrete::{AccessId, Expr, Fold, Index, Place, Role, Tensor};
 use crate::notation::typed::{self, Fun};
 use crate::schedule::protocol;
 
@@ -79,7 +79,8 @@ impl<'a> Statements<'a> {
     }
 
     /// `T[places] f= e`: with a function whose folds may go in any order, what falls on each place is gathered from the identity on,
-    /// then joined with what was there; with any other it is folded into what was there, one value after the other.
+    /// then joined with what was there; with any other it is folded into what was there, one value after the other. So it is into a dense
+    /// version that the kernel has made, in whose arrays it can go on.
     fn scattered(&mut self, of: Stated) -> Place {
         let (s, given) = (of.s, self.c.given);
         let fun = s.fold.expect("what is not under distinct variables accumulates: checked");
@@ -90,7 +91,8 @@ impl<'a> Statements<'a> {
         let target = self.c.out.modes(&extents);
         let before = self.before(s, fun, &target);
         let there = !matches!(before, Expr::Literal(_));
-        let Some(fill) = given.gathered(fun, ty, there) else {
+        let own = before.accesses().first().is_some_and(|a| self.is_own(*a, of.format));
+        let Some(fill) = given.gathered(fun, ty, there).filter(|_| !own) else {
             let place = self.version(of, &target, &before);
             let to = Scatter { places, before: before.accesses().first().copied() };
             self.c.scatter(Draft::scatter(place, target, (fun, loops), to, rhs));
@@ -113,6 +115,12 @@ impl<'a> Statements<'a> {
         let place = self.version(of, &target, &rhs);
         self.c.define(Draft::new(place, target, rhs));
         place
+    }
+
+    /// Whether an access is to a version of dense levels that the kernel has made, and another of this format may go on in its arrays.
+    fn is_own(&self, a: AccessId, format: &Format) -> bool {
+        let was = &self.c.out.tensors[self.c.out.accesses[a.0].tensor.0];
+        !matches!(was.role, Role::Operand(_)) && was.format.is_dense() && was.format == format.assembled()
     }
 
     /// Where the values of a scatter go, one place a mode, and the value.

@@ -46,7 +46,7 @@ pub(super) fn scattered(s: Draft, out: &Out, given: Given) -> Draft {
     let in_place = tensor.format.levels.iter().all(|k| k.holds_any());
     let workspace = (!in_place).then(|| {
         // What a hashed one gives up to find is folded in behind what came later.
-        let (kind, apart) = given.sizes.workspace(&tensor.extents, gathers);
+        let (kind, apart) = given.sizes.scattered(&tensor.extents, gathers);
         Workspace { prefix: 0, kind, apart }
     });
     Draft { workspace, ..s }

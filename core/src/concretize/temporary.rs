@@ -118,6 +118,12 @@ pub(super) fn taken_apart(
     made_over(Kind { name, format, fill }, value, (free, Some(own)), c)
 }
 
+/// Any value made before it is read, over its free variables.
+pub(super) fn made_apart(name: &str, value: Expr, free: Vec<Index>, c: &mut Concretize) -> Expr {
+    let kind = Kind { name, format: Format::dense(free.len()), fill: Value::zero(value.ty()) };
+    made_over(kind, value, (free, None), c)
+}
+
 /// A value made before it is read: over its free variables, and one of its own, which is read at another.
 fn made_over(
     Kind { name, format, fill }: Kind,

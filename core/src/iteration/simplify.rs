@@ -30,6 +30,16 @@ impl Simplify<'_> {
         }
     }
 
+    /// Whether a value can be folded in many times at once, whatever it is if none is said: a sum is counted, and what is idempotent, or
+    /// makes itself of itself, comes once.
+    pub fn at_once(self, fun: Fun, ty: Type, v: Option<Value>) -> bool {
+        let Fun::Op(op) = fun else { return false };
+        let known = properties(op, ty, self.mode);
+        let sums = op == Op::Add && (ty.is_integer() || self.mode == Mode::Algebraic);
+        let makes_itself = |v: Value| evaluate(op, &[v, v], self.mode).is_some_and(|w| self.same(v, w));
+        sums || known.idempotent || known.commutative && known.associative && v.is_some_and(makes_itself)
+    }
+
     fn neutral_to(self, op: Op, v: Value) -> bool {
         properties(op, v.ty(), self.mode).identities.iter().any(|(at, i)| *at == 1 && self.same(*i, v))
     }

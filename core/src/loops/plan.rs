@@ -129,6 +129,8 @@ pub enum Arrays {
     Counted,
     /// An operand's: the result is that as it stands.
     Operand(Place),
+    /// Those of an earlier version, which nothing reads any more.
+    Taken(Place),
     /// The levels are an access's, all of whose entries the loops visit; values are made for each.
     Levels(AccessId),
     /// Values and coordinates are those of an access's entries, in another format.

@@ -36,6 +36,7 @@ mod number;
 mod print;
 mod provenance;
 mod read;
+mod taken;
 
 use super::syntax::Protocol;
 use super::typed::{Fun, Function, TensorId};
@@ -221,7 +222,7 @@ pub struct Nest {
     /// Loops, outermost first: of the target's variables and of sums that could not be left inside.
     pub order: Vec<Index>,
     /// How values that meet are joined; `None` where each is written once. A scatter folds with any function, in the order of
-    /// its loops, from what was there on; any other nest with a built-in whose folds may begin with its identity.
+    /// its loops, from what was there on, or writes each place once, over what was there; any other nest with a built-in whose folds may begin with its identity.
     pub fold: Option<Fun>,
     /// The value.
     pub rhs: Expr,
@@ -640,9 +641,9 @@ impl Program {
         all
     }
 
-    /// The tensors whose arrays move, to the next turn of a block or from the one before.
+    /// The tensors whose arrays move: to the next turn of a block or from the one before, or to the version that goes on in them.
     pub fn moving(&self) -> FxHashSet<Place> {
-        let mut moving = FxHashSet::default();
+        let mut moving: FxHashSet<Place> = self.taken().into_iter().flat_map(|(to, from)| [to, from]).collect();
         let mut open: Vec<&Step> = self.steps.iter().collect();
         while let Some(step) = open.pop() {
             if let Step::Repeat(block) = step {

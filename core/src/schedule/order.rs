@@ -62,6 +62,10 @@ pub struct Question<'a> {
     pub target: Target<'a>,
     /// Variables that are folded over.
     pub sums: &'a [Index],
+    /// With which function; none where there are no such variables.
+    pub fold: Option<Fun>,
+    /// Whether values go to coordinates that are computed.
+    pub scatters: bool,
     /// The value.
     pub body: &'a Expr,
     /// The extents that the program states.
@@ -87,11 +91,22 @@ struct Search<'a, 'b> {
     q: &'b Question<'a>,
     model: Model,
     accesses: Vec<AccessId>,
-    /// The sequence of a loop over these lists, by the lists: several orders need the same.
-    visited: BTreeMap<Vec<AccessId>, Sequence>,
+    /// The sequence of a loop over these lists, by the lists and what becomes of its values: several orders need the same.
+    visited: BTreeMap<(Vec<AccessId>, Arrival, Option<Index>), Sequence>,
     best: Option<(f64, Vec<Index>)>,
     /// Loops that stand inside of all others, around a value that is no result's yet.
     inner: &'b [Index],
+}
+
+/// What becomes of the values of a loop, as far as it says which turns may be left out.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Arrival {
+    /// They are the result's: its fill value need not come.
+    Stored,
+    /// They are folded where others have come, or will: what changes nothing need not come.
+    Folded,
+    /// All are folded into one: what is the same in many turns comes once.
+    Within,
 }
 
 /// The share of turns of the loops so far in which an access's next levels are present; 1 for accesses that are not in
@@ -258,15 +273,20 @@ impl<'a, 'b> Search<'a, 'b> {
     }
 
     /// The set of coordinates, in terms of these lists, at which the body is no constant without effect.
-    fn visited(&mut self, lists: Vec<AccessId>) -> Sequence {
-        if let Some(known) = self.visited.get(&lists) {
+    fn visited(&mut self, lists: Vec<AccessId>, arrival: Arrival, v: Index) -> Sequence {
+        let key = (lists, arrival, (arrival == Arrival::Within).then_some(v));
+        if let Some(known) = self.visited.get(&key) {
             return known.clone();
         }
+        let lists = &key.0;
         let fill = |a: AccessId| -> Value { self.q.program.tensor(a).fill };
-        let (sequence, rest) = background(self.q.body, &lists, &fill, self.q.simplify);
-        let quiet = matches!(&rest, Expr::Literal(x) if self.quiet(*x));
+        let (sequence, rest) = background(self.q.body, lists, &fill, self.q.simplify);
+        let quiet = match &rest {
+            Expr::Literal(x) => self.quiet(*x, arrival),
+            rest => arrival == Arrival::Within && self.is_folded_at_once(rest, v),
+        };
         let visited = if quiet { sequence } else { Sequence::Full };
-        self.visited.insert(lists, visited.clone());
+        self.visited.insert(key, visited.clone());
         visited
     }
 
@@ -283,7 +303,8 @@ impl<'a, 'b> Search<'a, 'b> {
         // An access that is not always present counts as a list of all coordinates.
         let seldom = |a: &&AccessId| part(**a) < 1.0 && lists.iter().all(|(b, _)| b != *a) && self.moves(**a, v);
         let seldom: Vec<AccessId> = self.accesses.iter().filter(seldom).copied().collect();
-        let sequence = self.visited(lists.iter().map(|(a, _)| *a).chain(seldom).collect());
+        let arrival = self.arrival(order, v);
+        let sequence = self.visited(lists.iter().map(|(a, _)| *a).chain(seldom).collect(), arrival, v);
         let listed = |a: AccessId| lists.iter().find(|(b, _)| *b == a).map_or(extent, |(_, n)| *n);
         let length = |a: AccessId| part(a) * listed(a);
         // A list that no outer loop moves, beside one that they all move, is searched instead of walked.
@@ -330,21 +351,52 @@ impl<'a, 'b> Search<'a, 'b> {
             e.each(&mut |part| all &= leaf(part));
             all
         };
-        let mut said = false;
+        let (mut said, arrival) = (false, self.arrival(order, v));
         self.q.body.each(&mut |e| {
             let Expr::Call(Fun::Op(Op::Eq), sides, _) = e else { return };
             let says = |a: usize| sides[a] == Expr::Index(v) && known(&sides[1 - a]);
             if says(0) || says(1) {
                 let never = Value::bool(false);
                 let rest = self.q.simplify.simplify(&self.q.body.clone().settled(&|part| (part == e).then_some(never)));
-                said |= matches!(rest, Expr::Literal(x) if self.quiet(x));
+                said |= matches!(rest, Expr::Literal(x) if self.quiet(x, arrival));
             }
         });
         said
     }
 
-    fn quiet(&self, x: Value) -> bool {
-        self.q.simplify.same(x, self.q.target.fill) || self.q.simplify.same(x, Value::zero(x.ty()))
+    /// What becomes of the values of a loop over `v` inside `order`.
+    fn arrival(&self, order: &[Index], v: Index) -> Arrival {
+        let summed = |v: &Index| self.q.sums.contains(v);
+        match summed(&v) {
+            true if !self.q.scatters && self.q.target.levels().flatten().all(|u| order.contains(&u)) => Arrival::Within,
+            false if !order.iter().any(summed) => Arrival::Stored,
+            _ => Arrival::Folded,
+        }
+    }
+
+    /// Whether a value that a loop over `v` does not move is folded in once for all of its turns.
+    fn is_folded_at_once(&self, e: &Expr, v: Index) -> bool {
+        let Some(fun) = self.q.fold else { return false };
+        let mut moved = e.has_loops();
+        e.each(&mut |e| {
+            moved |= match e {
+                Expr::Index(w) => self.q.program.follows(*w, v),
+                e => e.access().is_some_and(|a| self.moves(a, v)),
+            }
+        });
+        !moved && self.q.simplify.at_once(fun, e.ty(), None)
+    }
+
+    /// Whether turns whose value is this one may be left out, or come at once.
+    fn quiet(&self, x: Value, arrival: Arrival) -> bool {
+        let Some(fun) = self.q.fold else {
+            return self.q.simplify.same(x, self.q.target.fill) || self.q.simplify.same(x, Value::zero(x.ty()));
+        };
+        match arrival {
+            Arrival::Stored => self.q.simplify.same(x, self.q.target.fill) || self.q.simplify.neutral(fun, x),
+            Arrival::Folded => self.q.simplify.neutral(fun, x),
+            Arrival::Within => self.q.simplify.neutral(fun, x) || self.q.simplify.at_once(fun, x.ty(), Some(x)),
+        }
     }
 
     /// The access, if it walks a list over `v`: its level there is compressed and those above are open.

@@ -4,6 +4,7 @@
 //!   coordinates come     of one variable, its extent ...        of several
 //!     again and again    narrow: dense        wide: hashed      hashed
 //!     once               narrow: dense        wide: list        list
+//!     in any order       narrow: dense        wide: list        hashed; list where an extent is beyond 2¹⁶
 //! ```
 //!
 //! A dense workspace costs its extent once, and a cache miss for each value if it does not fit the cache; a hashed one
@@ -108,6 +109,14 @@ impl<'a> Sizes<'a> {
         }
         let kind = if folds { WorkspaceKind::Hashed } else { WorkspaceKind::List };
         (kind, !self.together(extents))
+    }
+
+    /// The same for a scatter, whose coordinates arrive in any order. Values of the same coordinates are folded as they come if there are
+    /// few coordinates, so that many meet; else they are put in order, which costs less than to search for each.
+    pub fn scattered(&self, extents: &[ClassId], folds: bool) -> (WorkspaceKind, bool) {
+        let few = |e: &ClassId| self.magnitude(*e).is_none_or(|m| m <= Magnitude::ALL[0]);
+        let all_few = extents.iter().filter(|e| !few(e)).count() == 0;
+        self.workspace(extents, folds && all_few)
     }
 
     /// Whether one number can hold a coordinate of each.

@@ -16,7 +16,7 @@ fn holds<L: Law>(most: usize) {
 
 /// The same, with a table of so many places.
 fn in_tables_of<L: Law>(most: usize, places: i64) {
-    let most = if Effort::said() < Effort::Long { most.div_ceil(2) } else { most };
+    let most = if Effort::said() < Effort::Long { most.div_ceil(2).min(2) } else { most };
     let begin = Instant::now();
     let answer = up_to::<L>(most, places);
     println!("{} up to {most}: {answer:?}, {:.1} s", std::any::type_name::<L>(), begin.elapsed().as_secs_f64());

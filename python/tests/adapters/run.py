@@ -1,4 +1,4 @@
-"""Runs other projects' own tests with our kernels under them: `python run.py [SUITE…] [--jobs N] [--counts FOLDER]`.
+"""Runs other projects' own tests with our kernels under them: `python run.py [SUITE…] [--jobs N] [--part] [--counts FOLDER]`.
 
 Each suite is a process of pytest with an adapter; what it must hand over and which tests fail is pinned in `expected.toml`. The
 time of each is printed. `sparse`, `scipy` and `graphblas` are those that are installed: a suite whose package is missing is an
@@ -18,6 +18,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 HERE = Path(__file__).parent
+
+
+#: Of how many tests one is run by `--part`.
+PART = 16
 
 
 class Suite(NamedTuple):
@@ -52,6 +56,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("suites", nargs="*", metavar="SUITE", help=", ".join(SUITES))
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="how many run at a time")
+    parser.add_argument("--part", action="store_true", help=f"run one of {PART} tests, by their names, with counts of its own")
     parser.add_argument("--counts", type=Path, help="a folder for the counts, a JSON file for each suite")
     parser.add_argument("--cache", type=Path, help="a folder in which numba keeps what it compiles")
     parser.add_argument("--installed", action="store_true", help="leave out suites whose package is not installed")
@@ -76,6 +81,8 @@ def _run(name: str, given) -> bool:
     suite = SUITES[name]
     command = [sys.executable, "-m", "pytest", "-p", suite.adapter, "-p", "no:cacheprovider", "-q", "--tb=short"]
     command += ["-W", "ignore::pytest.PytestUnknownMarkWarning", f"--fl-suite={name}"]
+    if given.part:
+        command.append(f"--fl-part={PART}")
     if given.counts:
         command.append(f"--fl-counts={given.counts.absolute() / name}.json")
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), *_path()]), "PYTHONDONTWRITEBYTECODE": "1"}

@@ -2,9 +2,9 @@
 //! results are finished at the end.
 //!
 //! A state is three sets of facts that hold at a place. Where paths meet, they are intersected; behind `fail` there is no
-//! path, hence no state. A loop's turn begins with the state before the loop, less the facts that a turn may undo: variables
-//! that are private to turns of vector and parallel loops inside it, buffers that it moves elsewhere, lengths of buffers that
-//! it makes anew. So one pass over the body is enough.
+//! path, hence no state. A loop's turn begins with the state before the loop, less the variables that are private to turns of vector and
+//! parallel loops inside it, and less what does not hold at the turn's end: where a turn undoes something, another pass over the body finds
+//! what else that undoes.
 
 use super::{buffer, variable};
 use crate::algebra::{Op, Type};
@@ -12,7 +12,7 @@ use crate::loops::print::{expression, headline, role_name};
 use crate::loops::{BufferId, Entry, Expr, How, Kernel, Role, Stmt, Var};
 
 /// The facts that hold at a place of the kernel.
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 struct State {
     set: Vec<bool>,
     allocated: Vec<bool>,
@@ -89,7 +89,12 @@ impl Flow<'_> {
             let mut undone = vec![];
             undoes(self.kernel, body, &mut undone);
             forget(&mut state, &undone);
-            each_entry(body, &mut |entry| unmade(entry, &mut state));
+        }
+        if let Stmt::While(_, body) = stmt {
+            return settled(state, |mut head| {
+                self.straight(stmt, &mut head).map_err(at)?;
+                self.block(body, head)
+            });
         }
         self.straight(stmt, &mut state).map_err(at)?;
         match stmt {
@@ -97,10 +102,6 @@ impl Flow<'_> {
                 let yes = self.block(yes, state.clone())?;
                 let no = self.block(no, state)?;
                 Ok(meet(yes, no))
-            }
-            Stmt::While(_, body) => {
-                let end = self.block(body, state.clone())?;
-                Ok(meet(state, end))
             }
             Stmt::For { var, how, body, .. } => self.each(*var, *how, body, state),
             Stmt::Call(Entry::Fail(_)) => Ok(None),
@@ -116,15 +117,17 @@ impl Flow<'_> {
             self.how = how;
         }
         forget(&mut before, &private);
-        let start = before.clone().map(|mut s| {
-            s.set[v] = true;
-            s
-        });
-        let end = self.block(body, start)?;
+        let after = settled(before, |head| {
+            let start = head.map(|mut s| {
+                s.set[v] = true;
+                s
+            });
+            let mut end = self.block(body, start)?;
+            forget(&mut end, &private);
+            forget(&mut end, &[var]);
+            Ok(end)
+        })?;
         self.how = outer;
-        let mut after = meet(before, end);
-        forget(&mut after, &private);
-        forget(&mut after, &[var]);
         Ok(after)
     }
 
@@ -334,36 +337,24 @@ impl Flow<'_> {
     }
 }
 
+/// What holds wherever a turn of a loop begins, and behind the loop: what holds before it and at the end of each turn. What a turn undoes
+/// and makes again holds.
+fn settled(mut head: Reached, mut turn: impl FnMut(Reached) -> Result<Reached, String>) -> Result<Reached, String> {
+    loop {
+        let end = turn(head.clone())?;
+        let met = meet(head.clone(), end);
+        if met == head {
+            return Ok(head);
+        }
+        head = met;
+    }
+}
+
 fn forget(state: &mut Reached, vars: &[Var]) {
     if let Some(state) = state {
         for v in vars {
             // A variable that does not exist is not refused before here.
             state.set.get_mut(v.0 as usize).into_iter().for_each(|set| *set = false);
-        }
-    }
-}
-
-/// Takes from a state at the head of a loop what a call of this entry in the loop's body undoes.
-fn unmade(entry: &Entry, state: &mut Reached) {
-    let Some(state) = state else { return };
-    let buffers = state.finished.len();
-    for b in entry.buffers().map(|b| b.0 as usize).filter(|b| *b < buffers) {
-        match entry {
-            Entry::Alloc { .. } | Entry::Reserve { .. } => state.finished[b] = false,
-            Entry::Move { from, .. } if from.0 as usize == b => {
-                (state.allocated[b], state.finished[b]) = (false, false);
-            }
-            _ => {}
-        }
-    }
-}
-
-/// Calls `f` on every entry that statements call, in their blocks too.
-fn each_entry(stmts: &[Stmt], f: &mut impl FnMut(&Entry)) {
-    for stmt in stmts {
-        match stmt {
-            Stmt::Call(entry) => f(entry),
-            _ => stmt.blocks().for_each(|block| each_entry(block, f)),
         }
     }
 }
@@ -400,7 +391,8 @@ pub fn accumulates(kernel: &Kernel, body: &[Stmt], v: Var) -> Option<Op> {
     (folds(body, v, &mut found) && regroups(found?, ty, kernel.reassociate)).then_some(found?)
 }
 
-fn regroups(op: Op, ty: Type, reassociate: bool) -> bool {
+/// Whether what is folded with a function may come in another order.
+pub fn regroups(op: Op, ty: Type, reassociate: bool) -> bool {
     match op {
         Op::Min | Op::Max | Op::And | Op::Or | Op::Xor | Op::AndAlso | Op::OrElse => true,
         Op::Add | Op::Mul => !ty.is_float() || reassociate,

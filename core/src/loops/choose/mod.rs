@@ -41,7 +41,7 @@ use crate::iteration::Simplify;
 use crate::notation::concrete::{AccessId, Expr, Place, Program};
 use crate::notation::typed::Fun;
 pub(super) use extent::Extents;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What is known of a kernel before any loop begins.
 pub(super) struct Facts<'a> {
@@ -56,6 +56,8 @@ pub(super) struct Facts<'a> {
     pub sought: u32,
     /// Tensors whose arrays move.
     pub moving: FxHashSet<Place>,
+    /// Tensors that go on in the arrays of an earlier version.
+    pub taken: FxHashMap<Place, Place>,
 }
 
 /// What a place does with the values that come to it, as far as loops are chosen by it.

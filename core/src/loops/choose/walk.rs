@@ -1,7 +1,6 @@
 //! How a loop walks the points of its lattice.
 
-use crate::algebra::Mode;
-use crate::algebra::{Op, identity, properties};
+use crate::algebra::{Op, identity};
 use crate::iteration::{Point, Sequence, Shape, background};
 use crate::looplet::Looplet;
 use crate::loops::Term;
@@ -140,12 +139,11 @@ impl Loop<'_> {
     /// Whether a value can be folded in for all coordinates of a gap at once.
     fn counts(&self, cx: &Facts, body: &Expr) -> bool {
         let Some(op) = self.folds() else { return false };
-        let properties = properties(op, body.ty(), cx.simplify.mode);
-        let sums = op == Op::Add && (body.ty().is_integer() || cx.simplify.mode == Mode::Algebraic);
+        let value = if let Expr::Literal(v) = self.folded(body) { Some(v) } else { None };
         // The value of loops inside is folded from its identity first.
         let apart = self.rest.is_empty() || identity(op, body.ty()).is_some();
         let invariant = || condition::is_one(cx, self.scope, &self.scope.order, &self.folded(body));
-        apart && (sums || properties.idempotent) && invariant()
+        apart && cx.simplify.at_once(Fun::Op(op), body.ty(), value) && invariant()
     }
 
     /// Whether a range is one run of the result: its value is constant there.

@@ -20,11 +20,11 @@
 use super::nest::Driven;
 use super::output::{Output, Slot, alloc, reserve};
 use super::workspace::{Coordinate, Front, begun};
-use super::{Context, Expr, binary, checked_product, int, plus, times};
+use super::{Context, Expr, binary, int, plus, times};
 use crate::algebra::{Op, Type, Value};
 use crate::format::hash;
 use crate::loops::lower::fiber;
-use crate::loops::{BufferId, Entry, Role, Stmt, Symbolic, Term, Var};
+use crate::loops::{BufferId, Entry, Failure, Role, Stmt, Symbolic, Term, Var};
 use crate::notation::concrete::{Nest, Workspace, WorkspaceKind};
 use crate::notation::typed::Fun;
 use crate::stream::slot;
@@ -66,12 +66,12 @@ impl Keyed {
         for b in words.iter().chain(apart.iter().flatten()).chain([&values, &order]) {
             alloc(d, *b, int(LEAST), None);
         }
-        let strides = if w.apart { None } else { Some(strides(d, &front.extents)) };
+        let shifts = if w.apart { None } else { Some(shifts(d, &front.extents)) };
         let count = d.fresh(&format!("{}_wcount", front.name), Type::I64);
         d.assign(count, int(0));
         let table = hashed.map(|[table, places]| Table::begin(d, table, places));
         let laid = nest.fold.filter(|_| table.is_none()).map(|_| d.fresh(&format!("{}_wlaid", front.name), Type::I64));
-        let keys = Keys { words, strides, order, apart };
+        let keys = Keys { words, shifts, order, apart };
         Keyed { front, keys, values, count, table, fold: nest.fold, laid }
     }
 
@@ -185,7 +185,7 @@ impl Keyed {
                     d.assign(s, plus(here.clone(), int(1)));
                 });
             }
-            let at = self.keys.coordinate(t, g, &self.front.extents[t]);
+            let at = self.keys.coordinate(t, g);
             let at = d.define(&cx.program.vars[self.front.vars[t].0].name, Type::I64, at);
             output.visit(d, slot, at, Driven::Stored, &mut |d, slot| match folded {
                 Some(folded) => output.store(d, &slot, false, Expr::Var(folded)),
@@ -223,8 +223,8 @@ impl Keyed {
 struct Keys {
     /// One array of keys, or one for each variable.
     words: Vec<BufferId>,
-    /// Of one array: the factor of each variable in a key; the last is 1.
-    strides: Option<Vec<Expr>>,
+    /// Of one array: by how many bits the coordinate of each variable is shifted in a key; the last by none.
+    shifts: Option<Vec<Expr>>,
     /// Entries by ascending keys, once they are sorted.
     order: BufferId,
     /// Of an array for each variable: one of them in sorted order, and the permutation that sorts it.
@@ -234,11 +234,11 @@ struct Keys {
 impl Keys {
     /// The key of coordinates, word by word.
     fn of(&self, at: &[Expr]) -> Vec<Expr> {
-        match &self.strides {
+        match &self.shifts {
             None => at.to_vec(),
-            Some(strides) => {
-                let terms = at.iter().zip(strides).map(|(x, s)| times(x.clone(), s.clone()));
-                vec![terms.reduce(plus).expect("a variable or more")]
+            Some(shifts) => {
+                let terms = at.iter().zip(shifts).map(|(x, s)| shifted(Op::Shl, x.clone(), s));
+                vec![terms.reduce(|a, b| binary(Op::Or, a, b)).expect("a variable or more")]
             }
         }
     }
@@ -283,27 +283,53 @@ impl Keys {
     /// A number that is equal for sorted entries that agree in `t`, among those that agree in the variables before it.
     fn group(&self, t: usize, at: Expr) -> Expr {
         let load = |b: BufferId, at: Expr| Expr::Load(b, Box::new(at));
-        match &self.strides {
+        match &self.shifts {
             None => load(self.words[t], load(self.order, at)),
-            Some(strides) if strides[t] == int(1) => load(self.words[0], at),
-            Some(strides) => binary(Op::FloorDiv, load(self.words[0], at), strides[t].clone()),
+            Some(shifts) => shifted(Op::Shr, load(self.words[0], at), &shifts[t]),
         }
     }
 
     /// The coordinate of variable `t` in a group.
-    fn coordinate(&self, t: usize, group: Expr, extent: &Expr) -> Expr {
-        if t == 0 || self.strides.is_none() { group } else { binary(Op::FloorRem, group, extent.clone()) }
+    fn coordinate(&self, t: usize, group: Expr) -> Expr {
+        let Some(shifts) = self.shifts.as_ref().filter(|_| t > 0) else { return group };
+        let outer = binary(Op::Sub, shifts[t - 1].clone(), shifts[t].clone());
+        let mask = binary(Op::Sub, shifted(Op::Shl, int(1), &outer), int(1));
+        binary(Op::And, group, mask)
     }
 }
 
-/// The factor of each variable in the number of a coordinate; the kernel fails if their product does not fit 63 bits.
-fn strides(d: &mut Symbolic, extents: &[Expr]) -> Vec<Expr> {
-    checked_product(d, extents);
-    let mut strides = vec![int(1); extents.len()];
+/// A number whose bits are moved.
+fn shifted(op: Op, e: Expr, by: &Expr) -> Expr {
+    if *by == int(0) { e } else { binary(op, e, by.clone()) }
+}
+
+/// By how many bits each variable's coordinate is shifted in the number of all coordinates: those of the variables behind it. The kernel
+/// fails if they are more than 63 together.
+fn shifts(d: &mut Symbolic, extents: &[Expr]) -> Vec<Expr> {
+    let mut shifts = vec![int(0); extents.len()];
     for t in (0..extents.len() - 1).rev() {
-        strides[t] = d.define("stride", Type::I64, times(strides[t + 1].clone(), extents[t + 1].clone()));
+        let bits = bits(d, &extents[t + 1]);
+        let shift = plus(shifts[t + 1].clone(), bits);
+        shifts[t] = d.define("shift", Type::I64, shift);
     }
-    strides
+    let most = binary(Op::Shr, int(i64::MAX), binary(Op::Min, shifts[0].clone(), int(63)));
+    let over = binary(Op::OrElse, binary(Op::Gt, shifts[0].clone(), int(62)), binary(Op::Gt, extents[0].clone(), most));
+    d.when(over, |d| d.call(Entry::Fail(Failure::Overflow)), |_| {});
+    shifts
+}
+
+/// How many bits coordinates below an extent need.
+fn bits(d: &mut Symbolic, extent: &Expr) -> Expr {
+    if let Expr::Const(n) = extent {
+        return int(i64::from(u64::BITS - (n.bits().max(1) - 1).leading_zeros()));
+    }
+    let bits = d.fresh("bits", Type::I64);
+    d.assign(bits, int(0));
+    let here = Expr::Var(bits);
+    let holds = binary(Op::Lt, binary(Op::Shl, int(1), here.clone()), extent.clone());
+    let more = binary(Op::AndAlso, binary(Op::Lt, here.clone(), int(63)), holds);
+    d.during(more, |d| d.assign(bits, plus(here, int(1))));
+    Expr::Var(bits)
 }
 
 /// A table that finds entries by their keys: open addressing.

@@ -239,6 +239,7 @@ fn walk<'a>(
         few: options.few.min(Entry::FEW),
         sought: options.sought.max(1),
         moving: program.moving(),
+        taken: program.taken().into_iter().collect(),
     };
     let operand = |t: &Tensor| match t.role {
         Role::Operand(id) => {

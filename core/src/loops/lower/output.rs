@@ -37,7 +37,7 @@ use crate::loops::choose::result;
 use crate::loops::lower::{self, fiber};
 use crate::loops::plan::{Arrays, Assembly, Level, Room};
 use crate::loops::{BufferId, Entry, Failure, Stmt, Symbolic, Term, Var};
-use crate::notation::concrete::{self, AccessId, Index, Nest, WorkspaceKind};
+use crate::notation::concrete::{self, AccessId, Index, Nest, Place, WorkspaceKind};
 use crate::notation::typed::Fun;
 use crate::stream::Table;
 
@@ -178,6 +178,11 @@ impl Output {
             room: assembly.room.as_ref().map(|room| room_for(cx, room)),
             kept,
         };
+        if let Some(was) = output.takes() {
+            let from = lower::arrays_of(cx, was).values;
+            d.call(Entry::Move { to: output.values, from });
+            return output;
+        }
         if output.shared().is_some() {
             alloc(d, output.values, output.entries(), None);
             return output;
@@ -204,11 +209,19 @@ impl Output {
         if let Arrays::Levels(a) = self.assembly.arrays { Some(a) } else { None }
     }
 
+    /// The version in whose arrays the result goes on.
+    pub fn takes(&self) -> Option<Place> {
+        if let Arrays::Taken(was) = self.assembly.arrays { Some(was) } else { None }
+    }
+
     /// How the arrays of the result must be made, once the loops are emitted. If operands' entries bound the appended ones, room for all
     /// can be allocated at once. If loops store every value, they need not be filled.
     pub fn needs(&self, nest: &Nest) -> Assembly {
         let (seen, arrays) = (self.notes.seen(), self.assembly.arrays);
         let some = |carried, filled, room| Assembly { arrays, filled, carried, room };
+        if self.takes().is_some() {
+            return some(vec![], false, None);
+        }
         if !self.form.keeps_entries() {
             return some(vec![], seen.gaps, None);
         }

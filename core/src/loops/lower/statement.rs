@@ -3,6 +3,7 @@
 //! ```text
 //!   plan    loops are walked for an assembly that holds for any, and show what the result needs:
 //!             entries    an operand's, in another format, which the statement shows without its loops
+//!             taken      an earlier version's, if nothing reads that any more
 //!             levels     an operand's, if the loops visit exactly its entries
 //!             own        filled beforehand or not; room for all at once, or made by each loop
 //!   emit    the plan says it
@@ -55,6 +56,9 @@ fn assembly<'a>(cx: &mut Context<'a>, d: &mut Symbolic, nest: &'a Nest) -> Assem
     if nest.workspace.is_some_and(|w| w.kind == WorkspaceKind::Counts) {
         return assemble(cx, d, nest, &of(Arrays::Counted)).0;
     }
+    if let Some(was) = cx.taken.get(&nest.target.tensor) {
+        return assemble(cx, d, nest, &of(Arrays::Taken(*was))).0;
+    }
     if let Some((a, _)) = shared::entries(cx, nest) {
         let (needs, shown) = assemble(cx, d, nest, &of(Arrays::Entries(a)));
         debug_assert!(shown.is_some_and(|shown| shown.appends_all), "an operand's entries are not all of a result's");
@@ -102,7 +106,8 @@ fn assemble<'a>(
 pub(super) fn fill_output(cx: &Context, d: &mut Symbolic, nest: &Nest, output: &Output, scope: &Scope) {
     let slot = output.root();
     let Some(w) = nest.workspace else {
-        for nest in before(cx, nest).iter().chain([nest]) {
+        let copied = before(cx, nest).filter(|_| output.takes().is_none());
+        for nest in copied.iter().chain([nest]) {
             let sink = Sink::Store { nest, output, slot: slot.clone() };
             nest::emit(cx, d, &nest.order, &nest.rhs, scope.clone(), &sink);
         }

@@ -125,6 +125,11 @@ impl Check<'_> {
                     format!("{} has not the format of {}", result.name, operand.name)
                 })
             }
+            Arrays::Taken(place) => {
+                let taken = self.program.taken().contains(&(target, *place));
+                let [result, was] = [target, *place].map(|p| &self.program.tensors[p.0].name);
+                self.that(taken, || format!("{result} does not go on in the arrays of {was}"))
+            }
             Arrays::Levels(a) => {
                 let rank = result.format.rank();
                 let same = of(*a).format.levels.get(..rank) == Some(&result.format.levels[..]);

@@ -103,6 +103,7 @@ impl<'p> Names<'p> {
             Arrays::Own => "own".to_string(),
             Arrays::Counted => "counted".to_string(),
             Arrays::Operand(place) => format!("arrays {}", self.program.tensors[place.0].name),
+            Arrays::Taken(place) => format!("taken {}", self.program.tensors[place.0].name),
             Arrays::Levels(a) => format!("levels {}", self.access(*a)),
             Arrays::Entries(a) => format!("entries {}", self.access(*a)),
         };

@@ -132,9 +132,14 @@ impl Line<'_> {
             ["own"] => Arrays::Own,
             ["counted"] => Arrays::Counted,
             ["arrays", operand] => Arrays::Operand(self.tensor(operand)?),
+            ["taken", version] => Arrays::Taken(self.tensor(version)?),
             ["levels", a] => Arrays::Levels(self.access(a)?),
             ["entries", a] => Arrays::Entries(self.access(a)?),
-            _ => return Err(format!("`{how}` does not say whose arrays: own, counted, arrays, levels or entries")),
+            _ => {
+                return Err(format!(
+                    "`{how}` does not say whose arrays: own, counted, arrays, taken, levels or entries"
+                ));
+            }
         };
         let mut assembly = Assembly { arrays, ..Assembly::default() };
         for part in parts {

@@ -128,8 +128,8 @@ impl Checker<'_> {
             return wrong("the kind of the workspace does not fit");
         }
         if let Some(places) = &nest.places {
-            if places.len() != rank || rank == 0 || nest.fold.is_none() {
-                return wrong("the scatter has not a place a mode and a fold");
+            if places.len() != rank || rank == 0 || nest.fold.is_none() && nest.before.is_none() {
+                return wrong("the scatter has not a place a mode, or nothing to fold and nothing that was there");
             }
             places.iter().try_for_each(|place| self.expr(place, &mut bound))?;
         }

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! A gap is counted if its value is loop-invariant, the sink is a scalar, and the fold is a sum that may be a product
-//! (of floats: in `algebraic` mode) or idempotent. The value may be a fold of its own: of a tree whose leaves are
+//! (of floats: in `algebraic` mode), is idempotent, or makes the value of itself, as 0 · 0 is 0. The value may be a fold of its own: of a tree whose leaves are
 //! folded level by level, each absent branch is folded once.
 
 use super::{Driven, Forall, Here, Sink, placed};
