@@ -37,11 +37,12 @@ pub struct Lowered {
 }
 
 /// What is done to loops once they are emitted, in order. None changes what they compute.
-pub const REWRITES: [Rewrite; 10] = [
+pub const REWRITES: [Rewrite; 11] = [
     ("sweep", loops::sweep),
     ("flatten", loops::flatten),
     ("blocks", loops::blocks),
     ("inline", loops::inline),
+    ("downward", loops::downward),
     ("carries", loops::carries),
     ("exits", loops::exits),
     ("partials", loops::partials),

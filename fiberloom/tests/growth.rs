@@ -282,3 +282,74 @@ fn functions_around_folds_cost_what_two_statements_do() {
         assert!(10 * one <= 11 * two, "{fold} in {whole}: {one} operations, {two} in two statements");
     }
 }
+
+/// Folds over ranges that begin or end with another variable are taken further from coordinate to coordinate: in a vector, in each row,
+/// along columns, in both modes.
+#[test]
+fn folds_over_parts_go_on() {
+    let vectors = "tensor x: i64[N] dense  tensor y: i64[N] dense  ";
+    for statement in [
+        "y[i] = sum(j: if j <= i then x[j] else 0)",
+        "y[i] = sum(j: if j >= i then x[j] else 0)",
+        "y[i] = sum(j: if j > i + 2 then x[j] else 0)",
+        "y[i] = sum(j: mask(j >= i, x[j]))",
+        "y[i] = max(j: if j >= i then x[j] else -9)",
+        "y[i] = count(j: j <= i && x[j] > 1)",
+        "y[i] = count(j: j >= i && x[j] > 1)",
+    ] {
+        grows_linearly(&format!("{vectors}{statement}"), &|n| vec![("x", vector(n))]);
+    }
+    let matrices = "tensor M: i64[N,K] dense  tensor R: i64[N,K] dense  ";
+    for statement in [
+        "R[i,j] = sum(k: if k <= i then M[k,j] else 0)",
+        "R[i,j] = sum(k: if k >= i then M[k,j] else 0)",
+        "R[i,j] = max(k: if k <= i then M[k,j] else -9)",
+        "R[i,j] = sum(k, l: if k <= i && l <= j then M[k,l] else 0)",
+        "R[i,j] = sum(k: if k <= i then sum(l: if l >= j then M[k,l] else 0) else 0)",
+    ] {
+        grows_linearly(&format!("{matrices}{statement}"), &|n| vec![("M", full(n, 8))]);
+    }
+    let wide = "tensor M: i64[K,N] dense  tensor R: i64[K,N] dense  ";
+    for statement in [
+        "R[i,j] = sum(k: if k <= j then M[i,k] else 0)",
+        "R[i,j] = sum(k: if k >= j then M[i,k] else 0)",
+        "R[i,j] = sum(k, l: if k <= i && l <= j then M[k,l] else 0)",
+    ] {
+        grows_linearly(&format!("{wide}{statement}"), &|n| vec![("M", full(8, n))]);
+    }
+}
+
+/// Folds along a mode in which a matrix is not stored visit what is stored, whatever the function, and what others have.
+#[test]
+fn folds_of_columns_visit_entries() {
+    for statement in [
+        "y[j] = max(i: A[i,j])",
+        "y[j] = min(i: A[i,j])",
+        "y[j] = prod(i: A[i,j])",
+        "y[j] = sum(i: A[i,j] * A[i,j])",
+        "y[j] = sum(i: (A[i,j] - x[j]) * (A[i,j] - x[j]))",
+        "y[j] = count(i: A[i,j] > 1)",
+        "y[j] = max(i: abs(A[i,j] - 2))",
+    ] {
+        let text = format!("tensor A: i64[N,N] csr  tensor x: i64[N] dense  tensor y: i64[N] dense  {statement}");
+        let given = |n| match statement.contains('x') && statement.contains("x[") {
+            true => vec![("A", scattered(n, 8)), ("x", vector(n))],
+            false => vec![("A", scattered(n, 8))],
+        };
+        grows_linearly(&text, &given);
+    }
+}
+
+/// Elements and rows that turns change are written alone.
+#[test]
+fn turns_write_what_they_change() {
+    let text = "tensor L: i64[N,N] csr  tensor b: i64[N] dense  tensor x: i64[N] dense  tensor k: i64[] dense
+        k[] = 0  x[i] = 0  repeat N { x[k[]] = b[k[]] - sum(j: L[k[],j] * x[j])  k[] = k[] + 1 }";
+    grows_linearly(text, &|n| vec![("L", scattered(n, 5)), ("b", vector(n))]);
+    let text = "tensor b: i64[N] dense  tensor V: i64[N,K] dense  tensor k: i64[] dense  dim K = 8
+        k[] = 0  V[i,j] = b[i]  repeat N { V[k[],j] = V[k[],j] + b[k[]] * j  k[] = k[] + 1 }";
+    grows_linearly(text, &|n| vec![("b", vector(n))]);
+    let text = "tensor b: i64[N] dense  tensor x: i64[N] dense  tensor k: i64[] dense
+        k[] = 0  x[i] = 0  repeat N { x[i] = if i == k[] then b[k[]] else x[i]  x[k[]] += 2  k[] = k[] + 1 }";
+    grows_linearly(text, &|n| vec![("b", vector(n))]);
+}

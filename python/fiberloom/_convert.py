@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import _native
+from . import _native, _sound
 from ._tables import is_table
 from ._types import DTYPES
 from .errors import OperandError
@@ -45,21 +45,23 @@ def says_fill(object) -> bool:
 
 def in_order(matrix):
     """A SciPy matrix whose entries are unsorted or stand twice, with each once, in order; ``None`` of others."""
+    if _sound.wrong_in(matrix):
+        return None  # SciPy would read outside of its arrays.
+    # Without the flags, which may be what is wrong.
     if matrix.format == "coo":
-        if matrix.has_canonical_format:
-            column_major = matrix.tocsr().tocoo()
-            return None if _same_order(matrix, column_major) else column_major
-        matrix = matrix.copy()
-    else:
-        try:
-            # Without the flags, which may be what is wrong.
-            matrix = type(matrix)((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape, copy=True)
-        except ValueError:
-            return None  # Malformed otherwise.
-        if matrix.has_canonical_format:
-            return None
-    matrix.sum_duplicates()
-    return matrix
+        made = type(matrix)((matrix.data, matrix.coords), shape=matrix.shape, copy=True)
+        made.sum_duplicates()
+        # Those that stand twice are added up column by column.
+        made = made.tocsr().tocoo() if made.ndim == 2 else made
+        return None if made.nnz == matrix.nnz and _same_order(matrix, made) else made
+    try:
+        made = type(matrix)((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape, copy=True)
+    except ValueError:
+        return None  # Malformed otherwise.
+    if made.has_canonical_format:
+        return None
+    made.sum_duplicates()
+    return made
 
 
 def _same_order(a, b) -> bool:
@@ -96,6 +98,7 @@ def _scipy(object, name, ty, copy):
     if _module(object) != "scipy" or not hasattr(object, "tocsr"):
         return None
     _permit(copy, name, f"SciPy's format `{object.format}` is not stored so")
+    _sound.check(object, name)
     return object.tocsr() if object.ndim == 2 else object.tocoo()
 
 

@@ -11,15 +11,22 @@
 //!                                                    c_vals[i] = t
 //!
 //!     while p < n && x_crd[p] < i          ──▶       the same, by the bound of x_crd[p] in the place of p's
+//!
+//!   for i in 0..n_I                                next = 0
+//!     for k in 0..i + 1                            for i in 0..n_I
+//!       for j in 0..n_J                              if i > 0 && i + 1 >= next: the row before, copied
+//!         R[i, j] = R[i, j] + M[k, j]      ──▶       else: next = 0
+//!                                                    for k in next..i + 1: for j in 0..n_J: R[i, j] = R[i, j] + M[k, j]
 //! ```
 //!
 //! The loop inside must read nothing that changes from turn to turn but what it sets itself: a fold up to a bound is then the beginning
 //! of the fold up to a greater one, value by value, so that nothing is regrouped. Where a bound is less than the one before, the fold
 //! begins anew: that bounds look as if they grew decides what it costs, not what it computes.
 
+use super::downward::in_place;
 use super::flatten::map_blocks;
 use super::names::Vars;
-use super::{BufferId, Expr, Holds, How, Kernel, Stmt, Var, runs_statements};
+use super::{BufferId, Entry, Expr, Holds, How, Kernel, Stmt, Var, runs_statements};
 use crate::algebra::{Op, Type, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -60,11 +67,26 @@ struct Fold {
     bound: Expr,
 }
 
+/// A row into which each turn folds.
+struct Row {
+    fold: Stmt,
+    buffer: BufferId,
+    /// The place of a column in it.
+    at: Expr,
+    /// The column, and how many there are.
+    column: (Var, Expr),
+}
+
 impl Carries<'_> {
     fn block(&mut self, stmts: Vec<Stmt>) -> Vec<Stmt> {
         let mut out = Vec::with_capacity(stmts.len());
         for stmt in map_blocks(stmts, &mut |inner| self.block(inner)) {
             match stmt {
+                Stmt::For { var, lo, hi, how: How::Serial, body } if self.row(var, &body, &out).is_some() => {
+                    let row = self.row(var, &body, &out).expect("one was found");
+                    let body = self.rows((var, &lo), row, &mut out);
+                    out.push(Stmt::For { var, lo, hi, how: How::Serial, body });
+                }
                 Stmt::For { var, lo, hi, how: How::Serial, body } if self.may_carry(var, &body) => {
                     let turn = Turn::of(var, &body);
                     let body = self.turn(body, var, &turn, &mut out);
@@ -74,6 +96,59 @@ impl Carries<'_> {
             }
         }
         out
+    }
+
+    /// The row of a result into which each turn over `i` folds, if that is all that it does; what is stored there `before` the loop is one
+    /// value.
+    fn row(&self, i: Var, body: &[Stmt], before: &[Stmt]) -> Option<Row> {
+        let [Stmt::For { var: k, lo, hi, how: How::Serial, body: inside }] = body else { return None };
+        let [lets @ .., Stmt::For { var: j, lo: first, hi: width, body: leaf, .. }] = &inside[..] else { return None };
+        let [named @ .., Stmt::Store(b, at, value)] = &leaf[..] else { return None };
+        let turn = Turn::of(i, body);
+        let plain = [i, *k, *j].iter().all(|v| !self.asked.contains(v)) && *first == Expr::Const(Value::i64(0));
+        if !plain || !grows(hi, i) || !self.is_known(lo, &turn) || !self.is_known(width, &turn) {
+            return None;
+        }
+        let names = lets.iter().chain(named);
+        let stays = |e: &Expr| !e.loads_from(*b) && !e.reads(i);
+        let held = Expr::Load(*b, Box::new(at.clone()));
+        let Expr::Op(_, args) = value else { return None };
+        let folds = args.len() == 2 && args[0] == held && stays(&args[1]);
+        let named = names.into_iter().all(|s| matches!(s, Stmt::Let(_, e) if stays(e)));
+        let begun = before.iter().rev().find(|stmt| touches_buffer(stmt, *b));
+        let filled = matches!(begun, Some(Stmt::Call(Entry::Alloc { fill: Some(_), .. })));
+        let inner = |e: &Expr| self.is_known(e, &turn);
+        (folds && named && filled && is_row(at, (i, *j), width, &inner)).then(|| Row {
+            fold: body[0].clone(),
+            buffer: *b,
+            at: at.clone(),
+            column: (*j, width.clone()),
+        })
+    }
+
+    /// A turn over `i`, from `first` on, that goes on with the row of the turn before.
+    fn rows(&mut self, (i, first): (Var, &Expr), row: Row, before: &mut Vec<Stmt>) -> Vec<Stmt> {
+        let Row { fold, buffer, at, column: (j, width) } = row;
+        let Stmt::For { var: k, lo, hi, how, body } = fold else { unreachable!("a fold is a loop") };
+        let (end, next) = (self.vars.fresh("end", Type::I64), self.vars.fresh("next", Type::I64));
+        let column = self.vars.again(j);
+        let at = at.renamed(&BTreeMap::from([(j, column)]));
+        let one = Expr::Const(Value::i64(1));
+        let was = in_place(at.clone(), i, &Expr::Op(Op::Sub, vec![Expr::Var(i), one]));
+        let copy = vec![Stmt::Store(buffer, at, Expr::Load(buffer, Box::new(was)))];
+        let zero = Expr::Const(Value::i64(0));
+        let copied = Stmt::For { var: column, lo: zero, hi: width, how: How::Vector, body: copy };
+        let op = |op, a: Expr, b: Expr| Expr::Op(op, vec![a, b]);
+        let goes_on =
+            op(Op::AndAlso, op(Op::Gt, Expr::Var(i), first.clone()), op(Op::Ge, Expr::Var(end), Expr::Var(next)));
+        let begin = Stmt::Set(next, lo);
+        before.push(begin.clone());
+        vec![
+            Stmt::Let(end, hi),
+            Stmt::If(goes_on, vec![copied], vec![begin]),
+            Stmt::For { var: k, lo: Expr::Var(next), hi: Expr::Var(end), how, body },
+            Stmt::Set(next, op(Op::Max, Expr::Var(next), Expr::Var(end))),
+        ]
     }
 
     /// Whether some loop in each turn has a bound that grows.
@@ -235,7 +310,7 @@ impl Turn {
 }
 
 /// What ends a loop: the end of a counted one, or the right side of `… && e < bound`.
-fn bound(stmt: &Stmt) -> Option<&Expr> {
+pub(super) fn bound(stmt: &Stmt) -> Option<&Expr> {
     match stmt {
         Stmt::For { hi, how: How::Serial | How::Vector, .. } => Some(hi),
         Stmt::While(Expr::Op(Op::AndAlso, both), _) => match &both[1] {
@@ -267,7 +342,7 @@ fn with_bound(condition: Expr, bound: Expr) -> Expr {
 }
 
 /// Whether a number grows with `i`, as far as it looks so.
-fn grows(e: &Expr, i: Var) -> bool {
+pub(super) fn grows(e: &Expr, i: Var) -> bool {
     let stays = |e: &Expr| !e.reads(i) && !e.loads();
     match e {
         Expr::Var(v) => *v == i,
@@ -281,6 +356,31 @@ fn grows(e: &Expr, i: Var) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether `at` is column `j`, below `width`, of a row that is another in each turn over `i`.
+fn is_row(at: &Expr, (i, j): (Var, Var), width: &Expr, is_known: &impl Fn(&Expr) -> bool) -> bool {
+    let Expr::Op(Op::Add, args) = at else { return false };
+    let [Expr::Op(Op::Mul, row), Expr::Var(column)] = &args[..] else { return false };
+    let of_turn = |e: &Expr| match e {
+        Expr::Var(v) => *v == i,
+        Expr::Op(Op::Add | Op::Sub, parts) => {
+            let turn = |e: &Expr| *e == Expr::Var(i);
+            turn(&parts[0]) && is_known(&parts[1]) || is_known(&parts[0]) && turn(&parts[1])
+        }
+        _ => false,
+    };
+    *column == j && row[1] == *width && of_turn(&row[0])
+}
+
+/// Whether a statement changes a buffer or reads it.
+fn touches_buffer(stmt: &Stmt, b: BufferId) -> bool {
+    let own = match stmt {
+        Stmt::Store(to, ..) => *to == b,
+        Stmt::Call(entry) => entry.buffers().any(|of| of == b),
+        _ => false,
+    };
+    own || stmt.exprs().any(|e| e.loads_from(b)) || stmt.blocks().flatten().any(|inner| touches_buffer(inner, b))
 }
 
 /// Whether statements only name and set variables, to what stays.
@@ -350,6 +450,42 @@ mod tests {
 ";
         let got = rewritten(SUMS);
         assert!(got.contains(carried), "{got}");
+    }
+
+    #[test]
+    fn a_row_goes_on() {
+        let rows = "  for i in 0..n_I {
+    for k in 0..i + 1 {
+      for j in 0..n_I {
+        y_vals[i * n_I + j] = y_vals[i * n_I + j] + x_vals[k]
+      }
+    }
+  }";
+        let carried = "  next = 0
+  for i in 0..n_I {
+    let end = i + 1
+    if i > 0 && end >= next {
+      vector for j_2 in 0..n_I {
+        y_vals[i * n_I + j_2] = y_vals[(i - 1) * n_I + j_2]
+      }
+    } else {
+      next = 0
+    }
+    for k in next..end {
+";
+        let got = rewritten(rows);
+        assert!(got.contains(carried), "{got}");
+        for (from, to) in [
+            ("y_vals[i * n_I + j] = y", "y_vals[k * n_I + j] = y"),
+            ("+ x_vals[k]", "+ x_vals[i]"),
+            ("in 0..n_I {\n        y", "in 0..n_I - 1 {\n        y"),
+            ("  for i", "  y_vals[0] = 1.0\n  for i"),
+        ] {
+            let body = rows.replacen(from, to, 1);
+            assert_ne!(body, rows, "{from}");
+            let got = rewritten(&body);
+            assert!(!got.contains("next"), "{got}");
+        }
     }
 
     #[test]

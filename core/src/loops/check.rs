@@ -21,6 +21,7 @@ use crate::text::{DEPTH, LITERALS, is_name};
 use crate::words::counted;
 use rustc_hash::FxHashSet;
 
+pub(super) use flow::regroups;
 pub use flow::{accumulates, private};
 
 /// The greatest depth of nested blocks.

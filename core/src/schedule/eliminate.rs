@@ -17,7 +17,7 @@
 use super::occurs::{distributed, terms};
 use super::quotient::divided_last;
 use super::stage::Staging;
-use crate::algebra::{Mode, Op, Type, identity};
+use crate::algebra::{Mode, Op, Type, Value, identity};
 use crate::format::Format;
 use crate::iteration::Thin;
 use crate::notation::typed::{Expr, Fun, Kind, Program, SizeId, Stage, TensorId, VarId};
@@ -379,17 +379,85 @@ pub(super) fn flatten(e: &Expr, (plus, times): (Op, Op), vars: &mut Vec<VarId>, 
             vars.extend(own);
             flatten(body, (plus, times), vars, factors);
         }
+        Kind::Call(Fun::Op(op), args) if is_conditional(*op, args, plus) => {
+            let mut own = Some(Vec::new());
+            conditions(&args[0], &mut |c| {
+                own = own.take().zip(indicator(c, e, (plus, times))).map(|(own, c)| [own, vec![c]].concat());
+            });
+            match own {
+                Some(own) => {
+                    factors.extend(own);
+                    flatten(&args[1], (plus, times), vars, factors);
+                }
+                None => factors.push(e.clone()),
+            }
+        }
         _ => factors.push(e.clone()),
     }
 }
 
-/// The product of some factors, in their order.
+/// Whether a call has a value where a condition of coordinates holds, and else what a fold with `plus` begins with.
+fn is_conditional(op: Op, args: &[Expr], plus: Op) -> bool {
+    let nothing = |e: &Expr| matches!(&e.kind, Kind::Literal(v) if identity(plus, e.ty) == Some(*v));
+    let asks = op == Op::Select && nothing(&args[2]) || op == Op::Mask && plus == Op::Add;
+    asks && is_of_indices(&args[0])
+}
+
+/// Whether it is made of index variables, sizes and numbers alone.
+fn is_of_indices(e: &Expr) -> bool {
+    let mut plain = true;
+    e.walk(&mut |e| {
+        plain &= match &e.kind {
+            Kind::Literal(_) | Kind::Index(_) | Kind::Size(_) => true,
+            Kind::Call(Fun::Op(_), _) => true,
+            _ => false,
+        }
+    });
+    plain
+}
+
+/// Gives `each` the conditions that all have to hold.
+fn conditions(e: &Expr, each: &mut dyn FnMut(&Expr)) {
+    match &e.kind {
+        Kind::Call(Fun::Op(Op::AndAlso), args) => args.iter().for_each(|a| conditions(a, each)),
+        _ => each(e),
+    }
+}
+
+/// A condition as a factor: what leaves a product as it is where it holds, else what annihilates it.
+fn indicator(c: &Expr, like: &Expr, (plus, times): (Op, Op)) -> Option<Expr> {
+    let literal = |op| Some(Expr { kind: Kind::Literal(identity(op, like.ty)?), ty: like.ty, span: c.span });
+    let args = vec![c.clone(), literal(times)?, literal(plus)?];
+    Some(Expr { kind: Kind::Call(Fun::Op(Op::Select), args), ty: like.ty, span: c.span })
+}
+
+/// The product of some factors, in their order; of conditions among them, what is multiplied is asked for only where they hold.
 pub(super) fn product(times: Op, like: &Expr, factors: Vec<Expr>) -> Expr {
     let of = |a: Expr, b: Expr| {
         let span = a.span.to(b.span);
         Expr { kind: Kind::Call(Fun::Op(times), vec![a, b]), ty: like.ty, span }
     };
-    factors.into_iter().reduce(of).expect("there is a factor")
+    let (asked, rest): (Vec<Expr>, Vec<Expr>) = factors.into_iter().partition(|f| condition(f, times).is_some());
+    let Some(body) = rest.into_iter().reduce(of) else {
+        return asked.into_iter().reduce(of).expect("there is a factor");
+    };
+    asked.into_iter().rev().fold(body, |body, factor| {
+        let Kind::Call(select, args) = factor.kind else { unreachable!("it is a condition") };
+        let [c, _, nothing] = <[Expr; 3]>::try_from(args).expect("a condition and two values");
+        Expr { kind: Kind::Call(select, vec![c, body, nothing]), ..factor }
+    })
+}
+
+/// The condition of a factor that leaves a product as it is where that holds, and else annihilates it.
+fn condition(e: &Expr, times: Op) -> Option<&Expr> {
+    let Kind::Call(Fun::Op(Op::Select), args) = &e.kind else { return None };
+    let [Kind::Literal(one), Kind::Literal(nothing)] = [&args[1].kind, &args[2].kind] else { return None };
+    let annihilates = match times {
+        Op::Mul => *nothing == Value::zero(e.ty),
+        Op::Add => e.ty.is_float() && nothing.as_f64().is_infinite(),
+        _ => false,
+    };
+    (annihilates && identity(times, e.ty) == Some(*one) && is_of_indices(&args[0])).then_some(&args[0])
 }
 
 fn sum(a: Estimate, b: Estimate) -> Estimate {

@@ -391,7 +391,8 @@ pub fn accumulates(kernel: &Kernel, body: &[Stmt], v: Var) -> Option<Op> {
     (folds(body, v, &mut found) && regroups(found?, ty, kernel.reassociate)).then_some(found?)
 }
 
-fn regroups(op: Op, ty: Type, reassociate: bool) -> bool {
+/// Whether what is folded with a function may come in another order.
+pub fn regroups(op: Op, ty: Type, reassociate: bool) -> bool {
     match op {
         Op::Min | Op::Max | Op::And | Op::Or | Op::Xor | Op::AndAlso | Op::OrElse => true,
         Op::Add | Op::Mul => !ty.is_float() || reassociate,
