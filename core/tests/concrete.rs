@@ -95,7 +95,7 @@ fn what_is_wrong_is_named_with_its_line() {
         ("forall i: y[i] = 1.0 + 1", "does not take (f64, i64)"),
         ("y[i] = 1.0", "i is not bound"),
         ("forall inf: y[inf] = 1.0", "no name of an index variable"),
-        ("forall i: forall j: y[m0 = i] = A[i, j]", "a fold"),
+        ("forall i: forall j: y[m0 = i] = A[i, j]", "nothing to fold"),
         ("forall i: y[m0 = 1.0, m1] += 1.0", "1 mode, not 2"),
         ("forall j: forall i: y[i] = A[i, j]", "cannot be followed"),
         ("(forall i: y[i] = w[i]) where heap (forall i: w[i] = 1.0)", "kind of the workspace"),

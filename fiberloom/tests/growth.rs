@@ -293,7 +293,7 @@ fn folds_over_parts_go_on() {
         "y[i] = sum(j: if j >= i then x[j] else 0)",
         "y[i] = sum(j: if j > i + 2 then x[j] else 0)",
         "y[i] = sum(j: mask(j >= i, x[j]))",
-        "y[i] = max(j: if j >= i then x[j] else -9)",
+        "y[i] = max(j: if j >= i then x[j] else -9223372036854775808)",
         "y[i] = count(j: j <= i && x[j] > 1)",
         "y[i] = count(j: j >= i && x[j] > 1)",
     ] {
@@ -303,7 +303,7 @@ fn folds_over_parts_go_on() {
     for statement in [
         "R[i,j] = sum(k: if k <= i then M[k,j] else 0)",
         "R[i,j] = sum(k: if k >= i then M[k,j] else 0)",
-        "R[i,j] = max(k: if k <= i then M[k,j] else -9)",
+        "R[i,j] = max(k: if k <= i then M[k,j] else -9223372036854775808)",
         "R[i,j] = sum(k, l: if k <= i && l <= j then M[k,l] else 0)",
         "R[i,j] = sum(k: if k <= i then sum(l: if l >= j then M[k,l] else 0) else 0)",
     ] {

@@ -33,10 +33,7 @@ impl Ground<'_> {
             Expr::Literal(value) => Some(*value),
             Expr::Index(v) => self.extent_of(*v),
             Expr::Access(..) | Expr::Column(_) | Expr::Where(..) => None,
-            Expr::Call(fun, args, ty) => {
-                let known = |a: &Expr| self.ground(a).map_or_else(|| a.clone(), Expr::Literal);
-                self.applied(*fun, args.iter().map(known).collect(), *ty)
-            }
+            Expr::Call(fun, args, ty) => self.called(*fun, args, *ty),
             Expr::Reduce(fun, vars, body, ty) => self.fold_again(*fun, None, self.ground(body)?, vars, *ty),
             Expr::Fold(fold, ty) => {
                 let start = fold.start.as_ref().map(|start| self.ground(start));
@@ -49,6 +46,25 @@ impl Ground<'_> {
                 values.all(|v| v.is_some_and(|v| v == first)).then_some(first)
             }
         }
+    }
+
+    /// The value of a call. Extents, of which each makes a kernel of its own, are asked only where all else is known and does not decide.
+    fn called(self, fun: Fun, args: &[Expr], ty: Type) -> Option<Value> {
+        let known = |a: &Expr| match a {
+            Expr::Index(_) => a.clone(),
+            a => self.ground(a).map_or_else(|| a.clone(), Expr::Literal),
+        };
+        let args: Vec<Expr> = args.iter().map(known).collect();
+        let decided = self.applied(fun, args.clone(), ty);
+        let is_fixed = |a: &Expr| match a {
+            Expr::Index(v) => self.program.roots(*v).is_empty(),
+            a => literal(a).is_some(),
+        };
+        if decided.is_some() || !args.iter().all(is_fixed) {
+            return decided;
+        }
+        let values = args.iter().map(|a| self.ground(a).map(Expr::Literal)).collect::<Option<Vec<Expr>>>()?;
+        self.applied(fun, values, ty)
     }
 
     /// The value of a variable that is mapped to an extent, if that is known.

@@ -179,7 +179,10 @@ impl Eliminate<'_> {
         }
         let of: Vec<Factor> = factors.iter().map(|f| self.factor(f)).collect();
         let steps = self.plan(vars, of)?;
-        let sizes: Vec<(VarId, SizeId)> = factors.iter().flat_map(|f| self.sizes(f)).collect();
+        let mut sizes: Vec<(VarId, SizeId)> = factors.iter().flat_map(|f| self.sizes(f)).collect();
+        let left = &self.staging.program.statements[self.statement];
+        let modes = self.staging.program.tensors[left.tensor.index()].sizes.iter();
+        sizes.extend(left.indices.iter().zip(modes).filter_map(|(index, size)| Some((index.bare()?, *size))));
         let size = |v: &VarId| sizes.iter().find(|(known, _)| known == v).map(|(_, size)| *size);
         if steps.iter().any(|s| s.under.len() > MODES || s.under.iter().any(|v| size(v).is_none())) {
             return None;
@@ -330,7 +333,8 @@ impl Eliminate<'_> {
                         return;
                     }
                     let modes = format.map_or_else(|| (0..indices.len()).collect(), |f| f.order.clone());
-                    order.extend(modes.iter().filter_map(|m| indices[*m].bare()));
+                    let left = |v: VarId| if vars.contains(&v) { v } else { compared(factors, v, vars).unwrap_or(v) };
+                    order.extend(modes.iter().filter_map(|m| indices[*m].bare()).map(left));
                 });
             }
         }
@@ -341,6 +345,23 @@ impl Eliminate<'_> {
         order.extend(rest);
         order
     }
+}
+
+/// One of some variables that a condition among the factors compares with `v`: what is summed over `v` up to it has it in the place of `v`.
+fn compared(factors: &[Expr], v: VarId, vars: &FxHashSet<VarId>) -> Option<VarId> {
+    let mut found = None;
+    factors.iter().for_each(|factor| {
+        factor.walk(&mut |e| {
+            let Kind::Call(Fun::Op(Op::Lt | Op::Le | Op::Gt | Op::Ge), sides) = &e.kind else { return };
+            let of = e.free();
+            if of.contains(&v) && sides.len() == 2 {
+                let mut others: Vec<VarId> = of.into_iter().filter(|w| vars.contains(w)).collect();
+                others.sort();
+                found = found.or(others.first().copied());
+            }
+        });
+    });
+    found
 }
 
 /// Whether evaluating the expression at coordinates that the meaning skips may end the program: an index that is read may leave its
@@ -407,11 +428,7 @@ fn is_conditional(op: Op, args: &[Expr], plus: Op) -> bool {
 fn is_of_indices(e: &Expr) -> bool {
     let mut plain = true;
     e.walk(&mut |e| {
-        plain &= match &e.kind {
-            Kind::Literal(_) | Kind::Index(_) | Kind::Size(_) => true,
-            Kind::Call(Fun::Op(_), _) => true,
-            _ => false,
-        }
+        plain &= matches!(&e.kind, Kind::Literal(_) | Kind::Index(_) | Kind::Size(_) | Kind::Call(Fun::Op(_), _))
     });
     plain
 }

@@ -9,7 +9,7 @@ array([2., 6., 4.])
 >>> with fl.lazy():
 ...     z = xp.sum(A * 2 + 1, axis=0)
 >>> z.program()[0]
-'Out[i0] = sum(k0: ((T0[k0,i0] * 2.0) + 1.0))'
+'Out[i0] = sum(k0: ((T0[k0,i0] * T1[]) + 1.0))'
 >>> z.compute().to_numpy()                                 # one
 array([4., 6., 2.])
 
