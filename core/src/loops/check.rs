@@ -21,8 +21,8 @@ use crate::text::{DEPTH, LITERALS, is_name};
 use crate::words::counted;
 use rustc_hash::FxHashSet;
 
-pub(super) use flow::regroups;
 pub use flow::{accumulates, private};
+pub(super) use flow::{folded_with, regroups};
 
 /// The greatest depth of nested blocks.
 pub const NESTING: usize = 256;

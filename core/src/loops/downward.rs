@@ -13,7 +13,7 @@
 
 use super::arith::{binary, int, minus, plus};
 use super::carry::{bound, grows};
-use super::check::regroups;
+use super::check::{folded_with, regroups};
 use super::flatten::map_blocks;
 use super::inline::uses;
 use super::names::Vars;
@@ -101,29 +101,44 @@ impl Downward<'_> {
         !self.asked.contains(var) && own.is_fixed(hi) && self.only_folds(body)
     }
 
+    /// Whether statements change nothing but by folding into it, with one function whose values may come in any order, and read of it nothing
+    /// else.
     fn only_folds(&self, body: &[Stmt]) -> bool {
-        body.iter().all(|stmt| match stmt {
-            Stmt::Let(..) | Stmt::Comment(_) => true,
-            Stmt::Set(v, e) => self.joins(e, &Expr::Var(*v), self.vars.ty(*v)),
-            Stmt::Store(b, at, e) => {
-                let held = Expr::Load(*b, Box::new(at.clone()));
-                self.joins(e, &held, self.elements[b.0 as usize]) && !at.loads()
-            }
-            Stmt::If(_, yes, no) => self.only_folds(yes) && self.only_folds(no),
-            Stmt::For { var, body, .. } => !self.asked.contains(var) && self.only_folds(body),
-            Stmt::While(..) | Stmt::Call(_) => false,
-        })
+        let own = Own::of(Var(u32::MAX), body);
+        let variable = |v: &Var| {
+            let folded = folded_with(body, *v);
+            folded.is_some_and(|op| regroups(op, self.vars.ty(*v), self.reassociate))
+        };
+        let buffer = |b: &BufferId| {
+            let mut found = None;
+            let folds = stores_fold(body, *b, &mut found);
+            folds && found.is_some_and(|op| regroups(op, self.elements[b.0 as usize], self.reassociate))
+        };
+        own.defined.iter().all(|v| !self.asked.contains(v))
+            && own.set.iter().all(variable)
+            && own.stored.keys().all(buffer)
+            && is_counted(body)
     }
+}
 
-    /// Whether an expression is `f(held, e)` of a function whose folds may be regrouped.
-    fn joins(&self, e: &Expr, held: &Expr, ty: Type) -> bool {
-        let Expr::Op(op, args) = e else { return false };
-        let [a, b] = &args[..] else { return false };
-        let other = if a == held { b } else { a };
-        let mut again = false;
-        other.each(&mut |e| again |= e == held);
-        (a == held || b == held) && !again && regroups(*op, ty, self.reassociate)
-    }
+/// Whether statements change a buffer only by folding values into its elements, with `found`, and read nothing else of it.
+fn stores_fold(block: &[Stmt], b: BufferId, found: &mut Option<Op>) -> bool {
+    block.iter().all(|stmt| match stmt {
+        Stmt::Store(to, at, e) if *to == b => {
+            let held = Expr::Load(b, Box::new(at.clone()));
+            let Expr::Op(op, args) = e else { return false };
+            let [first, second] = &args[..] else { return false };
+            let other = if *first == held { second } else { first };
+            let joins = (*first == held || *second == held) && *found.get_or_insert(*op) == *op;
+            joins && !other.loads_from(b) && !at.loads()
+        }
+        _ => stmt.exprs().all(|e| !e.loads_from(b)) && stmt.blocks().all(|inner| stores_fold(inner, b, found)),
+    })
+}
+
+/// Whether all loops in it are counted, and nothing is called.
+fn is_counted(block: &[Stmt]) -> bool {
+    block.iter().all(|stmt| !matches!(stmt, Stmt::Call(_) | Stmt::While(..)) && stmt.blocks().all(is_counted))
 }
 
 /// What a turn of a loop defines, sets and stores.
@@ -370,6 +385,8 @@ mod tests {
             ("y_vals[i] = t", "y_vals[i] = t + y_vals[0]"),
             ("y_vals[i] = t", "y_vals[i] = t\n    y_vals[n_I - 1] = t"),
             ("t = t + x_vals[k]", "t = t - x_vals[k]"),
+            ("t = t + x_vals[k]", "t = t + x_vals[k]\n      t = max(t, 1.0)"),
+            ("t = t + x_vals[k]", "t = t + x_vals[k]\n      y_vals[i] = y_vals[i] + t"),
             ("t = t + x_vals[k]", "t = t + x_vals[k] * t"),
             ("for k in i..n_I", "for k in 0..n_I"),
             ("for k in i..n_I", "for k in i..n_I - i"),

@@ -400,6 +400,12 @@ pub fn regroups(op: Op, ty: Type, reassociate: bool) -> bool {
     }
 }
 
+/// The function with which statements fold into a variable, if that is all that they do with it.
+pub fn folded_with(block: &[Stmt], v: Var) -> Option<Op> {
+    let mut found = None;
+    folds(block, v, &mut found).then_some(found?)
+}
+
 /// Whether `v` occurs only in folds with `found`.
 fn folds(stmts: &[Stmt], v: Var, found: &mut Option<Op>) -> bool {
     stmts.iter().all(|stmt| match stmt {

@@ -1,4 +1,4 @@
-//! What is added where values are equal, or up to where the turn is: joins, and prefixes.
+//! What is added where values are equal, or up to where the turn is, or from there on: joins, prefixes, suffixes.
 //!
 //! ```text
 //!  R0[i] = sum(j: mask(A0[i] == A1[j] && A2[i] == A3[j], …))      keys of a few small numbers, in vectors of any level
@@ -8,7 +8,7 @@
 use super::make::{Defined, Maker};
 use super::{Case, Expr, VARS};
 use arbitrary::Unstructured;
-use fiberloom_core::algebra::{Op, Type};
+use fiberloom_core::algebra::{Op, Type, Value};
 
 /// The case of these bytes.
 pub fn compared(u: &mut Unstructured) -> Case {
@@ -42,10 +42,20 @@ pub fn compared(u: &mut Unstructured) -> Case {
     m.case
 }
 
-/// Where values of two variables are equal, or the second is not behind the first.
+/// Where values of two variables are equal, or the second is before the first, or behind it.
 fn holds(m: &mut Maker, a: usize, b: usize) -> Expr {
-    match m.below(5) {
-        4 => Expr::Apply(m.one(&[Op::Le, Op::Lt]), vec![Expr::Var(b, Type::I64), Expr::Var(a, Type::I64)]),
+    match m.below(6) {
+        4 | 5 => {
+            let op = m.one(&[Op::Le, Op::Lt, Op::Ge, Op::Gt]);
+            let bound = match m.below(3) {
+                2 => Expr::Apply(
+                    m.one(&[Op::Add, Op::Sub]),
+                    vec![Expr::Var(a, Type::I64), Expr::Literal(Value::i64(m.below(3) as i64))],
+                ),
+                _ => Expr::Var(a, Type::I64),
+            };
+            Expr::Apply(op, vec![Expr::Var(b, Type::I64), bound])
+        }
         3 => Expr::Apply(Op::AndAlso, vec![equal(m, a, b), equal(m, a, b)]),
         _ => equal(m, a, b),
     }
