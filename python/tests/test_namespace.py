@@ -275,8 +275,14 @@ def test_numpys_functions_of_tensors_are_the_namespaces(format):
     same(np.power(a, x), a**a)
     same(a[0] - x, a[0] - a)
     same((a > fl.lazy(x)).compute(), a > a)
+    into = a.copy()
+    into += x
+    np.testing.assert_array_equal(into, a + a)
+    assert np.multiply(a, x, out=into) is into and (into == a * a).all()
+    with pytest.raises(TypeError, match="same_kind"):
+        np.add(a, x, out=np.zeros((2, 3), int))
     with pytest.raises(TypeError):
-        np.add(a, x, out=a)
+        np.add(a, x, out=x)
     with pytest.raises(TypeError):
         np.add.reduce(x)
     with pytest.raises(TypeError):
