@@ -106,11 +106,12 @@ def asked_by_scipy() -> bool:
     """Whether an operator of SciPy's sparse arrays asks what an operand is, from whose ``__array__`` this is called.
 
     It asks for an array, and where it is given an object that is none it leaves the operator to the operand. Functions that
-    are no operators (``S.multiply(T)``), and ``*`` of SciPy's old matrices, which is a product of matrices, do not.
+    are no operators of arrays (``S.multiply(T)``, ``scipy.sparse.linalg``'s) do not, nor does ``*`` of SciPy's old matrices,
+    which is a product of matrices.
     """
     frame = sys._getframe(2)
     for _ in range(_DEEP):
-        if frame is None or not frame.f_globals.get("__name__", "").startswith("scipy.sparse."):
+        if frame is None or not frame.f_globals.get("__name__", "").startswith("scipy.sparse._"):
             return False
         name = frame.f_code.co_name
         if name in _DUNDERS:
