@@ -40,19 +40,18 @@ def _spy(of) -> str:
 
 
 def _marked(of, width: int, height: int) -> list[int]:
-    """The cells in which something is, in order."""
+    """The cells in which something is, in order: ``y * height // rows`` is the cell of row `y`."""
     import numpy as np
 
-    view = of.dense_view()
+    (rows, columns), view = of.shape, of.dense_view()
     if view is not None:
-        y, x = np.nonzero(view)
-    else:
-        arrays = of.converted("coo").arrays()
-        kept = arrays["values"] != of.fill_value
-        y, x = arrays["crd0"][kept], arrays["crd1"][kept]
-    rows, columns = of.shape
-    cells = (y.astype(np.int64) * height // rows) * width + x.astype(np.int64) * width // columns
-    return np.unique(cells).tolist()
+        begins = [-(-np.arange(cells) * extent // cells) for cells, extent in ((height, rows), (width, columns))]
+        by_rows = np.logical_or.reduceat(view != 0, begins[0], axis=0)
+        return np.flatnonzero(np.logical_or.reduceat(by_rows, begins[1], axis=1)).tolist()
+    arrays = of.converted("coo").arrays()
+    kept = arrays["values"] != of.fill_value
+    y, x = (arrays[name][kept].astype(np.int64) for name in ("crd0", "crd1"))
+    return np.unique((y * height // rows) * width + x * width // columns).tolist()
 
 
 def _runs(marked: list[int]) -> list[tuple[int, int]]:

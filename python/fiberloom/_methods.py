@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from ._operators import _namespace
+from ._operators import _computed, _namespace
 from .errors import Error
 
 __all__ = ["attach", "attach_to_tensors"]
@@ -356,7 +356,7 @@ def item(self, *args):
         raise ValueError(f"`item` of an array of shape {self.shape} takes the place of an element")
     if len(at) == 1 and self.ndim > 1:
         at = tuple(int(n) for n in np.unravel_index(at[0] % self.size, self.shape))
-    return self[at or (0,) * self.ndim].number()
+    return _computed(self[at or (0,) * self.ndim]).number()
 
 
 def _stored(self, axis):

@@ -273,9 +273,11 @@ def test_matrices_show_where_their_entries_are(kind):
 
 
 def test_pictures_are_small(matrix):
-    for shape in ((1000, 3000), (5, 2000), (2000, 1)):
-        shown = fl.asarray(matrix(shape, density=0.01))._repr_html_()
+    for shape in ((1000, 3000), (5, 2000), (2000, 1), (70, 65)):
+        T = fl.asarray(matrix(shape, density=0.01))
+        shown = T._repr_html_().partition("</table>")[2]
         assert "<path" in shown and len(shown) < 20_000
+        assert T.to("dense")._repr_html_().endswith(shown)
     assert "svg" not in fl.asarray(np.ones(3))._repr_html_() + fl.asarray(np.ones((0, 3)))._repr_html_()
 
 
