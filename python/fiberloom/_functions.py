@@ -47,7 +47,8 @@ def _converted(object, name: str):
         tensor = object.compute() if isinstance(object, Lazy) else object
         view = tensor.dense_view()
         if view is None:
-            raise TypeError(f"`{name}` has no sparse form: of a tensor stored as {tensor.format} `to_numpy()` makes a dense array")
+            format = tensor.format
+            raise TypeError(f"`{name}` has no sparse form: of a tensor stored as {format} `to_numpy()` makes a dense array")
         return view
     if isinstance(object, (list, tuple)) and type(object) in (list, tuple):
         return type(object)(_converted(part, name) for part in object)
@@ -145,8 +146,9 @@ def _ordered(name: str, a, axis):
 
 def _unique(ar, return_index=False, return_inverse=False, return_counts=False):
     made = _namespace().unique_all(_array(ar))
-    asked = [made.values, *(part for part, is_asked in zip(made[1:], (return_index, return_inverse, return_counts)) if is_asked)]
-    return asked[0] if len(asked) == 1 else tuple(asked)
+    asked = zip(made, (True, return_index, return_inverse, return_counts), strict=True)
+    given = tuple(part for part, is_asked in asked if is_asked)
+    return given if len(given) > 1 else given[0]
 
 
 def _outer(a, b):
@@ -230,7 +232,7 @@ def _signature(name: str, first: str):
     """The signature of a method, of whose array NumPy says another name."""
     signature = inspect.signature(getattr(_native.Tensor, name))
     self, *rest = signature.parameters.values()
-    return signature.replace(parameters=[self.replace(name=first, kind=self.POSITIONAL_ONLY), *rest])
+    return signature.replace(parameters=[self.replace(name=first), *rest])
 
 
 _OTHERS = {

@@ -617,6 +617,18 @@ def test_sorted_along_each_axis(descending):
                 same(places, np.argsort(array, axis=axis, kind="stable"))
 
 
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+def test_places_of_extremes_in_what_is_stored(name):
+    for array, tensor in valued(24):
+        for axis in (None, *range(array.ndim)):
+            if axis is not None and array.shape[axis] == 0 or array.size == 0:
+                continue
+            for keepdims in (False, True):
+                want = getattr(np, name)(array, axis=axis, keepdims=keepdims)
+                same(getattr(xp, name)(tensor, axis=axis, keepdims=keepdims), want)
+                same(getattr(xp, name)(fl.lazy(tensor), axis=axis, keepdims=keepdims).compute(), want)
+
+
 def test_of_equal_elements_the_first_stands_first():
     same(xp.argsort(fl.asarray(np.array([1, 2, 1, 2])), descending=True), np.array([1, 3, 0, 2]))
 
@@ -680,6 +692,8 @@ def test_values_of_wide_arrays_are_taken_without_making_them_dense(wide):
     same(values, np.append(0, want))
     same(counts, np.append(10**10 - wide.nnz, times))
     assert xp.unique_inverse(x).inverse_indices.nnz == wide.nnz
+    same(xp.argmax(x, axis=1), wide.argmax(axis=1), dtype=False)
+    same(xp.argmin(x), 0, dtype=False)
 
 
 # ---- what stays sparse

@@ -153,7 +153,9 @@ def masked(x, mask):
     entries = entries_of(source)
     ranks, inside = selected.ranks(entries.places // inner)
     kept = Entries(ranks[inside] * inner + entries.places[inside] % inner, entries.values[inside])
-    format = source.format if len(shape) == source.ndim else None if len(shape) > 1 or selected.mostly else "dense"
+    format = source.format if len(shape) == source.ndim else None
+    if len(shape) == 1:
+        format = None if selected.mostly else "dense"
     return _given(tensor_of(shape, kept, source.fill_value, format), x)
 
 
@@ -239,12 +241,10 @@ def sort(x, /, *, axis: int = -1, descending: bool = False, stable: bool = True)
 
 def _sorted(x: Tensor, axis: int, descending: bool) -> Tensor:
     """The entries of each line along an axis in order, those below the fill value at its begin, those above at its end."""
-    entries, extent, fill = entries_of(x), x.shape[axis], x.dtype.type(x.fill_value)
+    extent, fill = x.shape[axis], x.dtype.type(x.fill_value)
     inner = max(int(np.prod(x.shape[axis + 1 :], dtype=np.int64)), 1)
-    outer, rest = np.divmod(entries.places, max(extent * inner, 1))
-    line = outer * inner + rest % inner
-    order = np.lexsort((entries.values, line))
-    line, values = line[order], entries.values[order]
+    line, _, values = _lines(entries_of(x), extent, inner)
+    values = values[np.lexsort((values, line))]
     number = np.arange(len(line))
     below = (values < fill) | ((fill != fill) & (values == values))
     begin, end = np.searchsorted(line, line, "left"), np.searchsorted(line, line, "right")
@@ -270,6 +270,44 @@ def argsort(x, /, *, axis: int = -1, descending: bool = False, stable: bool = Tr
     # Of equal elements the first stands first: the last of them, counted from the end.
     backwards = np.argsort(np.flip(array, axis), axis=axis, kind="stable")
     return _given(array.shape[axis] - 1 - np.flip(backwards, axis), x)
+
+
+class _Lines(NamedTuple):
+    """The entries of an array by the lines along an axis: which line each is in, and where in it, both in ascending order."""
+
+    line: np.ndarray
+    at: np.ndarray
+    values: np.ndarray
+
+
+def _lines(entries: Entries, extent: int, inner: int) -> _Lines:
+    outer, rest = np.divmod(entries.places, max(extent * inner, 1))
+    line, at = outer * inner + rest % inner, rest // inner
+    order = np.lexsort((at, line))
+    return _Lines(line[order], at[order], entries.values[order])
+
+
+def places_of_extremes(x: Tensor, axis: int | None, greatest: bool) -> np.ndarray:
+    """Where the greatest or least elements of a sparse tensor along an axis are, of all if it is ``None``: the first of each.
+
+    The extent along the axis is not 0, and the fill value is a number.
+    """
+    extent = x.size if axis is None else x.shape[axis]
+    inner = 1 if axis is None else max(int(np.prod(x.shape[axis + 1 :], dtype=np.int64)), 1)
+    line, at, values = _lines(entries_of(x), extent, inner)
+    found = np.zeros(max(x.size // extent, 0), np.int64)
+    lines, begins, counts = np.unique(line, return_index=True, return_counts=True)
+    # NaN is before all, then what is best; of equal elements the first.
+    rank = np.unique(values, return_inverse=True)[1].reshape(-1)
+    rank = np.where(values != values, -1, -rank - 1 + len(values) if greatest else rank)
+    best = np.lexsort((at, rank, line))[begins]
+    value, fill = values[best], x.dtype.type(x.fill_value)
+    filled = (counts < extent) & ((fill > value) if greatest else (fill < value))
+    # The first place that no entry has: entries before it stand where they are counted.
+    moved = at != np.arange(len(at)) - np.repeat(begins, counts)
+    gaps = np.add.reduceat(~moved, begins, dtype=np.int64) if len(begins) else counts
+    found[lines] = np.where(filled, gaps, at[best])
+    return found
 
 
 # ---- sets
