@@ -95,16 +95,14 @@ def _concatenate(arrays, axis=0, *, dtype=None):
     return made if dtype is None else _namespace().astype(made, dtype, copy=False)
 
 
-def _joined(axis: int, least: int):
-    """``vstack`` and ``hstack``: along an axis, vectors as rows of the one, one behind the other of the other."""
+def _vstack(tup):
+    arrays = [_array(a) for a in tup]
+    return _namespace().concat([a.reshape((1, -1)) if a.ndim < 2 else a for a in arrays], axis=0)
 
-    def function(tup):
-        arrays = [_array(a) for a in tup]
-        if any(a.ndim < least for a in arrays):
-            arrays = [a.reshape((1, -1)) if a.ndim < 2 else a for a in arrays] if axis == 0 else arrays
-        return _namespace().concat(arrays, axis=min(axis, arrays[0].ndim - 1))
 
-    return function
+def _hstack(tup):
+    arrays = [a if a.ndim else a.reshape((1,)) for a in map(_array, tup)]
+    return _namespace().concat(arrays, axis=min(1, arrays[0].ndim - 1))
 
 
 def _where(condition, *values):
@@ -131,17 +129,14 @@ def _searchsorted(a, v, side="left", sorter=None):
     return _namespace().searchsorted(_array(a), _array(v), side=side, sorter=sorter)
 
 
-def _sort(a, axis=-1, *, stable=None):
-    return _ordered("sort", a, axis)
+def _ordered(name: str):
+    """``sort`` and ``argsort``, which keep the order of equal elements, whatever kind is asked for."""
 
+    def function(a, axis=-1, kind=None, *, stable=None):
+        array = _array(a)
+        return getattr(_namespace(), name)(array.ravel() if axis is None else array, axis=-1 if axis is None else axis)
 
-def _argsort(a, axis=-1, *, stable=None):
-    return _ordered("argsort", a, axis)
-
-
-def _ordered(name: str, a, axis):
-    array = _array(a)
-    return getattr(_namespace(), name)(array.ravel() if axis is None else array, axis=-1 if axis is None else axis)
+    return function
 
 
 def _unique(ar, return_index=False, return_inverse=False, return_counts=False):
@@ -237,7 +232,7 @@ def _signature(name: str, first: str):
 
 _OTHERS = {
     "allclose": _allclose,
-    "argsort": _argsort,
+    "argsort": _ordered("argsort"),
     "array_equal": _array_equal,
     "clip": _clip,
     "concat": _concatenate,
@@ -245,7 +240,7 @@ _OTHERS = {
     "copy": _copy,
     "diff": lambda a, n=1, axis=-1: _namespace().diff(_array(a), n=n, axis=axis),
     "flip": _moved("flip", "axis"),
-    "hstack": _joined(1, 1),
+    "hstack": _hstack,
     "imag": lambda val: _array(val).imag,
     "inner": _inner,
     "isclose": _isclose,
@@ -260,13 +255,13 @@ _OTHERS = {
     "searchsorted": _searchsorted,
     "shape": lambda a: a.shape,
     "size": lambda a, axis=None: a.size if axis is None else a.shape[axis],
-    "sort": _sort,
+    "sort": _ordered("sort"),
     "transpose": lambda a, axes=None: _array(a).transpose(axes),
     "tril": _moved("tril", "k"),
     "triu": _moved("triu", "k"),
     "unique": _unique,
     "vdot": _vdot,
-    "vstack": _joined(0, 2),
+    "vstack": _vstack,
     "where": _where,
 }
 

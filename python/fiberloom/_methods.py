@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import math
+from functools import cache
 
 import numpy as np
 
@@ -65,11 +66,15 @@ def _documented(says: str, takes: list[str], gives: str) -> str:
     return f"{says}\n    {parameters}\n    Returns\n    -------\n    {gives}\n    "
 
 
-def _function(name: str, *typed: str):
-    """A function of the namespace, of which `typed` take the type themselves; for others elements are converted before."""
+#: Functions that take the type of their result; for others elements are converted before.
+_TYPED = "sum", "prod", "cumulative_sum", "cumulative_prod"
+
+
+def _function(name: str):
+    """A function of the namespace."""
 
     def body(self, dtype=None, **named):
-        if dtype is not None and name in typed:
+        if dtype is not None and name in _TYPED:
             named["dtype"] = dtype
         elif dtype is not None:
             self = _namespace().astype(self, dtype, copy=False)
@@ -78,7 +83,6 @@ def _function(name: str, *typed: str):
     return body
 
 
-_SUMMED = "sum", "prod", "cumulative_sum", "cumulative_prod"
 _FOLDED = "axis=None, dtype=None, out=None, keepdims=False"
 _CHOSEN = "axis=None, out=None, keepdims=False"
 
@@ -107,7 +111,7 @@ def _spread(name: str):
 def _running(name: str):
     def body(self, axis, dtype):
         array = flat(self) if axis is None else self
-        return _function(name, *_SUMMED)(array, axis=0 if axis is None else axis, dtype=dtype)
+        return _function(name)(array, axis=0 if axis is None else axis, dtype=dtype)
 
     return body
 
@@ -226,6 +230,7 @@ def _two(function: str, parameter: str = "other"):
 
 
 _CROSSED = "offset=0, axis1=0, axis2=1"
+#: Of each method what it takes, what it says of itself, what it does, and what it gives if that is no array.
 _METHODS = {
     "var": ("axis=None, dtype=None, out=None, ddof=0, keepdims=False", "Variances over some axes, or all.", _spread("var")),
     "std": (
@@ -258,6 +263,7 @@ _METHODS = {
     ),
     "diagonal": (_CROSSED, "The elements whose indices along two axes differ by `offset`.", _diagonal),
     "trace": (f"{_CROSSED}, dtype=None, out=None", "Sums of diagonals.", _trace),
+    "nonzero": ("", "The coordinates of the elements that are not 0.", _function("nonzero"), "tuple of Tensor or Lazy"),
     "repeat": ("repeats, axis=None", "Each element several times.", _repeated),
     "take": ("indices, axis=None, out=None", "Elements at places along an axis, or in row-major order.", _taken),
     "multiply": ("other", "The product of each element and another array's.", _two("multiply")),
@@ -269,19 +275,19 @@ _METHODS = {
     "rmatvec": ("x", "``self.T @ x``.", lambda self, x: _namespace().matmul(self.T, x)),
     "rmatmat": ("x", "``self.T @ x``.", lambda self, x: _namespace().matmul(self.T, x)),
 }
-_OF_COORDINATES = {
-    "nonzero": ("", "The coordinates of the elements that are not 0: see `fiberloom.array.nonzero`.", _function("nonzero")),
-}
+
+
+@cache
+def _shared() -> dict:
+    """The methods that tensors and expressions have, by name."""
+    folds = {name: _made(name, takes, says, _function(function)) for name, (takes, says, function) in _FOLDS.items()}
+    return folds | {name: _made(name, *row) for name, row in _METHODS.items()}
 
 
 def attach(kind: type) -> None:
     """Gives a class the methods that tensors and expressions have."""
-    for name, (takes, says, function) in _FOLDS.items():
-        setattr(kind, name, _made(name, takes, says, _function(function, *_SUMMED)))
-    for name, (takes, says, body) in _METHODS.items():
-        setattr(kind, name, _made(name, takes, says, body))
-    for name, (takes, says, body) in _OF_COORDINATES.items():
-        setattr(kind, name, _made(name, takes, says, body, "tuple of Tensor or Lazy"))
+    for name, method in _shared().items():
+        setattr(kind, name, method)
     kind.reshape, kind.transpose = reshape, transpose
     kind.real = property(lambda self: self, doc="Itself: numbers are real.")
     kind.imag = property(lambda self: _namespace().imag(self), doc="0: numbers are real.")
@@ -398,8 +404,8 @@ _OF_TENSORS = {
 
 def attach_to_tensors(kind: type) -> None:
     """Gives the class of tensors the methods and attributes that expressions have not."""
-    for name, (takes, says, body, gives) in _OF_TENSORS.items():
-        setattr(kind, name, _made(name, takes, says, body, gives))
+    for name, row in _OF_TENSORS.items():
+        setattr(kind, name, _made(name, *row))
     for format in ("csr", "csc", "coo"):
         name, says = f"to{format}", f"The same tensor stored as {format}."
         setattr(kind, name, _made(name, "copy=False", says, _stored_as(format), "Tensor"))
