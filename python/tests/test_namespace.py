@@ -204,6 +204,14 @@ def test_elements_of_dense_arrays_are_those_of_ieee_754():
         np.testing.assert_allclose(got, want, rtol=4e-16)
 
 
+def test_zero_by_zero_is_as_the_page_says():
+    zeros = fl.asarray(np.zeros(3))
+    fused = xp.sum(fl.lazy(zeros) / zeros)
+    assert np.isnan(float(xp.sum(zeros / zeros))) and np.isnan(float((fl.lazy(zeros) / zeros).compute()[0]))
+    assert float(fused.compute()) == 0
+    assert np.isnan(float(fused.compute(options={"mode": "strict"})))
+
+
 @pytest.mark.parametrize("format", ["dense", "csr"])
 def test_clip(format):
     for n, (low, high) in enumerate([(-1, 2), (None, 1), (0, None), (-1.5, 2.5)]):
