@@ -12,7 +12,7 @@ from ._tables import is_table
 from ._types import DTYPES
 from .errors import OperandError
 
-__all__ = ["in_order", "says_fill", "tensor"]
+__all__ = ["in_order", "listed", "says_fill", "tensor"]
 
 
 def tensor(object, name: str, ty: str | None = None, copy: bool | None = None) -> _native.Tensor:
@@ -117,10 +117,10 @@ def _sparse(object, name, ty, copy):
     if object.ndim == 0:
         return np.asarray(object.todense())
     # Its coordinates are sorted and unique.
-    return _listed(object.shape, list(object.coords), object.data, object.fill_value, copy, name)
+    return listed(object.shape, list(object.coords), object.data, object.fill_value, copy, name)
 
 
-def _listed(shape, columns, values, fill, copy, name):
+def listed(shape, columns, values, fill, copy, name):
     """A tensor of entries in order: a level of coordinates for each mode."""
     positions = np.array([0, len(values)], dtype=np.int32 if len(values) < 2**31 else np.int64)
     return _native.from_levels(shape, "coo", [positions, *map(_signed, columns), values], fill, copy, name)
@@ -146,7 +146,7 @@ def _binsparse(object, name, ty, copy):
     ours, keys = known
     taken = [arrays[key] for key in keys]
     if ours == "coo":
-        return _listed(shape, taken[:-1], taken[-1], fill, copy, name)
+        return listed(shape, taken[:-1], taken[-1], fill, copy, name)
     taken = [_signed(array) for array in taken[:-1]] + taken[-1:]
     return _native.from_levels(shape, ours, taken, fill, copy, name)
 

@@ -11,12 +11,58 @@ _STAGES = ("syntax", "schedule", "loops", "lattice", "asm")
 _NUMBERS = count()
 
 
+#: Of a picture's longer side at most.
+_CELLS = 64
+
+
 def tensor(of) -> str:
-    """What a tensor is, as a table."""
+    """What a tensor is, as a table; of two modes, where its entries are, as a picture."""
     rows = [("shape", of.shape), ("dtype", of.dtype), ("format", of.format), ("stored", of.nnz), ("elsewhere", of.fill_value)]
     rows.append(("bytes", of.nbytes))
     cells = "".join(f"<tr><th>{escape(name)}</th><td>{escape(str(value))}</td></tr>" for name, value in rows)
-    return f"<table>{cells}</table>"
+    return f"<table>{cells}</table>{_spy(of) if of.ndim == 2 and of.size else ''}"
+
+
+def _spy(of) -> str:
+    """Where a matrix differs from its fill value, of a dense one from 0: a cell for each place, or for several."""
+    rows, columns = of.shape
+    by = max(rows, columns, _CELLS) / _CELLS
+    width, height = (max(round(extent / by), 1) for extent in (columns, rows))
+    lines: dict[int, list[int]] = {}
+    for place in _marked(of, width, height):
+        lines.setdefault(place // width, []).append(place % width)
+    path = "".join(f"M{begin} {y}h{count}" for y, marked in lines.items() for begin, count in _runs(marked))
+    return (
+        f'<svg viewBox="-.5 -1 {width + 1} {height + 1}" width="{width * 4 + 4}" height="{height * 4 + 4}" '
+        f'stroke="currentColor"><rect x="0" y="-.5" width="{width}" height="{height}" fill="none" stroke-width=".1"/>'
+        f'<path d="{path}"/></svg>'
+    )
+
+
+def _marked(of, width: int, height: int) -> list[int]:
+    """The cells in which something is, in order: ``y * height // rows`` is the cell of row `y`."""
+    import numpy as np
+
+    (rows, columns), view = of.shape, of.dense_view()
+    if view is not None:
+        begins = [-(-np.arange(cells) * extent // cells) for cells, extent in ((height, rows), (width, columns))]
+        by_rows = np.logical_or.reduceat(view != 0, begins[0], axis=0)
+        return np.flatnonzero(np.logical_or.reduceat(by_rows, begins[1], axis=1)).tolist()
+    arrays = of.converted("coo").arrays()
+    kept = arrays["values"] != of.fill_value
+    y, x = (arrays[name][kept].astype(np.int64) for name in ("crd0", "crd1"))
+    return np.unique((y * height // rows) * width + x * width // columns).tolist()
+
+
+def _runs(marked: list[int]) -> list[tuple[int, int]]:
+    """Where cells that stand side by side begin, and how many they are."""
+    runs: list[tuple[int, int]] = []
+    for x in marked:
+        if runs and sum(runs[-1]) == x:
+            runs[-1] = runs[-1][0], runs[-1][1] + 1
+        else:
+            runs.append((x, 1))
+    return runs
 
 
 def kernel(of) -> str:

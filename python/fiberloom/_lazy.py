@@ -20,8 +20,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from . import _convert, _native
-from ._operators import DEFERRED, attach
+from . import _convert, _methods, _native
+from ._operators import DEFERRED, asked_by_scipy, attach, no_array
 from ._program import Index, Names, fill_of, is_led, is_sparse
 from ._types import literal, type_of
 from .errors import OperandError
@@ -34,7 +34,7 @@ _LONG = 64
 
 
 class Lazy:
-    """An array that is not computed yet.
+    """An array that is not computed yet. It has the methods of `fiberloom._methods`, too.
 
     Parameters
     ----------
@@ -191,22 +191,6 @@ class Lazy:
         text = lambda names, at: f"convert({self.write(names, at)}, {name})"  # noqa: E731
         return Lazy(self.shape, dtype, text, 0 if self.zero else None, of=(self,))
 
-    def sum(self, axis=None, *, keepdims: bool = False) -> Lazy:
-        """Sums over some axes, or all; of integers in 64 bits, as NumPy's."""
-        return _array().sum(self, axis=axis, keepdims=keepdims)
-
-    def prod(self, axis=None, *, keepdims: bool = False) -> Lazy:
-        """Products over some axes, or all; of integers in 64 bits."""
-        return _array().prod(self, axis=axis, keepdims=keepdims)
-
-    def min(self, axis=None, *, keepdims: bool = False) -> Lazy:
-        """Least elements over some axes, or all."""
-        return _array().min(self, axis=axis, keepdims=keepdims)
-
-    def max(self, axis=None, *, keepdims: bool = False) -> Lazy:
-        """Greatest elements over some axes, or all."""
-        return _array().max(self, axis=axis, keepdims=keepdims)
-
     def permute(self, *axes: int) -> Lazy:
         """Mode `k` of the result is mode ``axes[k]``."""
         return _array().permute_dims(self, axes)
@@ -220,10 +204,13 @@ class Lazy:
         return f"Lazy(shape={self.shape}, dtype={self.dtype})"
 
     def __array__(self, dtype=None, copy=None):
+        if asked_by_scipy():
+            return no_array()
         return self.compute().__array__(dtype, copy)
 
 
 attach(Lazy)
+_methods.attach(Lazy)
 
 
 def _array():

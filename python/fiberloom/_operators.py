@@ -7,11 +7,12 @@ expressions where these are imported.
 from __future__ import annotations
 
 import importlib
+import sys
 from contextvars import ContextVar
 
 from . import _native
 
-__all__ = ["DEFERRED", "attach"]
+__all__ = ["DEFERRED", "asked_by_scipy", "attach", "no_array"]
 
 #: Whether functions of arrays give expressions: within ``with lazy():``.
 DEFERRED: ContextVar[bool] = ContextVar("fiberloom.lazy", default=False)
@@ -101,13 +102,61 @@ def __array_namespace__(self, /, *, api_version=None):
     return _namespace()
 
 
-def __array_ufunc__(self, ufunc, method, *operands, **named):
-    """NumPy's functions of elements are the namespace's where it has them: ``np.sin(tensor)``, ``array + tensor``."""
+def asked_by_scipy() -> bool:
+    """Whether an operator of SciPy's sparse arrays asks what an operand is, from whose ``__array__`` this is called.
+
+    It asks for an array, and where it is given an object that is none it leaves the operator to the operand. Functions that
+    are no operators of arrays (``S.multiply(T)``, ``scipy.sparse.linalg``'s) do not, nor does ``*`` of SciPy's old matrices,
+    which is a product of matrices.
+    """
+    frame = sys._getframe(2)
+    for _ in range(_DEEP):
+        if frame is None or not frame.f_globals.get("__name__", "").startswith("scipy.sparse._"):
+            return False
+        name = frame.f_code.co_name
+        if name in _DUNDERS:
+            return not (name in ("__mul__", "__rmul__") and frame.f_globals["__name__"] == "scipy.sparse._matrix")
+        frame = frame.f_back
+    return False
+
+
+#: As many functions of SciPy's stand between an operator and where it asks, at most.
+_DEEP = 6
+_DUNDERS = {f"__{side}{name}__" for name in (*_BINARY, *_COMPARED) for side in ("", "r")}
+
+
+def no_array():
+    """What NumPy makes of an object that is no array."""
+    import numpy as np
+
+    return np.empty((), dtype=object)
+
+
+def __array_ufunc__(self, ufunc, method, *operands, out=None, **named):
+    """NumPy's functions of elements are the namespace's where it has them: ``np.sin(tensor)``, ``array + tensor``.
+
+    What is computed is copied into an ndarray that is `out`, as of ``array += tensor``.
+    """
+    import numpy as np
+
     name = _UFUNCS.get(ufunc.__name__, ufunc.__name__)
     function = getattr(_namespace(), name, None) if name in _elementwise() else None
     if function is None or method != "__call__" or named or not all(map(_is_operand, operands)):
         return NotImplemented
-    return function(*operands)
+    if out is None:
+        return function(*operands)
+    (into,) = out
+    if not isinstance(into, np.ndarray):
+        return NotImplemented
+    np.copyto(into, _computed(function(*operands)).to_numpy(), casting="same_kind")
+    return into
+
+
+def __array_function__(self, function, types, given, named):
+    """NumPy's other functions: see `fiberloom._functions`."""
+    from ._functions import answered
+
+    return answered(function, types, given, named)
 
 
 def _elementwise() -> list[str]:
@@ -194,6 +243,7 @@ def mT(self):
 _METHODS = [
     __array_namespace__,
     __array_ufunc__,
+    __array_function__,
     __getitem__,
     __setitem__,
     __bool__,

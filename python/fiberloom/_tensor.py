@@ -9,8 +9,8 @@ import math
 
 import numpy as np
 
-from . import _native
-from ._operators import attach
+from . import _methods, _native
+from ._operators import asked_by_scipy, attach, no_array
 from ._types import DTYPES
 from .errors import Error
 
@@ -18,6 +18,8 @@ __all__ = ["Tensor", "method"]
 
 Tensor = _native.Tensor
 attach(Tensor)
+_methods.attach(Tensor)
+_methods.attach_to_tensors(Tensor)
 
 
 def method(function):
@@ -163,6 +165,8 @@ def to_sparse(self):
 
 @method
 def __array__(self, dtype=None, copy=None):
+    if asked_by_scipy():
+        return no_array()
     view = self.dense_view()
     if view is None:
         raise TypeError(f"a tensor stored as {self.format} is made dense only if asked: `to_numpy()`")
@@ -192,6 +196,37 @@ def __dlpack_device__(self):
 def __repr__(self) -> str:
     shown = f"shape={self.shape}, dtype={self.dtype}, format={self.format}, nnz={self.nnz}, fill_value={self.fill_value}"
     return f"Tensor({shown})"
+
+
+#: As many entries are printed; of more, the first and the last.
+_PRINTED = 20
+
+
+@method
+def __str__(self) -> str:
+    view = self.dense_view()
+    if view is not None:
+        return str(view)
+    arrays = self.converted("coo").arrays()
+    values, number = arrays["values"], self.nnz
+    shown = range(number) if number <= _PRINTED else [*range(_PRINTED // 2), None, *range(number - _PRINTED // 2, number)]
+    columns = [arrays[f"crd{level}"] for level in range(self.ndim)]
+    lines = ["  :\t:" if n is None else f"  ({_listed(columns, n)})\t{values[n]}" for n in shown]
+    return "\n".join([repr(self), *lines])
+
+
+def _listed(columns: list[np.ndarray], entry: int) -> str:
+    listed = ", ".join(str(column[entry]) for column in columns)
+    return f"{listed}," if len(columns) == 1 else listed
+
+
+@method
+def __format__(self, spec: str) -> str:
+    if not spec:
+        return str(self)
+    if self.ndim:
+        raise TypeError(f"an array of shape {self.shape} has no format `{spec}`: an array without modes is a number")
+    return format(self.number(), spec)
 
 
 @method

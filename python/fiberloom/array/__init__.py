@@ -23,21 +23,23 @@ Each call is a kernel, which is compiled once for shapes, types and formats like
 folded, the language's ``algebraic`` mode holds: 0 times anything is 0, 0 by anything is 0. ``Lazy.compute(options={"mode":
 "strict"})`` asks for the other.
 
-*What is not there* raises `MissingError`, which says what to do instead: sorting, sets, shapes that depend on data, complex
-numbers. Elements are not assigned: tensors do not change.
+*Values decide* how many elements ``x[mask]``, `nonzero` and ``unique_values`` have, and where `sort` puts them: these compute
+their operands, expressions too. *What is not there*: complex numbers, ``linalg``, ``fft``. Tensors do not change: elements are
+not assigned.
 """
 
 from __future__ import annotations
 
 import math as _math
 
-from . import _creation, _dtypes, _elementwise, _missing, _parts, _products, _reductions, _searching, _shapes
+from . import _creation, _data, _dtypes, _elementwise, _errors, _parts, _products, _reductions, _searching, _shapes
 from ._creation import *  # noqa: F403
+from ._data import *  # noqa: F403
 from ._dtypes import *  # noqa: F403
 from ._elementwise import *  # noqa: F403
+from ._errors import *  # noqa: F403
 from ._indexing import take, take_along_axis  # noqa: F401
 from ._info import __array_namespace_info__  # noqa: F401
-from ._missing import *  # noqa: F403
 from ._parts import *  # noqa: F403
 from ._products import *  # noqa: F403
 from ._reductions import *  # noqa: F403
@@ -48,7 +50,7 @@ __array_api_version__ = "2024.12"
 
 e, inf, nan, newaxis, pi = _math.e, _math.inf, _math.nan, None, _math.pi
 
-_MODULES = (_creation, _dtypes, _elementwise, _missing, _parts, _products, _reductions, _searching, _shapes)
+_MODULES = (_creation, _data, _dtypes, _elementwise, _errors, _parts, _products, _reductions, _searching, _shapes)
 
 __all__ = sorted(
     {name for module in _MODULES for name in module.__all__}

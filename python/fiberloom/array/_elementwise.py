@@ -13,11 +13,12 @@ import numpy as np
 
 from .. import _convert, _native
 from .._lazy import Lazy, aligned, broadcast, common_type, finished, has_fill, is_lazy, is_number, lazy, mapped
+from .._operators import DEFERRED
 from .._program import Names
 from .._types import literal, type_of
 from ..errors import OperandError
 
-__all__ = ["astype", "clip", "imag", "real", "where"]
+__all__ = ["astype", "clip", "conj", "imag", "real", "where"]
 
 #: Of each kind of function the kinds of element types that it takes, and how that is said.
 _KINDS = {
@@ -443,10 +444,19 @@ def astype(x, dtype, /, *, copy: bool = True, device=None):
 
 
 def real(x, /):
-    """The real part: of real numbers themselves."""
-    return finished(lazy(x), x)
+    """The real part: the language has real numbers alone, whose it is themselves."""
+    return x if isinstance(x, (Lazy, _native.Tensor)) and not DEFERRED.get() else finished(lazy(x), x)
+
+
+def conj(x, /):
+    """The complex conjugate: of real numbers themselves."""
+    return real(x)
 
 
 def imag(x, /):
-    """The imaginary part: of real numbers 0, which the standard leaves undefined. Raises `OperandError`."""
-    raise OperandError("`imag` takes complex numbers, which the language has not")
+    """The imaginary part: of real numbers 0."""
+    return _applied("imag", "any", lambda names, dtype, a: f"(if {a} == {a} then {_zero(dtype)} else {_zero(dtype)})", (x,))
+
+
+def _zero(dtype) -> str:
+    return f"convert({literal(dtype.type(0).item())}, {type_of(dtype)})"

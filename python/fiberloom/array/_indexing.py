@@ -9,7 +9,8 @@ import numpy as np
 from .._lazy import Lazy, aligned, broadcast, finished, lazy, mapped
 from .._program import Index, Names
 from ..errors import Error, MismatchError, OperandError
-from ._missing import IndicesError
+from ._data import is_mask, masked, without_masks
+from ._errors import IndicesError
 from ._parts import flipped
 from ._reductions import axis_of
 
@@ -24,8 +25,9 @@ def item(x, key):
     x
         An array.
     key
-        Numbers, slices, ``None`` for a new mode, ``...``, and arrays of whole numbers, which are broadcast against each
-        other and gathered.
+        Numbers, slices, ``None`` for a new mode, ``...``; arrays of whole numbers, which are broadcast against each other and
+        gathered; masks, arrays of truth values, each of as many modes as it has. A mask is computed, and so is an expression
+        of which it alone is the key.
 
     Returns
     -------
@@ -34,11 +36,13 @@ def item(x, key):
     Raises
     ------
     IndicesError
-        If a number leaves the array, the key has more places than the array modes, or an array of truth values stands in
-        it: how many elements the result has would depend on data.
+        If a number leaves the array, the key has more places than the array modes, or a mask another shape.
     """
     source = lazy(x)
     key = key if isinstance(key, tuple) else (key,)
+    if len(key) == 1 and is_mask(key[0]):
+        return masked(x, key[0])
+    key = without_masks(key, source.shape)
     steps = _expanded(key, source.shape)
     if any(isinstance(step, Lazy) for step in steps):
         return finished(gathered(source, steps, _stand_together(key)), x)
@@ -81,20 +85,18 @@ def _place(step):
     if step is None or isinstance(step, slice):
         return step
     if isinstance(step, (bool, np.bool_)):
-        raise IndicesError("a truth value is no index: how many elements it leaves would depend on data")
+        raise IndicesError("a truth value is no index: an array of them is a mask")
     try:
         return operator.index(step)
     except TypeError:
         pass
     if isinstance(step, (list, np.ndarray)) or hasattr(step, "dtype"):
-        array = lazy(np.asarray(step) if isinstance(step, list) else step)
+        array = lazy(np.asarray(step, None if step else np.int64) if isinstance(step, list) else step)
         if array.dtype.kind in "iu":
             return array
-        if array.dtype == np.bool_:
-            raise IndicesError(
-                "an array of truth values is no index: the shape would depend on data. `where` keeps the shape"
-            )
-    raise IndicesError(f"{step!r} is no index: a number, a slice, `None`, `...` or an array of whole numbers expected")
+    raise IndicesError(
+        f"{step!r} is no index: a number, a slice, `None`, `...`, an array of whole numbers or of truth values expected"
+    )
 
 
 def _extents(steps: list, shape) -> list:

@@ -14,8 +14,8 @@ class __array_namespace_info__:
     """Capabilities, devices and element types of the namespace."""
 
     def capabilities(self) -> dict:
-        """What it can, by name: no indexing by truth values and no shapes that depend on data; 128 modes at most."""
-        return {"boolean indexing": False, "data-dependent shapes": False, "max dimensions": 128}
+        """What it can, by name: indexing by truth values, shapes that depend on data; 128 modes at most."""
+        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 128}
 
     def default_device(self) -> str:
         """The device of all arrays."""

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from .._lazy import Lazy, finished, lazy, mapped
+from .._lazy import Lazy, finished, is_lazy, lazy, mapped
 from .._program import Index, Names
 from .._types import type_of
 from ..errors import Error, OperandError
@@ -210,6 +210,8 @@ def std(x, /, *, axis=None, correction: float = 0.0, keepdims: bool = False):
 def _place(x, name: str, best: str, axis, keepdims: bool):
     source = lazy(x)
     _has_one(source, name, axis)
+    if source.sparse and not is_lazy(x) and source.fill == source.fill:
+        return _stored_place(x, best, None if axis is None else axis_of(axis, source.ndim), keepdims)
     if source.dtype == np.bool_:
         source = source.astype(np.int8)
     if axis is None and source.ndim != 1:
@@ -220,6 +222,16 @@ def _place(x, name: str, best: str, axis, keepdims: bool):
         shape = (1,) * source.ndim if keepdims else ()
         return finished(Lazy(shape, np.int64, lambda names, at: found.write(names, [])), x)
     return finished(_place_along(source, best, axis_of(0 if axis is None else axis, source.ndim), keepdims), x)
+
+
+def _stored_place(x, best: str, axis: int | None, keepdims: bool):
+    """The places in a sparse array, of which entries and the first places without one are compared."""
+    from ._data import places_of_extremes, there
+
+    tensor = there(x)
+    shape = [1 if axis is None or n == axis else extent for n, extent in enumerate(tensor.shape)]
+    kept = shape if keepdims else [] if axis is None else [*shape[:axis], *shape[axis + 1 :]]
+    return there(places_of_extremes(tensor, axis, best == "max").reshape(kept))
 
 
 def _place_along(source: Lazy, best: str, axis: int, keepdims: bool) -> Lazy:
