@@ -139,12 +139,13 @@ impl Classes {
         }
     }
 
-    /// Sets the extent of functions' modes to [`INFINITE`] where no index variable, stored tensor or use as a value determines it.
+    /// Sets the extent of functions' modes to [`INFINITE`] where no index variable, stored tensor, use as a value or call determines it.
     fn infinite(&mut self, program: &Program) {
         let mut finite: Vec<bool> = self.known.iter().map(Option::is_some).collect();
         let values = values(program).into_iter().map(|(size, _)| size.index());
         let stored = program.tensors.iter().filter(|t| !is_function(t)).flat_map(|t| t.sizes.iter().map(|s| s.index()));
-        for node in values.chain(stored).chain(self.sizes..self.parent.len()) {
+        let given: Vec<usize> = self.given.iter().map(|size| size.index()).collect();
+        for node in values.chain(stored).chain(given).chain(self.sizes..self.parent.len()) {
             finite[self.find(node)] = true;
         }
         for tensor in program.tensors.iter().filter(|t| is_function(t)) {
