@@ -318,6 +318,8 @@ const FOLDED_GAPS: &[Gap] = &[
     ("place", &["i * n_J + k", "i * n_J + k", "k", "i * n_J + j", "i * n_J + k * 0", "i * n_J + n_J - 1 - k"]),
     ("jammed", &["a * x_vals[k]", "a", "a * x_vals[j]", "a * y_vals[0]", "f64(k) * a", "a * y_vals[i * n_J + k]"]),
     ("how", &["+", "+", "-", "*"]),
+    ("later", &["i", "i", "i + 1", "max(i - 2, 0)", "min(i, 2)", "0"]),
+    ("stops", &["n_J", "n_J", "min(n_J, 5)", "i + 4", "i + 1", "n_I"]),
     ("beginning", &["0", "0", "1", "min(i, 2)", "n_J", "min(n_I, 3)"]),
     (
         "grown",
@@ -408,6 +410,22 @@ const FOLDED: &[&str] = &[
     N_vals[i + 1] = i64(t)
   }
   y_vals[0] = s",
+    "  s = 0.0
+  for i in {lo}..{hi} {
+    t = {begins}
+    for k in {later}..{stops} {
+      t = {carried}
+{inside}    }
+    N_vals[i + 1] = i64(t)
+  }
+  y_vals[0] = s",
+    "  for i in 0..n_I {
+    for k in {later}..{stops} {
+      for j in 0..n_J {
+        y_vals[i * n_J + j] = y_vals[i * n_J + j] {how} x_vals[k]
+      }
+    }
+  }",
     "  let end = i64(A1_pos[n_I])
   s = 0.0
   for i in {lo}..{hi} {
