@@ -91,14 +91,14 @@ fn starts(counts: &mut [usize], all: usize) -> bool {
 fn words_by_digits(words: &mut [i64], from: u32, bits: u32) -> Result<(), Failure> {
     let (len, width) = (words.len(), digit(bits));
     let mut other = zeros(len)?;
-    let mut counts = vec![0usize; 1 << width];
+    let counts = &mut [0usize; BUCKETS][..1 << width];
     let mut in_other = false;
     for shift in (from..from + bits).step_by(width as usize) {
         let (source, to) = if in_other { (&*other, &mut *words) } else { (&*words, &mut *other) };
         let bucket = |word: i64| (word as u64 >> shift) as usize & ((1 << width) - 1);
         counts.fill(0);
         source.iter().for_each(|w| counts[bucket(*w)] += 1);
-        if !starts(&mut counts, len) {
+        if !starts(counts, len) {
             continue;
         }
         for word in source {
@@ -133,7 +133,7 @@ fn by_digits(keys: &mut [i64], order: &mut [i64], (least, bits): (i64, u32)) -> 
     let mut other_keys = zeros(len)?;
     let mut other_order = zeros(len)?;
     let width = digit(bits);
-    let mut counts = vec![0usize; 1 << width];
+    let counts = &mut [0usize; BUCKETS][..1 << width];
     let mut in_other = false;
     for shift in (0..bits).step_by(width as usize) {
         let (from, to) = if in_other {
@@ -144,7 +144,7 @@ fn by_digits(keys: &mut [i64], order: &mut [i64], (least, bits): (i64, u32)) -> 
         let bucket = |key: i64| (key.wrapping_sub(least) as u64 >> shift) as usize & ((1 << width) - 1);
         counts.fill(0);
         from.0.iter().for_each(|k| counts[bucket(*k)] += 1);
-        if !starts(&mut counts, len) {
+        if !starts(counts, len) {
             continue;
         }
         for (k, o) in from.0.iter().zip(from.1) {

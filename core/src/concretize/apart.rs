@@ -28,9 +28,7 @@ pub(super) struct Apart<'e> {
 impl Apart<'_> {
     /// Whether it is estimated to cost less apart. What may fail stays: the statement may not look at it everywhere.
     pub fn pays(&self, out: &Out, given: Given) -> bool {
-        let is_loop = |v: &Index| out.vars[v.0].origin == Origin::Loop && out.vars[v.0].limits.is_empty();
-        let plain = self.free.iter().chain(self.inner).all(is_loop);
-        if self.free.is_empty() || !plain || self.body.has_loops() || may_fail(out, self.body) {
+        if !self.is_plain(out) || may_fail(out, self.body) {
             return false;
         }
         self.asked(out, given, |question| is_better_apart(question, self.inner)).unwrap_or(false)
@@ -38,12 +36,17 @@ impl Apart<'_> {
 
     /// Its own loops, if in the order that costs least all of them are inside of the others: then nothing is gained apart.
     pub fn runs_last(&self, out: &Out, given: Given) -> Option<Vec<Index>> {
-        let is_loop = |v: &Index| out.vars[v.0].origin == Origin::Loop && out.vars[v.0].limits.is_empty();
-        if self.free.is_empty() || self.body.has_loops() || !self.free.iter().chain(self.inner).all(is_loop) {
+        if !self.is_plain(out) {
             return None;
         }
         let inner = self.asked(out, given, choose)?.split_off(self.free.len());
         inner.iter().all(|v| self.inner.contains(v)).then_some(inner)
+    }
+
+    /// Whether it is made for some coordinates, and all loops go over whole extents, with none inside its body.
+    fn is_plain(&self, out: &Out) -> bool {
+        let is_loop = |v: &Index| out.vars[v.0].origin == Origin::Loop && out.vars[v.0].limits.is_empty();
+        !self.free.is_empty() && !self.body.has_loops() && self.free.iter().chain(self.inner).all(is_loop)
     }
 
     /// Whether its values, added up in a full tensor, are more than that has coordinates.

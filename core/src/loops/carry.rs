@@ -207,12 +207,7 @@ impl Carries<'_> {
 
     /// What a variable begins with above a loop, where nothing between reads or sets it.
     fn begins(&self, above: &[Stmt], v: Var, turn: &Turn) -> Option<(Var, Expr, usize)> {
-        let touches = |stmt: &Stmt| {
-            let mut found = false;
-            stmt.each_set(&mut |w, _| found |= w == v);
-            found || reads(stmt, v)
-        };
-        let n = above.iter().rposition(touches)?;
+        let n = above.iter().rposition(|stmt| touches(stmt, v))?;
         match &above[n] {
             Stmt::Set(_, e) if self.is_known(e, turn) => Some((v, e.clone(), n)),
             _ => None,
@@ -389,6 +384,13 @@ fn all_stay(block: &[Stmt], stays: &impl Fn(&Expr) -> bool) -> bool {
         let quiet = matches!(stmt, Stmt::Let(..) | Stmt::Set(..) | Stmt::If(..) | Stmt::Comment(_));
         quiet && stmt.exprs().all(stays) && stmt.blocks().all(|inner| all_stay(inner, stays))
     })
+}
+
+/// Whether a statement reads a variable or sets it.
+pub(super) fn touches(stmt: &Stmt, v: Var) -> bool {
+    let mut found = false;
+    stmt.each_set(&mut |w, _| found |= w == v);
+    found || reads(stmt, v)
 }
 
 fn reads(stmt: &Stmt, v: Var) -> bool {

@@ -12,12 +12,12 @@
 //! regrouped, since its values come in reverse order.
 
 use super::arith::{binary, int, minus, plus};
-use super::carry::{bound, grows};
+use super::carry::{bound, grows, touches};
 use super::check::{folded_with, regroups};
 use super::flatten::map_blocks;
 use super::inline::uses;
 use super::names::Vars;
-use super::{BufferId, Expr, How, Kernel, Stmt, Var, runs_statements};
+use super::{BufferId, Expr, How, Kernel, Stmt, Var};
 use crate::algebra::{Op, Type};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -85,7 +85,7 @@ impl Downward<'_> {
         let begins_later = |stmt: &Stmt| matches!(stmt, Stmt::For { lo, .. } if grows(lo, i));
         let ends_later = |stmt: &Stmt| bound(stmt).is_some_and(|bound| grows(bound, i));
         let folds = body.iter().filter(|stmt| begins_later(stmt));
-        let plain = !lo.loads() && !hi.loads() && !runs_statements(body);
+        let plain = !lo.loads() && !hi.loads();
         let none_grows = !body.iter().any(ends_later);
         let own = Own::of(i, body);
         plain
@@ -250,14 +250,7 @@ fn is_plain(block: &[Stmt]) -> bool {
 
 /// Whether the first that a block does with a variable is to set it.
 fn begins(block: &[Stmt], v: Var) -> bool {
-    let touches = |stmt: &Stmt| {
-        let mut found = false;
-        stmt.each_set(&mut |w, _| found |= w == v);
-        fn reads(stmt: &Stmt, v: Var) -> bool {
-            stmt.exprs().any(|e| e.reads(v)) || stmt.blocks().flatten().any(|inner| reads(inner, v))
-        }
-        found || reads(stmt, v)
-    };
+    let touches = |stmt: &Stmt| touches(stmt, v);
     match block.iter().find(|stmt| touches(stmt)) {
         Some(Stmt::Set(_, e)) => !e.reads(v),
         // One block has it for itself.
