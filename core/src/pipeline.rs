@@ -37,17 +37,19 @@ pub struct Lowered {
 }
 
 /// What is done to loops once they are emitted, in order. None changes what they compute.
-pub const REWRITES: [Rewrite; 11] = [
+pub const REWRITES: [Rewrite; 13] = [
     ("sweep", loops::sweep),
     ("flatten", loops::flatten),
     ("blocks", loops::blocks),
     ("inline", loops::inline),
+    ("ranks", loops::ranks),
     ("downward", loops::downward),
     ("carries", loops::carries),
     ("exits", loops::exits),
     ("partials", loops::partials),
     ("copies", loops::copies),
     ("strips", loops::strips),
+    ("tiles", loops::tiles),
     ("jam", loops::jam),
 ];
 

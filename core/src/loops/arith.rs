@@ -53,9 +53,9 @@ pub(super) fn plus(a: Expr, b: Expr) -> Expr {
     }
 }
 
-/// `a - b`
+/// `a - b`, without subtracting 0.
 pub(super) fn minus(a: Expr, b: Expr) -> Expr {
-    binary(Op::Sub, a, b)
+    if b == int(0) { a } else { binary(Op::Sub, a, b) }
 }
 
 /// `a · b`, without multiplying by 0 or 1.

@@ -364,6 +364,18 @@ impl Entry {
     /// The most elements that [`Entry::SortInto`] sorts: as many as fit a core's vector registers.
     pub const FEW: i64 = 128;
 
+    /// The same with others in the place of its expressions.
+    pub(super) fn mapped(self, f: &dyn Fn(&Expr) -> Expr) -> Entry {
+        match self {
+            Entry::Alloc { buffer, len, fill } => Entry::Alloc { buffer, len: f(&len), fill },
+            Entry::Reserve { buffer, len } => Entry::Reserve { buffer, len: f(&len) },
+            Entry::Finish { buffer, len } => Entry::Finish { buffer, len: f(&len) },
+            Entry::Sort { keys, order, len } => Entry::Sort { keys, order, len: f(&len) },
+            Entry::SortInto { keys, into, at, len } => Entry::SortInto { keys, into, at: f(&at), len: f(&len) },
+            Entry::Move { .. } | Entry::Fail(_) => self,
+        }
+    }
+
     /// The buffers that it works on.
     pub fn buffers(&self) -> impl Iterator<Item = BufferId> {
         let (first, second) = match self {

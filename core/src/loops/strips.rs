@@ -243,7 +243,7 @@ fn least(a: Expr, b: Expr) -> Expr {
 const HEAVIEST: usize = 8;
 
 /// Whether an operation takes lanes about a cycle.
-fn is_cheap(op: Op) -> bool {
+pub(super) fn is_cheap(op: Op) -> bool {
     let arithmetic = matches!(op, Op::Add | Op::Sub | Op::Mul | Op::Neg | Op::Abs | Op::Min | Op::Max | Op::Convert(_));
     let bits = matches!(op, Op::And | Op::Or | Op::Xor | Op::Not | Op::Select | Op::Mask);
     arithmetic || bits || op.is_comparison()

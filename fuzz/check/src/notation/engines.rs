@@ -14,7 +14,7 @@ use fiberloom_codegen::{Compiled, OptLevel, compile};
 use fiberloom_core::algebra::{Mode, Value};
 use fiberloom_core::format::{Assembly, Entries, Format, Tensor};
 use fiberloom_core::loops::plan::Plan;
-use fiberloom_core::loops::{self, Bound, Failure, Kernel, Sound};
+use fiberloom_core::loops::{self, Bound, Failure, Kernel, Sound, Tiles};
 use fiberloom_core::notation::{self, typed};
 use fiberloom_core::{Options, shape};
 use fiberloom_semantics::algebra::same;
@@ -296,7 +296,7 @@ struct Lowered {
 }
 
 /// The kernel, whose print reads as itself, if the engine asks for that; so does that of the concrete notation before it. And the kernel as it was
-/// emitted and after each rewrite, for the engine that runs them; and in strips of two.
+/// emitted and after each rewrite, for the engine that runs them; and in strips of two, and in the least tiles and copies.
 fn lowered(
     subject: &impl Subject,
     typed: &typed::Program,
@@ -311,10 +311,14 @@ fn lowered(
         }
         stages.push(kernel.clone());
         if name == "emitted" {
-            // Rows of so few entries as are generated make no strip of the usual length.
+            // Rows of so few entries as are generated make no strip of the usual length, no tile and no copy of keys.
             let mut short = kernel.clone();
             loops::strips_of(&mut short, 2);
             stages.push(short);
+            let mut small = kernel.clone();
+            loops::tiles_of(&mut small, &Tiles::LEAST);
+            loops::ranks_of(&mut small, [1, 1]);
+            stages.push(small);
         }
     });
     let lowered = lowered.map_err(|wrong| {

@@ -8,7 +8,7 @@ use fiberloom_check::notation::product;
 use fiberloom_check::notation::subject::Subject;
 use fiberloom_core::algebra::{Mode, Value};
 use fiberloom_core::format::Tensor;
-use fiberloom_core::loops::{self, Bound, Kernel};
+use fiberloom_core::loops::{self, Bound, Kernel, Tiles};
 use fiberloom_core::notation::typed;
 use fiberloom_core::{Options, Widths, lower_by, shape};
 use fiberloom_tests::directive::{self, Directive};
@@ -101,6 +101,9 @@ impl Program {
         let mut short = emitted.clone();
         loops::strips_of(&mut short, 2);
         pairs.push(Pair { rewrite: "strips of two", before: emitted.clone(), after: short });
+        let mut small = emitted.clone();
+        loops::tiles_of(&mut small, &Tiles::LEAST);
+        pairs.push(Pair { rewrite: "least tiles", before: emitted.clone(), after: small });
         Ok(pairs)
     }
 

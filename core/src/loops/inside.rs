@@ -1,0 +1,107 @@
+//! What a body names, sets and stores to: what of an expression stays as it is while the body runs.
+
+use super::{BufferId, Expr, Kernel, Stmt, Var};
+use crate::algebra::{Type, result_type};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The most parts of an expression in which names are replaced by what they stand for.
+pub(super) const LARGEST: usize = 64;
+
+/// Names, with what they stand for.
+pub(super) struct Named(BTreeMap<Var, Expr>);
+
+impl Named {
+    pub(super) fn of<'s>(stmts: impl IntoIterator<Item = &'s Stmt>) -> Named {
+        let mut named = Named(BTreeMap::new());
+        named.take(stmts);
+        named
+    }
+
+    pub(super) fn take<'s>(&mut self, stmts: impl IntoIterator<Item = &'s Stmt>) {
+        for stmt in stmts {
+            if let Stmt::Let(v, e) = stmt {
+                let e = self.within(e);
+                // Without what would be too large, a name is a variable of the body, which is not fixed.
+                if parts(&e) <= LARGEST {
+                    self.0.insert(*v, e);
+                }
+            }
+        }
+    }
+
+    /// An expression with names replaced by what they stand for.
+    pub(super) fn within(&self, e: &Expr) -> Expr {
+        match e {
+            Expr::Var(v) => self.0.get(v).unwrap_or(e).clone(),
+            Expr::Load(b, at) => Expr::Load(*b, Box::new(self.within(at))),
+            Expr::Among(sought, b, parts) => {
+                Expr::Among(*sought, *b, Box::new(parts.each_ref().map(|part| self.within(part))))
+            }
+            Expr::Op(op, args) => Expr::Op(*op, args.iter().map(|a| self.within(a)).collect()),
+            Expr::Const(_) | Expr::Capacity(_) => e.clone(),
+        }
+    }
+}
+
+/// What a body sets and names, the turns of its loops, and what it stores to.
+#[derive(Default)]
+pub(super) struct Inside {
+    pub vars: BTreeSet<Var>,
+    pub turns: BTreeSet<Var>,
+    pub buffers: BTreeSet<BufferId>,
+}
+
+impl Inside {
+    pub(super) fn of(body: &[Stmt]) -> Inside {
+        let mut inside = Inside::default();
+        inside.take(body);
+        inside
+    }
+
+    fn take(&mut self, body: &[Stmt]) {
+        for stmt in body {
+            match stmt {
+                Stmt::Let(v, _) | Stmt::Set(v, _) => drop(self.vars.insert(*v)),
+                Stmt::Store(b, ..) => drop(self.buffers.insert(*b)),
+                Stmt::Call(entry) => self.buffers.extend(entry.buffers()),
+                Stmt::For { var, .. } => drop(self.turns.insert(*var)),
+                Stmt::If(..) | Stmt::While(..) | Stmt::Comment(_) => {}
+            }
+            stmt.blocks().for_each(|inner| self.take(inner));
+        }
+    }
+
+    /// Whether an expression is not too large, and what the body does changes nothing that it reads, but for the turns of loops.
+    pub(super) fn holds(&self, e: &Expr) -> bool {
+        let mut stays = parts(e) <= LARGEST;
+        e.each(&mut |e| {
+            stays &= match e {
+                Expr::Var(v) => !self.vars.contains(v),
+                Expr::Load(b, _) | Expr::Among(_, b, _) | Expr::Capacity(b) => !self.buffers.contains(b),
+                Expr::Const(_) | Expr::Op(..) => true,
+            }
+        });
+        stays
+    }
+}
+
+/// The number of parts of an expression.
+pub(super) fn parts(e: &Expr) -> usize {
+    let mut n = 0;
+    e.each(&mut |_| n += 1);
+    n
+}
+
+/// The type of an expression.
+pub(super) fn type_of(e: &Expr, kernel: &Kernel) -> Option<Type> {
+    Some(match e {
+        Expr::Const(x) => x.ty(),
+        Expr::Var(v) => kernel.vars[v.0 as usize].1,
+        Expr::Load(b, _) => kernel.buffers[b.0 as usize].ty,
+        Expr::Capacity(_) | Expr::Among(..) => Type::I64,
+        Expr::Op(op, args) => {
+            let types: Option<Vec<Type>> = args.iter().map(|a| type_of(a, kernel)).collect();
+            result_type(*op, &types?)?
+        }
+    })
+}
