@@ -137,6 +137,11 @@ def is_mask(step) -> bool:
     return getattr(step, "dtype", None) == np.bool_ and getattr(step, "ndim", 0) > 0
 
 
+def is_truth(step) -> bool:
+    """Whether a place of a key is a truth value: a mask of no modes."""
+    return isinstance(step, bool) or getattr(step, "dtype", None) == np.bool_ and getattr(step, "ndim", 1) == 0
+
+
 def masked(x, mask):
     """The elements of an array at which a mask of its first modes holds: one mode in their place.
 

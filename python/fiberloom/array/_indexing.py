@@ -9,10 +9,11 @@ import numpy as np
 from .._lazy import Lazy, aligned, broadcast, finished, lazy, mapped
 from .._program import Index, Names
 from ..errors import Error, MismatchError, OperandError
-from ._data import is_mask, masked, without_masks
+from ._data import is_mask, is_truth, masked, without_masks
 from ._errors import IndicesError
-from ._parts import flipped
+from ._parts import flipped, part
 from ._reductions import axis_of
+from ._shapes import moved
 
 __all__ = ["item", "take", "take_along_axis"]
 
@@ -26,7 +27,7 @@ def item(x, key):
         An array.
     key
         Numbers, slices, ``None`` for a new mode, ``...``; arrays of whole numbers, which are broadcast against each other and
-        gathered; masks, arrays of truth values, each of as many modes as it has. A mask is computed, and so is an expression
+        gathered; masks, arrays of truth values, each of as many modes as it has, one truth value alone. A mask is computed, and so is an expression
         of which it alone is the key.
 
     Returns
@@ -42,6 +43,10 @@ def item(x, key):
     key = key if isinstance(key, tuple) else (key,)
     if len(key) == 1 and is_mask(key[0]):
         return masked(x, key[0])
+    if len(key) == 1 and is_truth(key[0]):
+        # A mask of no modes: the array once, or not at all, along a new one.
+        led = moved(source, (1, *source.shape), lambda at: at[1:])
+        return finished(part(led, 0, 0, int(bool(key[0]))), x)
     key = without_masks(key, source.shape)
     steps = _expanded(key, source.shape)
     if any(isinstance(step, Lazy) for step in steps):
