@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from . import _convert, _einsum, _native, _tables
+from . import _convert, _einsum, _loans, _native, _tables
 from ._types import Declared, declared
 from .errors import Error, OperandError
 
@@ -102,7 +102,7 @@ def _known(name: str, given):
             raise OperandError(f"tensor `{name}`: {e}") from None
     if isinstance(given, Declared):
         return given.type, given.fill, given.format or "dense"
-    tensor = _convert.tensor(given, name)
+    tensor = _convert.like(given, name)
     return tensor.type_name, tensor.fill_value, tensor.format
 
 
@@ -119,15 +119,20 @@ def bind(self, **operands) -> _native.Bind:
     Parameters
     ----------
     operands
-        By name, whatever a call takes. They are frozen as by `asarray`; values of dense ones are read where they are. Tables
-        are read and encoded here, and no run looks at them again.
+        By name, whatever a call takes. Values are read where they are, and index arrays of SciPy's matrices copied: who has no
+        memory for that gives a `Tensor`. Tables are read and encoded here, and no run looks at them again.
 
     Returns
     -------
     Bind
         Called, it runs the loops alone, as ``run()`` does.
     """
-    return self.bound(operands)
+    return _bound(self, operands)
+
+
+def _bound(kernel: Kernel, operands: dict) -> _native.Bind:
+    """What is called often believes arrays of its own."""
+    return kernel.bound({name: _loans.owned(operand) for name, operand in operands.items()})
 
 
 def run(self) -> dict:
@@ -237,7 +242,7 @@ def time(self, *, seconds: float = 0.2, **operands) -> dict:
     dict
         Medians of the seconds that a call takes (``call``) and that its loops do (``loops``), over ``runs`` calls.
     """
-    bound = self.bound(operands)
+    bound = _bound(self, operands)
     bound.timed()
     calls, loops = [], []
     end = _time.perf_counter() + seconds

@@ -18,7 +18,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from . import _einsum, _native
+from . import _einsum, _loans, _native
 from ._kernel import Kernel, compile
 from ._syntax import KernelFunction
 from .errors import Error, LimitError
@@ -59,7 +59,8 @@ class Shards:
 
     def __init__(self, kernel: Kernel, operands: dict, split: dict, known: Shards | None = None):
         self._whole, self._split = kernel, split
-        self._plan = _native.plan(kernel, operands, list(split.items()))
+        own = {name: _loans.owned(operand) for name, operand in operands.items()}
+        self._plan = _native.plan(kernel, own, list(split.items()))
         self.made_of = self._plan.made_of()
         # Its messages are drawn into the whole's text.
         self.kernel = kernel_of(self.made_of, self._plan.kernel, kernel.text)

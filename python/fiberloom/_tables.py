@@ -61,7 +61,9 @@ def table(object, /) -> Table:
 def is_table(object) -> bool:
     """Whether an object is a table and no array: a stream of Arrow's alone is one of arrays, too, as of a column."""
     has_columns = hasattr(object, "__arrow_c_stream__") and hasattr(object, "columns")
-    return isinstance(object, (Table, Mapping)) or has_columns
+    # SciPy's dictionaries of keys are matrices.
+    is_dict = isinstance(object, Mapping) and not hasattr(object, "dtype")
+    return isinstance(object, Table) or is_dict or has_columns
 
 
 def of_columns(object, name: str) -> Table:

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from . import _methods, _native
+from . import _convert, _methods, _native
 from ._operators import asked_by_scipy, attach, no_array
 from ._types import DTYPES
 from .errors import Error
@@ -104,18 +104,19 @@ def to_numpy(self, *, copy: bool = False) -> np.ndarray:
 
 
 @method
-def to_scipy(self, *, copy: bool = False):
+def to_scipy(self, *, copy: bool | None = None):
     """A SciPy sparse array.
 
     Parameters
     ----------
     copy
-        Whether its arrays are copied. Otherwise its index arrays are read-only.
+        ``None`` copies index arrays, so that the array can be sorted and pruned in place, and shares values. ``False`` shares
+        index arrays, too, which are then read-only. ``True`` copies all.
 
     Returns
     -------
     scipy.sparse.csr_array, csc_array or coo_array
-        Over the same memory unless ``copy``. Other formats of two modes become csr, of one and of more coo.
+        Other formats of two modes become csr, of one and of more coo.
 
     Raises
     ------
@@ -131,13 +132,14 @@ def to_scipy(self, *, copy: bool = False):
     if format not in wanted:
         return self.converted(wanted[0]).to_scipy(copy=copy)
     arrays = self.arrays()
-    values = arrays["values"]
+    index = arrays.__getitem__ if copy is False else lambda name: arrays[name].copy()
+    values = arrays["values"].copy() if copy else arrays["values"]
     if format in ("coo", "sparse"):
-        columns = tuple(arrays[f"crd{level}"] for level in range(self.ndim))
-        made = sp.coo_array((values, columns), shape=self.shape, copy=copy)
+        columns = tuple(index(f"crd{level}") for level in range(self.ndim))
+        made = sp.coo_array((values, columns), shape=self.shape)
     else:
         of = sp.csr_array if format == "csr" else sp.csc_array
-        made = of((values, arrays["crd1"], arrays["pos1"]), shape=self.shape, copy=copy)
+        made = of((values, index("crd1"), index("pos1")), shape=self.shape)
     made.has_canonical_format = True
     return made
 
@@ -244,7 +246,7 @@ def __len__(self) -> int:
 
 
 def _rebuilt(shape, format, fill, arrays) -> Tensor:
-    return _native.from_levels(shape, format, arrays, fill)
+    return _convert.of_levels(shape, format, arrays, fill)
 
 
 @method

@@ -122,7 +122,7 @@ def test_a_plan_is_printed(plan):
 
 def test_parts_are_views_where_rows_are_cut(operands):
     A, x, D = operands["A"], operands["x"], np.arange(60.0).reshape(20, 3)
-    s = fl.shards("y[i] = A[i,j] * x[j]\nE[i,k] = 2 * D[i,k]", A=A, x=fl.asarray(x), D=D, split={"i": 4})
+    s = fl.shards("y[i] = A[i,j] * x[j]\nE[i,k] = 2 * D[i,k]", A=fl.asarray(A), x=fl.asarray(x), D=D, split={"i": 4})
     first, second = s.operands(0), s.operands(s.boxes[1])
     assert first["x"] is second["x"]
     part = second["A"].arrays()

@@ -6,7 +6,7 @@ import operator
 
 import numpy as np
 
-from .. import _arrays, _native
+from .. import _arrays, _convert
 from .._lazy import Lazy, lazy
 from .._tensor import Tensor
 from .._types import type_of
@@ -188,7 +188,7 @@ def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype=None, de
     entries = np.arange(first, first + number) + k
     index = np.int32 if max(rows, columns) < 2**31 else np.int64
     arrays = [positions.astype(index), entries.astype(index), np.ones(number, known(dtype))]
-    return _native.from_levels((rows, columns), "csr", arrays, None)
+    return _convert.of_levels((rows, columns), "csr", arrays, None)
 
 
 def arange(start, /, stop=None, step=1, *, dtype=None, device=None):

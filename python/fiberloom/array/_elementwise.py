@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .. import _convert, _native
+from .. import _convert, _loans, _native
 from .._lazy import Lazy, aligned, broadcast, common_type, finished, has_fill, is_lazy, is_number, lazy, mapped
 from .._operators import DEFERRED
 from .._program import Names
@@ -108,7 +108,8 @@ def _of_values(function: Callable[..., Lazy], operands, taken, zero):
     (place,) = places
     if not has_fill(taken[place].shape, [taken[place]]) or place in zero and taken[place].zero:
         return None
-    tensor = _convert.tensor(operands[place], "array")
+    # The result has its levels, for as long as it lives.
+    tensor = _convert.tensor(_loans.owned(operands[place]), "array")
 
     def of(array):
         return function(*(lazy(array) if n == place else o for n, o in enumerate(taken)))
