@@ -174,13 +174,44 @@ def __getitem__(self, key, /):
 
 def __setitem__(self, key, value, /):
     """Raises `TypeError`: tensors do not change."""
-    raise TypeError("elements are not assigned, since a tensor does not change: `where(condition, value, x)` makes another")
+    raise TypeError(
+        "elements are not assigned, since a tensor does not change: write `T = fl.array.where(mask, value, T)`, or change "
+        "`S = T.to_scipy()` or `T.to_numpy(copy=True)` and take that, `T = fl.asarray(S)`"
+    )
+
+
+def __delitem__(self, key, /):
+    """Raises `TypeError`: tensors do not change."""
+    raise TypeError("elements are not deleted, since a tensor does not change: write `np.delete(T, places, axis=axis)`")
+
+
+def __contains__(self, number, /):
+    """Whether an element is equal to a number."""
+    return bool(_computed((self == number).any()))
+
+
+def __divmod__(self, other, /):
+    """`fiberloom.array.floor_divide` and `fiberloom.array.remainder`."""
+    return self // other, self % other
+
+
+def __rdivmod__(self, other, /):
+    """`fiberloom.array.floor_divide` and `fiberloom.array.remainder`, with operands exchanged."""
+    return other // self, other % self
+
+
+def __round__(self, digits=None, /):
+    """The nearest numbers of so many digits; of an array without modes a number of Python's."""
+    if not self.ndim:
+        return round(_number(self, int if self.dtype.kind in "iub" else float), digits)
+    return self.round(digits or 0)
 
 
 def _number(self, kind: type):
-    """The number that an array without modes, or of one element, is."""
+    """The number that an array without modes is."""
     if self.ndim:
-        raise TypeError(f"an array of shape {self.shape} is no number")
+        asked = "`T.any()` or `T.all()`" if kind is bool else "`T.item()`, of one element, or `T[i, j]`"
+        raise TypeError(f"an array of shape {self.shape} is no number: write {asked}")
     return kind(_computed(self).number())
 
 
@@ -246,6 +277,11 @@ _METHODS = [
     __array_function__,
     __getitem__,
     __setitem__,
+    __delitem__,
+    __contains__,
+    __divmod__,
+    __rdivmod__,
+    __round__,
     __bool__,
     __int__,
     __float__,

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from . import _convert, _methods, _native
+from . import _absent, _convert, _methods, _native
 from ._operators import asked_by_scipy, attach, no_array
 from ._types import DTYPES
 from .errors import Error
@@ -20,6 +20,7 @@ Tensor = _native.Tensor
 attach(Tensor)
 _methods.attach(Tensor)
 _methods.attach_to_tensors(Tensor)
+_absent.attach(Tensor)
 
 
 def method(function):
@@ -171,7 +172,7 @@ def __array__(self, dtype=None, copy=None):
         return no_array()
     view = self.dense_view()
     if view is None:
-        raise TypeError(f"a tensor stored as {self.format} is made dense only if asked: `to_numpy()`")
+        raise TypeError(f"a tensor stored as {self.format} is made dense only if asked: write `T.to_numpy()`, or `T.to_scipy()`")
     if dtype is not None and np.dtype(dtype) != view.dtype:
         if copy is False:
             raise ValueError(f"a tensor of {view.dtype} is not {np.dtype(dtype)} without a copy")
