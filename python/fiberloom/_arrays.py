@@ -47,7 +47,7 @@ def asarray(object, /, format: str | None = None, *, fill=None, copy: bool | Non
     if fill is not None and not _convert.says_fill(object):
         tensor, fill = tensor.with_fill(fill), None
     wanted = tensor.format if format is None else format
-    other = tensor.converted(wanted, fill)
+    other = tensor.to(wanted, fill=fill)
     if other is not tensor and copy is False:
         raise OperandError(f"tensor `object`: it is stored as {tensor.format}, and `copy=False` permits no copy of it")
     if copy and tensor is object and other is tensor:

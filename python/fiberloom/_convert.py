@@ -9,10 +9,10 @@ import numpy as np
 
 from . import _loans, _native, _sound
 from ._tables import is_table
-from ._types import DTYPES
+from ._types import DTYPES, Declared
 from .errors import OperandError
 
-__all__ = ["in_order", "like", "listed", "of_levels", "says_fill", "tensor"]
+__all__ = ["in_order", "like", "listed", "of_levels", "says_fill", "stored", "tensor"]
 
 
 def tensor(object, name: str, ty: str | None = None, copy: bool | None = None) -> _native.Tensor:
@@ -141,6 +141,44 @@ def listed(shape, columns, values, fill, copy, name):
     """A tensor of entries in order: a level of coordinates for each mode."""
     positions = np.array([0, len(values)], dtype=np.int32 if len(values) < 2**31 else np.int64)
     return of_levels(shape, "coo", [positions, *map(_signed, columns), values], fill, copy, name)
+
+
+#: Of fewer entries a conversion takes less time than a kernel's first call.
+_MANY = 4096
+#: As many bytes a kernel's result may have for dense levels: what is larger the extension module looks at before it begins.
+_LARGE = 2**30
+
+
+def stored(of: _native.Tensor, format: str) -> _native.Tensor:
+    """The tensor in another format: the same entries, by a kernel where they are many."""
+    leading = _leading(of, format)
+    if leading is None or of.nnz < _MANY or of.dense_view() is not None or leading * of.dtype.itemsize > _LARGE:
+        return of.converted(format)
+    if format == "coo":
+        return _listed_rows(stored(of, "csr")) if of.format != "coo" else of
+    if format == of.format:
+        return of
+    indices = ", ".join(f"i_{mode}" for mode in range(of.ndim))
+    sizes = ", ".join(f"N{mode}" for mode in range(of.ndim))
+    declared = Declared(of.type_name, tuple(sizes.split(", ")), format, of.fill_value).text("B")
+    return _native.einsum(f"{declared}\nB[{indices}] = A[{indices}]", {"A": of})
+
+
+def _leading(of: _native.Tensor, format: str) -> int | None:
+    """How many coordinates the dense levels of a format have; ``None`` of those that kernels are not asked for."""
+    if format == "dense":
+        return of.size
+    if of.ndim != 2:
+        return None
+    return {"csr": of.shape[0], "csc": of.shape[1], "dcsr": 0, "dcsc": 0, "coo": of.shape[0]}.get(format)
+
+
+def _listed_rows(of: _native.Tensor) -> _native.Tensor:
+    """A matrix stored by rows as coordinates: each row's number as often as it has entries."""
+    arrays = of.arrays()
+    positions, columns = arrays["pos1"], arrays["crd1"]
+    rows = np.repeat(np.arange(of.shape[0], dtype=columns.dtype), np.diff(positions))
+    return listed(of.shape, [rows, columns.copy()], arrays["values"].copy(), of.fill_value, None, "array")
 
 
 def _signed(array):

@@ -34,6 +34,8 @@ def answered(function, types, given, named):
 
 
 def _binds(signature, given, named) -> bool:
+    if len(given) == 1 and not named:
+        return True  # Each takes an array, and may take others.
     try:
         signature.bind(*given, **named)
     except TypeError:

@@ -48,7 +48,7 @@ def _marked(of, width: int, height: int) -> list[int]:
         begins = [-(-np.arange(cells) * extent // cells) for cells, extent in ((height, rows), (width, columns))]
         by_rows = np.logical_or.reduceat(view != 0, begins[0], axis=0)
         return np.flatnonzero(np.logical_or.reduceat(by_rows, begins[1], axis=1)).tolist()
-    arrays = of.converted("coo").arrays()
+    arrays = of.to("coo").arrays()
     kept = arrays["values"] != of.fill_value
     y, x = (arrays[name][kept].astype(np.int64) for name in ("crd0", "crd1"))
     return np.unique((y * height // rows) * width + x * width // columns).tolist()

@@ -22,7 +22,8 @@ import numpy as np
 
 from . import _convert, _methods, _native
 from ._operators import DEFERRED, asked_by_scipy, attach, no_array
-from ._program import Index, Names, fill_of, is_led, is_sparse
+from ._plans import NOTES, Note
+from ._program import Index, Names, fill_of, is_led, is_sparse, rows_of
 from ._types import literal, type_of
 from .errors import OperandError
 
@@ -62,6 +63,8 @@ class Lazy:
         self.fill, self.folds, self.scatter = fill, how.get("folds", False), how.get("scatter")
         self.sparse = how.get("sparse", False) or any(o.sparse for o in of)
         self.led = how.get("led", False) or any(o.led for o in of)
+        #: The axis along which a stored array's lines are found by number, if there is one.
+        self.rows = how.get("rows", [])
         # What is long is computed before, and then is short.
         self.weight = 1 + sum(o.weight if o.weight < _LONG else 1 for o in of)
         if type_of(self.dtype) is None:
@@ -125,7 +128,7 @@ class Lazy:
         """
         return self._written(out, options)[0]
 
-    def called(self, function: str, operands: tuple) -> _native.Tensor:
+    def called(self, function: str, operands: tuple, options: dict | None = None) -> _native.Tensor:
         """The tensor, by a kernel that is found from now on by the function's name and operands like these.
 
         Parameters
@@ -135,8 +138,10 @@ class Lazy:
             makes the same one, whatever their extents are.
         operands
             Arrays, and at most one number.
+        options
+            As of `compute`.
         """
-        made, names, text, given, options = self._written(None, None)
+        made, names, text, given, options = self._written(None, options)
         if len(names.before) == 1 and not names.declared and not names.sizes:
             of = {id(tensor): name for name, tensor in given.items()}
             known = [of.pop(id(o), None) for o in operands]
@@ -156,6 +161,9 @@ class Lazy:
             options = {"mode": "strict"}
         # A result that is declared has its format there.
         made = _native.einsum(text, operands, None if "Out" in names.declared else out, options)
+        notes = NOTES.get()
+        if notes is not None:
+            notes.append(Note(made, text, operands, options, None if names.valued or out else names.chosen))
         return made, names, text, operands, options
 
     def background(self):
@@ -296,7 +304,8 @@ def lazy(*arrays):
     if type_of(tensor.dtype) is None:
         raise OperandError(f"dtype {np.dtype(tensor.dtype)} is not one that the language has")
     text = lambda names, at: names.access(tensor, at)  # noqa: E731
-    return Lazy(tensor.shape, tensor.dtype, text, fill_of(tensor), sparse=is_sparse(tensor), led=is_led(tensor))
+    how = {"sparse": is_sparse(tensor), "led": is_led(tensor), "rows": rows_of(tensor)}
+    return Lazy(tensor.shape, tensor.dtype, text, fill_of(tensor), **how)
 
 
 def is_lazy(*operands) -> bool:

@@ -12,6 +12,7 @@ from functools import cache
 import numpy as np
 
 from ._operators import _computed, _namespace
+from ._plans import planned
 from .errors import Error
 
 __all__ = ["attach", "attach_to_tensors"]
@@ -42,23 +43,26 @@ _SAID = {
 
 
 def _made(name: str, takes: str, says: str, body, gives: str = "Tensor or Lazy"):
-    """A method with a signature like NumPy's; `body` takes the arguments by name."""
-    signature = inspect.signature(eval(f"lambda self{', ' + takes if takes else ''}: None"))
-
-    def method(*given, **named):
-        taken = signature.bind(*given, **named)
-        taken.apply_defaults()
-        arguments = taken.arguments
-        if arguments.pop("out", None) is not None:
-            raise Error(f"`{name}` takes no `out`: a tensor does not change")
-        if arguments.pop("order", "C") not in ("C", None):
-            raise Error(f"`{name}`: elements are in row-major order, `order='C'`")
-        return body(**arguments)
-
+    """A method with a signature like NumPy's; `body` takes the arguments by name, but for `out` and `order`."""
+    head = f"lambda self{', ' + takes if takes else ''}"
+    parameters = list(inspect.signature(eval(f"{head}: None")).parameters)[1:]
+    passed = ", ".join(["self", *(f"{p}={p}" for p in parameters if p not in ("out", "order"))])
+    asked = [test for p, test in (("out", "out is None"), ("order", "order in ('C', None)")) if p in parameters]
+    refuse = ", ".join([f"{name!r}", *(f"{p}={p}" for p in ("out", "order") if p in parameters)])
+    # Of the parameters a function of Python's, which binds arguments faster than a signature does.
+    text = f"{head}: body({passed})" + (f" if {' and '.join(asked)} else refuse({refuse})" if asked else "")
+    method = eval(text, {"body": body, "refuse": _refused})
     method.__name__ = method.__qualname__ = name
-    method.__signature__ = signature
-    method.__doc__ = _documented(says, list(signature.parameters)[1:], gives)
+    method.__module__ = __name__
+    method.__doc__ = _documented(says, parameters, gives)
     return method
+
+
+def _refused(name: str, out=None, order="C"):
+    """What is asked of a method that no tensor does."""
+    if out is not None:
+        raise Error(f"`{name}` takes no `out`: a tensor does not change")
+    raise Error(f"`{name}`: elements are in row-major order, `order='C'`")
 
 
 def _documented(says: str, takes: list[str], gives: str) -> str:
@@ -214,6 +218,9 @@ def _diagonal(self, offset, axis1, axis2):
         return [own[n] for n in range(source.ndim)]
 
     return finished(moved(source, [*(source.shape[n] for n in others), extent], indices), self)
+
+
+_diagonal = planned(_diagonal)
 
 
 def _trace(self, offset, axis1, axis2, dtype):
@@ -372,7 +379,7 @@ def item(self, *args):
 def _stored(self, axis):
     if axis is None:
         return self.nnz
-    coordinates = self.converted("coo").coords
+    coordinates = self.to("coo").coords
     kept = axis % self.ndim if self.ndim == 2 else None
     if kept is None:
         raise Error(f"`getnnz` along an axis is of two modes, not {self.ndim}")

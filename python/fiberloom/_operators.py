@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import sys
 from contextvars import ContextVar
+from functools import cache
 
 from . import _native
 
@@ -61,7 +62,7 @@ _UNARY = {"neg": "negative", "pos": "positive", "abs": "abs", "invert": "bitwise
 
 
 def _namespace():
-    return importlib.import_module("fiberloom.array")
+    return sys.modules.get("fiberloom.array") or importlib.import_module("fiberloom.array")
 
 
 def _is_operand(object) -> bool:
@@ -72,7 +73,9 @@ def _is_operand(object) -> bool:
 def _two(dunder: str, function: str, quickly: bool, mirrored: bool = False):
     def operator(self, other, /):
         if quickly and not DEFERRED.get():
-            made = _native.quick(function, (other, self) if mirrored else (self, other))
+            pair = (other, self) if mirrored else (self, other)
+            made = _native.quick(function, pair)
+            made = _namespace().quickly(function, pair) if made is None else made
             if made is not None:
                 return made
         if not _is_operand(other):
@@ -85,8 +88,12 @@ def _two(dunder: str, function: str, quickly: bool, mirrored: bool = False):
     return operator
 
 
-def _one(dunder: str, function: str):
+def _one(dunder: str, function: str, quickly: bool):
     def operator(self, /):
+        if quickly and not DEFERRED.get():
+            made = _namespace().quickly(function, (self,))
+            if made is not None:
+                return made
         return getattr(_namespace(), function)(self)
 
     operator.__name__ = operator.__qualname__ = dunder
@@ -159,17 +166,16 @@ def __array_function__(self, function, types, given, named):
     return answered(function, types, given, named)
 
 
-def _elementwise() -> list[str]:
+@cache
+def _elementwise() -> frozenset[str]:
     from .array import _elementwise
 
-    return [*_elementwise.__all__, "matmul", "vecdot"]
+    return frozenset([*_elementwise.__all__, "matmul", "vecdot"])
 
 
 def __getitem__(self, key, /):
     """Elements: see `fiberloom.array`."""
-    from .array import _indexing
-
-    return _indexing.item(self, key)
+    return _namespace()._indexing.element(self, key)
 
 
 def __setitem__(self, key, value, /):
@@ -301,7 +307,7 @@ def attach(kind: type) -> None:
     for name, function in _COMPARED.items():
         setattr(kind, f"__{name}__", _two(f"__{name}__", function, quickly))
     for name, function in _UNARY.items():
-        setattr(kind, f"__{name}__", _one(f"__{name}__", function))
+        setattr(kind, f"__{name}__", _one(f"__{name}__", function, quickly))
     for method in _METHODS:
         setattr(kind, method.__name__, method)
     kind.device, kind.mT = property(device), property(mT)

@@ -78,9 +78,10 @@ def to(self, format: str, *, fill=None) -> Tensor:
     Returns
     -------
     Tensor
-        Itself if it is so already. What the innermost level stores stays stored, fill values among it.
+        Itself if it is so already. What the innermost level stores stays stored, fill values among it. Where entries are
+        many a kernel moves them.
     """
-    return self.converted(format, fill)
+    return _convert.stored(self, format) if fill is None else self.converted(format, fill)
 
 
 @method
@@ -99,7 +100,7 @@ def to_numpy(self, *, copy: bool = False) -> np.ndarray:
     """
     view = self.dense_view()
     if view is None:
-        view = self.converted("dense").dense_view()
+        view = _convert.stored(self, "dense").dense_view()
         copy = False
     return view.copy() if copy else view
 
@@ -131,7 +132,7 @@ def to_scipy(self, *, copy: bool | None = None):
     format = self.format
     wanted = ("csr", "csc", "coo") if self.ndim == 2 else ("sparse",) if self.ndim == 1 else ("coo",)
     if format not in wanted:
-        return self.converted(wanted[0]).to_scipy(copy=copy)
+        return self.to(wanted[0]).to_scipy(copy=copy)
     arrays = self.arrays()
     index = arrays.__getitem__ if copy is False else lambda name: arrays[name].copy()
     values = arrays["values"].copy() if copy else arrays["values"]
@@ -158,7 +159,7 @@ def to_sparse(self):
 
     if self.ndim == 0:
         return sparse.COO(np.empty((0, 1), dtype=np.intp), self.arrays()["values"], shape=())
-    arrays = self.converted("coo").arrays()
+    arrays = self.to("coo").arrays()
     columns = np.stack([arrays[f"crd{level}"] for level in range(self.ndim)]).astype(np.intp, copy=False)
     fill = self.dtype.type(self.fill_value)
     return sparse.COO(
@@ -210,7 +211,7 @@ def __str__(self) -> str:
     view = self.dense_view()
     if view is not None:
         return str(view)
-    arrays = self.converted("coo").arrays()
+    arrays = self.to("coo").arrays()
     values, number = arrays["values"], self.nnz
     shown = range(number) if number <= _PRINTED else [*range(_PRINTED // 2), None, *range(number - _PRINTED // 2, number)]
     columns = [arrays[f"crd{level}"] for level in range(self.ndim)]

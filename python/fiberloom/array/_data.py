@@ -87,7 +87,7 @@ def coordinates_of(places: np.ndarray, shape) -> tuple[np.ndarray, ...]:
 
 def entries_of(x: Tensor) -> Entries:
     """The entries of a sparse tensor."""
-    arrays = x.converted("coo").arrays()
+    arrays = x.to("coo").arrays()
     places = places_of([arrays[f"crd{level}"] for level in range(x.ndim)], x.shape)
     values, fill = arrays["values"], x.dtype.type(x.fill_value)
     differ = ~((values == fill) | ((values != values) & (fill != fill)))

@@ -6,8 +6,12 @@ import operator
 
 import numpy as np
 
+from .. import _native
 from .._lazy import Lazy, aligned, broadcast, finished, lazy, mapped
+from .._operators import DEFERRED
+from .._plans import NOTES, planned
 from .._program import Index, Names
+from .._tensor import Tensor
 from ..errors import Error, MismatchError, OperandError
 from ._data import is_mask, is_truth, masked, without_masks
 from ._errors import IndicesError
@@ -16,6 +20,48 @@ from ._reductions import axis_of
 from ._shapes import moved
 
 __all__ = ["item", "take", "take_along_axis"]
+
+
+def element(x, key):
+    """Elements of an array: see `item`. Of a tensor numbers find a kernel without a text."""
+    if type(x) is not Tensor or DEFERRED.get():
+        return item(x, key)
+    steps = key if type(key) is tuple else (key,)
+    numbers, pattern = [], []
+    for step, extent in zip(steps, x.shape, strict=False):
+        if type(step) is int and -extent <= step < extent:
+            numbers.append(step % extent)
+            pattern.append("n")
+        elif type(step) is slice and step == _ALL:
+            pattern.append(":")
+        else:
+            return _planned_item(x, key)
+    if not numbers or len(pattern) != len(steps):
+        return _planned_item(x, key)
+    function, operands = f"item {''.join(pattern)}", (x, *numbers)
+    made = _native.quick(function, operands)
+    return _learned(function, operands, x, key) if made is None else made
+
+
+_ALL = slice(None)
+
+
+def _learned(function: str, operands: tuple, x, key):
+    """The elements, whose kernel is found from now on by the pattern of the key."""
+    notes: list = []
+    token = NOTES.set(notes)
+    try:
+        made = item(x, key)
+    finally:
+        NOTES.reset(token)
+    if len(notes) == 1 and notes[0].made is made and not any(isinstance(o, int) for o in notes[0].operands.values()):
+        note = notes[0]
+        # Numbers are operands in the order of the key.
+        numbers = [name for name, o in note.operands.items() if o is not x]
+        (own,) = (name for name, o in note.operands.items() if o is x)
+        if len(numbers) == len(operands) - 1:
+            _native.learn(function, operands, [own, *numbers], note.text, note.operands, note.options)
+    return made
 
 
 def item(x, key):
@@ -64,7 +110,11 @@ def item(x, key):
             shape.append(1)
         elif isinstance(step, slice):
             shape.append(len(range(*step.indices(extent))))
-    return finished(flipped(_picked(source, shape, modes), back), x)
+    is_all = modes == [(n, 0, 1) for n in range(source.ndim)] and tuple(shape) == source.shape
+    return finished(flipped(source if is_all else _picked(source, shape, modes), back), x)
+
+
+_planned_item = planned(item)
 
 
 def _expanded(key: tuple, shape) -> list:
