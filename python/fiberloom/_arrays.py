@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from . import _convert, _native
 from .errors import OperandError
 
 __all__ = ["asarray"]
 
 
-def asarray(object, /, format: str | None = None, *, fill=None, copy: bool | None = None) -> _native.Tensor:
+def asarray(object: Any, /, format: str | None = None, *, fill: Any = None, copy: bool | None = None) -> _native.Tensor:
     """A tensor of an array, in a format, checked once.
 
     Parameters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time as _time
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,9 +14,32 @@ from .errors import Error, OperandError
 __all__ = ["CacheInfo", "Kernel", "cache_info", "compile", "copied_into", "known"]
 
 Kernel = _native.Kernel
+Kernel.__doc__ = """A compiled program, called with operands by name: ``k(A=A, x=x)["y"]``. `compile` makes one.
+
+    Attributes
+    ----------
+    text : str
+        The program.
+    inputs : list of tuple
+        Of each operand its name, type, format, number of modes, and whether it must be given.
+    results : list of tuple
+        Of each result its name, type and format.
+    tables : list of tuple
+        Of each table its name, and the columns that the program reads.
+    last : str
+        The result that the last statement defines.
+    """
 
 
-def compile(text: str, /, operands: dict | None = None, *, options: dict | None = None, out=None, **named) -> Kernel:
+def compile(
+    text: str,
+    /,
+    operands: dict[str, Any] | None = None,
+    *,
+    options: dict[str, Any] | None = None,
+    out: dict[str, str] | None = None,
+    **named: Any,
+) -> Kernel:
     """A kernel of a program: checked and lowered, so that what is wrong with it is said before there are data.
 
     Parameters

@@ -72,7 +72,24 @@ class Lazy:
 
     @staticmethod
     def of(shape, dtype, write, *operands: Lazy, fill=None) -> Lazy:
-        """An array of this shape and type, whose value at indices is the text that `write(names, at)` gives of operands'."""
+        """An array by the text of its values.
+
+        Parameters
+        ----------
+        shape, dtype
+            Of the array.
+        write
+            Gives, from names and indices, the text of the value there, of those of `operands`.
+        operands
+            The expressions of whose elements it is computed.
+        fill
+            The value of what would not be stored, if it is known.
+
+        Returns
+        -------
+        Lazy
+            The expression.
+        """
         return Lazy(shape, dtype, write, fill, of=operands)
 
     def write(self, names: Names, at: list[Index]) -> str:
@@ -101,7 +118,18 @@ class Lazy:
         return math.prod(self.shape)
 
     def program(self, out: str | None = None) -> tuple[str, dict]:
-        """The program that computes it, and its operands by name."""
+        """The program that computes it, and its operands by name.
+
+        Parameters
+        ----------
+        out
+            The format of the result, as of `compute`.
+
+        Returns
+        -------
+        tuple of str and dict
+            The text, and what it reads by name: arrays, and sizes as numbers.
+        """
         names = self._named(out)
         return names.program()
 
@@ -179,18 +207,55 @@ class Lazy:
         return self.fill
 
     def show(self, stage: str = "loops") -> str:
-        """A stage of the kernel: see `Kernel.show`."""
+        """The program at a stage on its way to machine code.
+
+        Parameters
+        ----------
+        stage
+            As of `Kernel.show`.
+
+        Returns
+        -------
+        str
+            Of several lines.
+        """
         from ._kernel import compile
 
         text, operands = self.program()
         return compile(text, operands).show(stage)
 
     def map(self, function: str, *others, dtype=None) -> Lazy:
-        """A function of the language applied to each element, and to those of others."""
+        """A function of the language applied to each element, and to those of others.
+
+        Parameters
+        ----------
+        function
+            Its name.
+        others
+            Arrays or numbers, broadcast against this one and each other.
+        dtype
+            The type that all are converted to; if absent, their common one.
+
+        Returns
+        -------
+        Lazy
+            The values.
+        """
         return mapped(lambda names, *texts: f"{function}({', '.join(texts)})", (self, *others), dtype)
 
     def astype(self, dtype, /) -> Lazy:
-        """The same values in another type."""
+        """The same values in another type.
+
+        Parameters
+        ----------
+        dtype
+            The type.
+
+        Returns
+        -------
+        Lazy
+            Itself if it has the type.
+        """
         if np.dtype(dtype) == self.dtype:
             return self
         name = type_of(dtype)
@@ -200,7 +265,18 @@ class Lazy:
         return Lazy(self.shape, dtype, text, 0 if self.zero else None, of=(self,))
 
     def permute(self, *axes: int) -> Lazy:
-        """Mode `k` of the result is mode ``axes[k]``."""
+        """The modes in another order.
+
+        Parameters
+        ----------
+        axes
+            Each axis once: mode `k` of the result is mode ``axes[k]``.
+
+        Returns
+        -------
+        Lazy
+            The same elements.
+        """
         return _array().permute_dims(self, axes)
 
     @property

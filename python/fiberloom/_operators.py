@@ -260,7 +260,19 @@ def __iter__(self, /):
 
 
 def to_device(self, device, /, *, stream=None):
-    """Itself: ``cpu`` is the only device."""
+    """Itself: ``cpu`` is the only device.
+
+    Parameters
+    ----------
+    device
+        ``"cpu"``, or ``None``.
+    stream
+        ``None``: a processor has none.
+
+    Returns
+    -------
+    Tensor or Lazy
+    """
     from .array import _creation
 
     _creation.on_device(device)

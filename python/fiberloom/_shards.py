@@ -178,6 +178,11 @@ class Shards:
         ----------
         comm
             The communicator with which rank 0 calls ``run(comm)``.
+
+        Returns
+        -------
+        None
+            Rank 0 has the results.
         """
         from ._pools import work
 
@@ -226,7 +231,7 @@ def shards(source, operands: dict | None = None, /, *, split: dict, out=None, op
     source
         A program, as of `einsum`; a `Kernel`; what `kernel` made of a function.
     operands, named
-        Operands by name: whatever `asarray` takes. They are checked once, and frozen as by `asarray`.
+        Operands by name: whatever `asarray` takes. They are checked once, as by `Kernel.bind`.
     split
         Of each index variable that is split, by name: into how many boxes, as even as can be; or at which coordinates, as
         ``numpy.split`` takes them: ``{"i": 4, "j": [10, 25]}`` are twelve boxes.

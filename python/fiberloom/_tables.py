@@ -11,6 +11,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping
 from decimal import Decimal
+from typing import Any
 
 import numpy as np
 
@@ -20,12 +21,24 @@ from .errors import OperandError
 __all__ = ["Table", "is_table", "of_columns", "table"]
 
 Table = _native.Table
+Table.__doc__ = """Columns of one length, each with a name: `table` makes one, and results that have labels are some.
+
+    ``t["n"]`` is a column, ``t[["n", "city"]]`` a table of some, ``t[3]`` a row, a dict, ``t[:5]`` and ``t[t["n"] > 1]`` are tables of
+    rows. ``polars.DataFrame(t)``, ``pyarrow.table(t)`` and DuckDB read its Arrow stream.
+
+    Attributes
+    ----------
+    names, types : list of str
+        Of each column its name, and the language's name of its type.
+    shape : tuple of int
+        How many rows, and how many columns.
+    """
 
 # How many rows are printed.
 _SHOWN = 12
 
 
-def table(object, /) -> Table:
+def table(object: Any, /) -> Table:
     """A table: columns of one length, each with a name.
 
     Calls of kernels take what this takes as it is; of a `Table` the stream was read, once for any number of calls.

@@ -17,6 +17,29 @@ from .errors import Error
 __all__ = ["Tensor", "method"]
 
 Tensor = _native.Tensor
+Tensor.__doc__ = """An array in some format, which does not change: `asarray` makes one, and what is computed is one.
+
+    Its methods and operators are NumPy's and SciPy's, each a kernel; ``x[…]`` and `fiberloom.array` say more.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Extent of each mode.
+    ndim, size : int
+        Number of modes, and of coordinates.
+    dtype : numpy.dtype
+        Element type.
+    format : str
+        Its name, as ``csr``, or its levels, as ``{dense, band}``.
+    levels : list of str
+        The kind of each level, outermost first.
+    level_order : list of int
+        Of each level the mode that it stores.
+    nnz : int
+        How many values are stored.
+    fill_value : bool, int or float
+        The value of what is not stored.
+    """
 attach(Tensor)
 _methods.attach(Tensor)
 _methods.attach_to_tensors(Tensor)

@@ -93,7 +93,21 @@ def _of_numbers(obj, dtype) -> np.ndarray:
 
 
 def from_dlpack(x, /, *, device=None, copy: bool | None = None):
-    """A tensor over the memory of whatever has ``__dlpack__``. Parameters as of `asarray`."""
+    """A tensor over the memory of whatever has ``__dlpack__``.
+
+    Parameters
+    ----------
+    x
+        What has ``__dlpack__``.
+    device
+        ``None`` or ``"cpu"``.
+    copy
+        As of `fiberloom.asarray`.
+
+    Returns
+    -------
+    Tensor
+    """
     on_device(device)
     if isinstance(x, Tensor):
         return _arrays.asarray(x, copy=copy)
@@ -101,34 +115,118 @@ def from_dlpack(x, /, *, device=None, copy: bool | None = None):
 
 
 def empty(shape, *, dtype=None, device=None):
-    """A dense array; what its elements are is not said (here 0). Parameters as of `full`."""
+    """A dense array; what its elements are is not said (here 0).
+
+    Parameters
+    ----------
+    shape
+        Extents, or one.
+    dtype
+        The type of the elements; if absent, ``float64``.
+    device
+        ``None`` or ``"cpu"``.
+
+    Returns
+    -------
+    Tensor
+    """
     return zeros(shape, dtype=dtype, device=device)
 
 
 def empty_like(x, /, *, dtype=None, device=None):
-    """A dense array of the shape and type of another."""
+    """A dense array of the shape and type of another.
+
+    Parameters
+    ----------
+    x
+        An array.
+    dtype
+        The type; if absent, that of `x`.
+    device
+        ``None`` or ``"cpu"``.
+
+    Returns
+    -------
+    Tensor
+    """
     return zeros_like(x, dtype=dtype, device=device)
 
 
 def zeros(shape, *, dtype=None, device=None):
-    """A dense array of zeros. Parameters as of `full`."""
+    """A dense array of zeros.
+
+    Parameters
+    ----------
+    shape
+        Extents, or one.
+    dtype
+        The type of the elements; if absent, ``float64``.
+    device
+        ``None`` or ``"cpu"``.
+
+    Returns
+    -------
+    Tensor
+    """
     on_device(device)
     return _made(np.zeros(shape, known(dtype)))
 
 
 def zeros_like(x, /, *, dtype=None, device=None):
-    """A dense array of zeros, of the shape and type of another."""
+    """A dense array of zeros, of the shape and type of another.
+
+    Parameters
+    ----------
+    x
+        An array.
+    dtype
+        The type; if absent, that of `x`.
+    device
+        ``None`` or ``"cpu"``.
+
+    Returns
+    -------
+    Tensor
+    """
     return zeros(lazy(x).shape, dtype=dtype or lazy(x).dtype, device=device)
 
 
 def ones(shape, *, dtype=None, device=None):
-    """A dense array of ones. Parameters as of `full`."""
+    """A dense array of ones.
+
+    Parameters
+    ----------
+    shape
+        Extents, or one.
+    dtype
+        The type of the elements; if absent, ``float64``.
+    device
+        ``None`` or ``"cpu"``.
+
+    Returns
+    -------
+    Tensor
+    """
     on_device(device)
     return _made(np.ones(shape, known(dtype)))
 
 
 def ones_like(x, /, *, dtype=None, device=None):
-    """A dense array of ones, of the shape and type of another."""
+    """A dense array of ones, of the shape and type of another.
+
+    Parameters
+    ----------
+    x
+        An array.
+    dtype
+        The type; if absent, that of `x`.
+    device
+        ``None`` or ``"cpu"``.
+
+    Returns
+    -------
+    Tensor
+    """
     return ones(lazy(x).shape, dtype=dtype or lazy(x).dtype, device=device)
 
 
@@ -159,7 +257,23 @@ def full(shape, fill_value, *, dtype=None, device=None):
 
 
 def full_like(x, /, fill_value, *, dtype=None, device=None):
-    """A dense array of one value, of the shape and type of another."""
+    """A dense array of one value, of the shape and type of another.
+
+    Parameters
+    ----------
+    x
+        An array.
+    fill_value
+        The value.
+    dtype
+        The type; if absent, that of `x`.
+    device
+        ``None`` or ``"cpu"``.
+
+    Returns
+    -------
+    Tensor
+    """
     return full(lazy(x).shape, fill_value, dtype=dtype or lazy(x).dtype, device=device)
 
 
@@ -219,8 +333,12 @@ def linspace(start, stop, /, num: int, *, dtype=None, device=None, endpoint: boo
         The first, and the last if `endpoint`.
     num
         How many.
-    dtype, device
-        As of `full`.
+    dtype
+        The type of the elements; if absent, ``float64``.
+    device
+        ``None`` or ``"cpu"``.
+    endpoint
+        Whether `stop` is the last.
 
     Returns
     -------

@@ -499,17 +499,47 @@ def astype(x, dtype, /, *, copy: bool = True, device=None):
 
 
 def real(x, /):
-    """The real part: the language has real numbers alone, whose it is themselves."""
+    """The real part: the language has real numbers alone, whose it is themselves.
+
+    Parameters
+    ----------
+    x
+        An array.
+
+    Returns
+    -------
+    Tensor or Lazy
+    """
     return x if isinstance(x, (Lazy, _native.Tensor)) and not DEFERRED.get() else finished(lazy(x), x)
 
 
 def conj(x, /):
-    """The complex conjugate: of real numbers themselves."""
+    """The complex conjugate: of real numbers themselves.
+
+    Parameters
+    ----------
+    x
+        An array.
+
+    Returns
+    -------
+    Tensor or Lazy
+    """
     return real(x)
 
 
 def imag(x, /):
-    """The imaginary part: of real numbers 0."""
+    """The imaginary part: of real numbers 0.
+
+    Parameters
+    ----------
+    x
+        An array.
+
+    Returns
+    -------
+    Tensor or Lazy
+    """
     return _applied("imag", "any", lambda names, dtype, a: f"(if {a} == {a} then {_zero(dtype)} else {_zero(dtype)})", (x,))
 
 
