@@ -336,3 +336,7 @@ def naming(box: Box):
         named = LimitError(f"in {box}: memory does not suffice for what is sent to a worker, or back")
         named.box = box
         raise named from None
+    except Exception as error:
+        # A pool's own.
+        error.box = box
+        raise
