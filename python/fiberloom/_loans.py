@@ -130,7 +130,8 @@ def _settle() -> None:
     """Counts down what tensors held that ended, unless somebody is about to hold something, who then does it."""
     while _ENDED and _LOCK.acquire(blocking=False):
         try:
-            for one in reversed(_ENDED.popleft()):
+            # Another thread may have taken the last.
+            for one in reversed(_ENDED.popleft() if _ENDED else []):
                 one.count -= 1
                 if not one.count:
                     _give_back(one)

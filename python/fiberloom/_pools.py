@@ -174,7 +174,7 @@ def _processes(shards: Shards, pool: futures.Executor) -> list[dict]:
 
 
 #: How often boxes are handed out whose workers end; how many seconds such a worker has to be missed, and a new one to come.
-_TRIES, _MOMENT, _PATIENCE = 3, 0.5, 30
+_TRIES, _MOMENT, _PATIENCE = 3, 0.5, 60
 
 
 def _dask(shards: Shards, client) -> list[dict]:
@@ -235,7 +235,11 @@ def _on_workers(shards: Shards, client, sent: dict) -> list[dict]:
             if key not in sent:
                 parts = parts or shards.operands(box)
                 # dask runs boxes where their parts are, which it spreads over the workers.
-                sent[key] = client.scatter(parts[name], hash=False, broadcast=not own)
+                try:
+                    sent[key] = client.scatter(parts[name], hash=False, broadcast=not own)
+                except (KeyError, OSError) as e:
+                    # The worker that it was to go to is no more; that none came in time is an `OSError`, too.
+                    raise futures.CancelledError(f"`{name}` reached no worker") from e
             handed[name] = sent[key]
         return client.submit(_run, shards.made_of, box, handed, pure=False)
 

@@ -247,15 +247,13 @@ def test_workers_that_end_and_clients_that_are_closed(operands):
     s = fl.shards(SPMV, A=operands["A"], x=operands["x"], split={"i": 6})
     want = s.run()["y"].to_numpy()
     with distributed.LocalCluster(**how) as cluster, distributed.Client(cluster) as client:
-        for _ in range(2):
-            np.testing.assert_array_equal(s.run(client)["y"].to_numpy(), want)
-            os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+        np.testing.assert_array_equal(s.run(client)["y"].to_numpy(), want)
+        os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
         np.testing.assert_array_equal(s.run(client)["y"].to_numpy(), want)
         # A box has 1.4 GB.
         large = fl.shards("C[i,j] = x[i] * z[j]", x=np.ones(60_000), z=np.ones(6000), split={"i": 2})
         with pytest.raises(fl.LimitError, match="workers ended 3 times .* 600000000 bytes of memory: more boxes"):
             large.run(client)
-        np.testing.assert_array_equal(s.run(client)["y"].to_numpy(), want)
     with pytest.raises(fl.Error, match=r"a dask client that is closed runs no boxes: .*`run\(\)`"):
         s.run(client)
     np.testing.assert_array_equal(s.run()["y"].to_numpy(), want)
