@@ -37,6 +37,59 @@ def small():
         print(f"  {name:28} {once(call, 20000) * 1e6:8.2f}")
 
 
+#: Lines of users, each beside SciPy's of `S` where it has one.
+LINES = """
+T * 2.0
+T + U
+T + 1
+T > 0.5
+-T
+T @ x
+T @ U
+S @ U
+S * U
+T[1, 2]
+T[1]
+T[1:3]
+T[::-1]
+T.sum()
+np.sum(T, axis=0)
+T.reshape(2, 8)
+np.vstack([T, U])
+"""
+
+
+def lines():
+    random = np.random.default_rng(0)
+    names = {"np": np, "x": np.ones(4)}
+    for ours, theirs in (("T", "S"), ("U", "R")):
+        names[theirs] = sp.random_array((4, 4), density=0.5, format="csr", rng=random)
+        names[ours] = fl.asarray(names[theirs].copy())
+    print("lines, 4 × 4, µs: tensors, and SciPy's matrices")
+    for line in LINES.split("\n")[1:-1]:
+        scipys = line.replace("T", "S").replace("U", "R").replace("np.vstack", "sp.vstack").replace("np.sum(S,", "S.sum(")
+        ours, theirs = (eval(f"lambda: {text}", {**names, "sp": sp}) for text in (line, scipys))
+        # A number on what is not stored SciPy refuses.
+        other = f"{once(theirs, 1000) * 1e6:8.1f}" if line != "T + 1" else "       -"
+        print(f"  {line:28} {once(ours, 1000) * 1e6:8.1f} {other}")
+
+
+def conversions():
+    S = sp.random_array((100_000, 100_000), density=1e-4, format="csr", rng=np.random.default_rng(0))
+    T = fl.asarray(S.copy())
+    C, coo = T.to("csc"), T.to("coo")
+    print("a million entries, ms: tensors, and SciPy's matrices")
+    for line, ours, theirs in [
+        ("csr to csc", lambda: T.to("csc"), S.tocsc),
+        ("csr to coo", lambda: T.to("coo"), S.tocoo),
+        ("csc to csr", lambda: C.to("csr"), S.tocsc().tocsr),
+        ("coo to csr", lambda: coo.to("csr"), S.tocoo().tocsr),
+        ("A[::-1]", lambda: T[::-1], lambda: S[::-1]),
+        ("A[:, ::-1]", lambda: T[:, ::-1], lambda: S[:, ::-1]),
+    ]:
+        print(f"  {line:28} {once(ours, 1) * 1e3:8.2f} {once(theirs, 1) * 1e3:8.2f}")
+
+
 def large():
     random, n = np.random.default_rng(0), 100_000
     k = fl.compile(SPMV, A="f64 csr", x="f64")
@@ -84,5 +137,7 @@ print(imported - begin, time.perf_counter() - imported)
 
 if __name__ == "__main__":
     small()
+    lines()
+    conversions()
     large()
     cold()

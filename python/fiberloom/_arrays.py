@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from . import _convert, _native
 from .errors import OperandError
 
 __all__ = ["asarray"]
 
 
-def asarray(object, /, format: str | None = None, *, fill=None, copy: bool | None = None) -> _native.Tensor:
+def asarray(object: Any, /, format: str | None = None, *, fill: Any = None, copy: bool | None = None) -> _native.Tensor:
     """A tensor of an array, in a format, checked once.
 
     Parameters
@@ -29,9 +31,9 @@ def asarray(object, /, format: str | None = None, *, fill=None, copy: bool | Non
     Returns
     -------
     Tensor
-        It shares the object's arrays where nothing is copied. Its *index arrays are then read-only* (``setflags``), since
-        they are checked once and believed afterwards; values stay writable, but for truth values. Who wrote down a view of
-        the index arrays before and writes through it breaks that: pass ``copy=True`` then.
+        It shares the object's arrays where nothing is copied. Its *index arrays are then read-only* (``setflags``) for as
+        long as the tensor lives, since they are checked once and believed afterwards; values stay writable, but for truth
+        values. Who wrote down a view of the index arrays before and writes through it breaks that: pass ``copy=True`` then.
 
     Raises
     ------
@@ -47,11 +49,11 @@ def asarray(object, /, format: str | None = None, *, fill=None, copy: bool | Non
     if fill is not None and not _convert.says_fill(object):
         tensor, fill = tensor.with_fill(fill), None
     wanted = tensor.format if format is None else format
-    other = tensor.converted(wanted, fill)
+    other = tensor.to(wanted, fill=fill)
     if other is not tensor and copy is False:
         raise OperandError(f"tensor `object`: it is stored as {tensor.format}, and `copy=False` permits no copy of it")
     if copy and tensor is object and other is tensor:
-        return _native.from_levels(
+        return _convert.of_levels(
             tensor.shape, tensor.format, list(tensor.arrays().values()), tensor.fill_value, True, "object"
         )
     return other

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import _native, _sound
+from . import _loans, _native, _sound
 from ._tables import is_table
-from ._types import DTYPES
+from ._types import DTYPES, Declared
 from .errors import OperandError
 
-__all__ = ["in_order", "listed", "says_fill", "tensor"]
+__all__ = ["in_order", "like", "listed", "of_levels", "says_fill", "stored", "tensor"]
 
 
 def tensor(object, name: str, ty: str | None = None, copy: bool | None = None) -> _native.Tensor:
-    """The object as a tensor.
+    """The object as a tensor, over its arrays where they can be.
 
     Raises
     ------
@@ -68,15 +68,32 @@ def _same_order(a, b) -> bool:
     return all(np.array_equal(x, y) for x, y in zip(a.coords, b.coords, strict=True))
 
 
+def like(object, name: str) -> _native.Tensor:
+    """A tensor of the type, format and fill value that the object has as one: nothing of the object is held."""
+    if type(object) is np.ndarray and object.dtype == np.bool_:
+        object = np.zeros_like(object, shape=(2,) * object.ndim)
+    elif _module(object) == "scipy" and hasattr(object, "tocsr"):
+        object = type(object)((1,) * len(object.shape), dtype=object.dtype)
+    return tensor(object, name)
+
+
 def _taken(object, name, copy):
+    believed = [] if copy or not (type(object) is np.ndarray or _module(object) == "scipy") else _loans.believed(object)
     try:
-        return _native.from_object(object, name, copy)
+        return _loans.lent(lambda: _native.from_object(object, name, copy), believed)
     except OperandError:
         matrix = in_order(object) if _module(object) == "scipy" else None
         if matrix is None:
             raise
         _permit(copy, name, "its entries are not in order, each once")
         return _native.from_object(matrix, name, None)
+
+
+def of_levels(shape, format: str, arrays, fill=None, copy: bool | None = None, name: str = "T") -> _native.Tensor:
+    """A tensor of arrays, those of the levels in their order, the values last."""
+    values = [arrays[-1]] if arrays[-1].dtype == np.bool_ else []
+    believed = [] if copy else [*arrays[:-1], *values]
+    return _loans.lent(lambda: _native.from_levels(shape, format, arrays, fill, copy, name), believed)
 
 
 def _permit(copy, name: str, why: str) -> None:
@@ -110,7 +127,7 @@ def _sparse(object, name, ty, copy):
     if kind == "GCXS" and object.ndim == 2:
         arrays = [_signed(object.indptr), _signed(object.indices), object.data]
         format = "csr" if tuple(object.compressed_axes) == (0,) else "csc"
-        return _native.from_levels(object.shape, format, arrays, object.fill_value, copy, name)
+        return of_levels(object.shape, format, arrays, object.fill_value, copy, name)
     if kind != "COO":
         _permit(copy, name, f"{_class(object)} is not stored so")
         object = object.asformat("coo")
@@ -123,7 +140,45 @@ def _sparse(object, name, ty, copy):
 def listed(shape, columns, values, fill, copy, name):
     """A tensor of entries in order: a level of coordinates for each mode."""
     positions = np.array([0, len(values)], dtype=np.int32 if len(values) < 2**31 else np.int64)
-    return _native.from_levels(shape, "coo", [positions, *map(_signed, columns), values], fill, copy, name)
+    return of_levels(shape, "coo", [positions, *map(_signed, columns), values], fill, copy, name)
+
+
+#: Of fewer entries a conversion takes less time than a kernel's first call.
+_MANY = 4096
+#: As many bytes a kernel's result may have for dense levels: what is larger the extension module looks at before it begins.
+_LARGE = 2**30
+
+
+def stored(of: _native.Tensor, format: str) -> _native.Tensor:
+    """The tensor in another format: the same entries, by a kernel where they are many."""
+    leading = _leading(of, format)
+    if leading is None or of.nnz < _MANY or of.dense_view() is not None or leading * of.dtype.itemsize > _LARGE:
+        return of.converted(format)
+    if format == "coo":
+        return _listed_rows(stored(of, "csr")) if of.format != "coo" else of
+    if format == of.format:
+        return of
+    indices = ", ".join(f"i_{mode}" for mode in range(of.ndim))
+    sizes = ", ".join(f"N{mode}" for mode in range(of.ndim))
+    declared = Declared(of.type_name, tuple(sizes.split(", ")), format, of.fill_value).text("B")
+    return _native.einsum(f"{declared}\nB[{indices}] = A[{indices}]", {"A": of})
+
+
+def _leading(of: _native.Tensor, format: str) -> int | None:
+    """How many coordinates the dense levels of a format have; ``None`` of those that kernels are not asked for."""
+    if format == "dense":
+        return of.size
+    if of.ndim != 2:
+        return None
+    return {"csr": of.shape[0], "csc": of.shape[1], "dcsr": 0, "dcsc": 0, "coo": of.shape[0]}.get(format)
+
+
+def _listed_rows(of: _native.Tensor) -> _native.Tensor:
+    """A matrix stored by rows as coordinates: each row's number as often as it has entries."""
+    arrays = of.arrays()
+    positions, columns = arrays["pos1"], arrays["crd1"]
+    rows = np.repeat(np.arange(of.shape[0], dtype=columns.dtype), np.diff(positions))
+    return listed(of.shape, [rows, columns.copy()], arrays["values"].copy(), of.fill_value, None, "array")
 
 
 def _signed(array):
@@ -148,7 +203,7 @@ def _binsparse(object, name, ty, copy):
     if ours == "coo":
         return listed(shape, taken[:-1], taken[-1], fill, copy, name)
     taken = [_signed(array) for array in taken[:-1]] + taken[-1:]
-    return _native.from_levels(shape, ours, taken, fill, copy, name)
+    return of_levels(shape, ours, taken, fill, copy, name)
 
 
 _BINSPARSE = {

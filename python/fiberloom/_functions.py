@@ -11,7 +11,7 @@ from functools import cache
 
 import numpy as np
 
-from . import _arrays, _native
+from . import _arrays, _convert, _native
 from ._lazy import Lazy, lazy
 from ._operators import _namespace
 
@@ -34,6 +34,8 @@ def answered(function, types, given, named):
 
 
 def _binds(signature, given, named) -> bool:
+    if len(given) == 1 and not named:
+        return True  # Each takes an array, and may take others.
     try:
         signature.bind(*given, **named)
     except TypeError:
@@ -47,14 +49,29 @@ def _converted(object, name: str):
         tensor = object.compute() if isinstance(object, Lazy) else object
         view = tensor.dense_view()
         if view is None:
-            format = tensor.format
-            raise TypeError(f"`{name}` has no sparse form: of a tensor stored as {format} `to_numpy()` makes a dense array")
+            raise TypeError(f"`{name}` has no sparse form, and this tensor is stored as {tensor.format}: write {_instead(name)}")
         return view
     if isinstance(object, (list, tuple)) and type(object) in (list, tuple):
         return type(object)(_converted(part, name) for part in object)
     if isinstance(object, dict):
         return {key: _converted(part, name) for key, part in object.items()}
     return object
+
+
+#: Of functions without a sparse form the line to write instead.
+_INSTEAD = {
+    "numpy.histogram": "`np.histogram(T.data, bins)`, of what is stored",
+    "numpy.insert": "`np.concatenate([T[:i], rows, T[i:]])`",
+    "numpy.linalg.inv": "`scipy.sparse.linalg.inv(T.to_scipy().tocsc())`",
+    "numpy.linalg.solve": "`scipy.sparse.linalg.spsolve(T.to_scipy(), b)`",
+    "numpy.linalg.svd": "`scipy.sparse.linalg.svds(T, k)`",
+    "numpy.savetxt": "`scipy.io.mmwrite(file, T.to_scipy())`",
+}
+
+
+def _instead(name: str) -> str:
+    dense = f"`{name}(T.to_numpy())`"
+    return f"{_INSTEAD[name]}, or {dense}" if name in _INSTEAD else dense
 
 
 def _array(object):
@@ -211,6 +228,198 @@ def _copy(a):
     return a.compute() if isinstance(a, Lazy) else _array(a).copy()
 
 
+def _argwhere(a):
+    return _namespace().stack(_array(a).nonzero(), axis=-1)
+
+
+def _flatnonzero(a):
+    return _array(a).ravel().nonzero()[0]
+
+
+def _nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
+    array, xp = _array(x), _namespace()
+    if array.dtype.kind != "f":
+        return array
+    most = np.finfo(array.dtype).max.item()
+    array = xp.where(xp.isnan(array), nan, array)
+    array = xp.where(array == np.inf, most if posinf is None else posinf, array)
+    return xp.where(array == -np.inf, -most if neginf is None else neginf, array)
+
+
+def _ends(extent: int, parts) -> list[int]:
+    """Where the parts of an extent begin, and the last ends: so many, the first of which are longer, or at places."""
+    if isinstance(parts, (int, np.integer)):
+        least, longer = divmod(extent, int(parts))
+        return [n * least + min(n, longer) for n in range(parts + 1)]
+    places = [min(max(p + extent if p < 0 else p, 0), extent) for p in map(int, parts)]
+    return [0, *places, extent]
+
+
+def _array_split(ary, indices_or_sections, axis=0):
+    array = _array(ary)
+    axis %= array.ndim
+    ends = _ends(array.shape[axis], indices_or_sections)
+    return [array[(*[slice(None)] * axis, slice(a, max(a, b)))] for a, b in zip(ends, ends[1:], strict=False)]
+
+
+def _split(ary, indices_or_sections, axis=0):
+    parts = indices_or_sections
+    if isinstance(parts, (int, np.integer)) and _array(ary).shape[axis] % parts:
+        raise ValueError(f"an extent of {_array(ary).shape[axis]} is not split in {parts} equal parts: write `np.array_split`")
+    return _array_split(ary, parts, axis)
+
+
+def _rot90(m, k=1, axes=(0, 1)):
+    array, (first, second) = _array(m), (axis % m.ndim for axis in axes)
+    if k % 4 == 2:
+        return _namespace().flip(array, axis=(first, second))
+    if k % 4 == 0:
+        return array
+    flipped = _namespace().flip(array, axis=second) if k % 4 == 1 else array
+    turned = flipped.swapaxes(first, second)
+    return turned if k % 4 == 1 else _namespace().flip(turned, axis=second)
+
+
+def _einsum(*operands, out=None, optimize=False):
+    spec, *arrays = operands
+    if not isinstance(spec, str) or out is not None or any(isinstance(a, Lazy) for a in arrays):
+        return NotImplemented
+    from ._einsum import einsum
+
+    return einsum(spec, *arrays)
+
+
+def _kron(a, b):
+    first, second = _array(a), _array(b)
+    rank = max(first.ndim, second.ndim)
+    shapes = [(1,) * (rank - array.ndim) + array.shape for array in (first, second)]
+    wide = first.reshape([n for extent in shapes[0] for n in (extent, 1)])
+    made = wide * second.reshape([n for extent in shapes[1] for n in (1, extent)])
+    return made.reshape([m * n for m, n in zip(*shapes, strict=True)])
+
+
+def _diag(v, k=0):
+    array, xp = _array(v), _namespace()
+    if array.ndim == 2:
+        return array.diagonal(k)
+    padded = xp.concat([array, xp.zeros(abs(k), dtype=array.dtype)]) if k else array
+    made = xp.eye(padded.shape[0], k=k, dtype=array.dtype)
+    return made * (padded.reshape((-1, 1)) if k >= 0 else padded)
+
+
+def _like(name: str):
+    def function(a, *given, dtype=None, shape=None, **named):
+        if shape is not None or named:
+            return NotImplemented
+        return getattr(_namespace(), name)(_array(a), *given, dtype=dtype)
+
+    return function
+
+
+def _append(arr, values, axis=None):
+    return _namespace().concat([_array(arr), _array(values)], axis=axis)
+
+
+def _delete(arr, obj, axis=None):
+    array = _array(arr).ravel() if axis is None else _array(arr)
+    axis = 0 if axis is None else axis % array.ndim
+    places = np.arange(array.shape[axis])
+    kept = np.delete(places, obj)
+    return _namespace().take(array, kept, axis=axis)
+
+
+def _nothing(shape, like):
+    """A sparse array of which nothing is stored."""
+    columns = [np.zeros(0, np.int64)] * len(shape)
+    return _convert.listed(shape, columns, np.zeros(0, like.dtype), None, None, "array")
+
+
+def _pad(array, pad_width, mode="constant", **named):
+    made = _array(array)
+    if mode != "constant" or np.any(named.get("constant_values", 0)) or not _are_sparse(made) or not made.ndim:
+        return NotImplemented
+    widths = np.broadcast_to(np.asarray(pad_width), (made.ndim, 2)).tolist()
+    for axis, (before, behind) in enumerate(widths):
+        edge = lambda extent, axis=axis: _nothing((*made.shape[:axis], extent, *made.shape[axis + 1 :]), made)  # noqa: E731
+        parts = [edge(before)] * bool(before) + [made] + [edge(behind)] * bool(behind)
+        made = _namespace().concat(parts, axis=axis)
+    return made
+
+
+def _average(a, axis=None, weights=None, *, keepdims=False):
+    array = _array(a)
+    if weights is None:
+        return array.mean(axis, keepdims=keepdims)
+    w = _array(weights)
+    if w.shape != array.shape:
+        if not isinstance(axis, int) or w.ndim != 1:
+            return NotImplemented
+        w = w.reshape([-1 if n == axis % array.ndim else 1 for n in range(array.ndim)])
+    total = w.sum() if w.ndim != array.ndim or axis is None else w.sum(axis, keepdims=keepdims)
+    return (array * w).sum(axis, keepdims=keepdims) / total
+
+
+def _ptp(a, axis=None):
+    array = _array(a)
+    return array.max(axis) - array.min(axis)
+
+
+def _without_nan(name: str, instead: float):
+    """A fold in whose place of NaN another number stands."""
+
+    def function(a, axis=None, *, keepdims=False):
+        array = _array(a)
+        if array.dtype.kind == "f":
+            array = _namespace().where(_namespace().isnan(array), instead, array)
+        return getattr(array, name)(axis, keepdims=keepdims)
+
+    return function
+
+
+def _nanmean(a, axis=None, *, keepdims=False):
+    count = (~_namespace().isnan(_array(a))).sum(axis, keepdims=keepdims)
+    return _without_nan("sum", 0.0)(a, axis, keepdims=keepdims) / count
+
+
+def _quantile(a, q, axis=None):
+    """Of each line the element at a share of it in ascending order, between two of them a mean."""
+    array, xp = _array(a), _namespace()
+    if not isinstance(q, (int, float, np.floating, np.integer)) or not isinstance(axis, (int, type(None))):
+        return NotImplemented
+    array, axis = (array.ravel(), 0) if axis is None else (array, axis % array.ndim)
+    extent = array.shape[axis]
+    if not 0 <= q <= 1 or not extent:
+        return NotImplemented
+    ordered = xp.sort(array.astype(np.float64) if array.dtype.kind != "f" else array, axis=axis)
+    at = (extent - 1) * float(q)
+    below, share = int(at), at - int(at)
+    line = lambda n: ordered[(*[slice(None)] * axis, n)]  # noqa: E731
+    made = line(below)
+    made = made + (line(below + 1) - made) * share if share else made
+    # What is no number stands last, and then nothing is in the middle.
+    return made + line(extent - 1) * 0.0
+
+
+def _percentile(a, q, axis=None):
+    return _quantile(a, q / 100 if isinstance(q, (int, float)) else q, axis)
+
+
+def _cov(m, y=None, rowvar=True):
+    array = _array(m)
+    if y is not None or not rowvar or array.ndim != 2:
+        return NotImplemented
+    deviation = array - array.mean(1, keepdims=True)
+    return deviation @ deviation.T / (array.shape[1] - 1)
+
+
+def _corrcoef(x, y=None, rowvar=True):
+    made = _cov(x, y, rowvar)
+    if made is NotImplemented:
+        return made
+    spread = _namespace().sqrt(made.diagonal())
+    return made / spread.reshape((-1, 1)) / spread
+
+
 def _result_type(*arrays_and_dtypes):
     return np.result_type(*(a.dtype if isinstance(a, _OURS) else a for a in arrays_and_dtypes))
 
@@ -232,6 +441,38 @@ def _signature(name: str, first: str):
 
 _OTHERS = {
     "allclose": _allclose,
+    "append": _append,
+    "argwhere": _argwhere,
+    "array_split": _array_split,
+    "average": _average,
+    "corrcoef": _corrcoef,
+    "cov": _cov,
+    "delete": _delete,
+    "diag": _diag,
+    "einsum": _einsum,
+    "empty_like": _like("empty_like"),
+    "flatnonzero": _flatnonzero,
+    "fliplr": lambda m: _namespace().flip(_array(m), axis=1),
+    "flipud": lambda m: _namespace().flip(_array(m), axis=0),
+    "full_like": _like("full_like"),
+    "hsplit": lambda ary, parts: _split(ary, parts, 1 if ary.ndim > 1 else 0),
+    "kron": _kron,
+    "median": lambda a, axis=None: _quantile(a, 0.5, axis),
+    "nan_to_num": _nan_to_num,
+    "nanmax": _without_nan("max", -np.inf),
+    "nanmean": _nanmean,
+    "nanmin": _without_nan("min", np.inf),
+    "nanprod": _without_nan("prod", 1.0),
+    "nansum": _without_nan("sum", 0.0),
+    "ones_like": _like("ones_like"),
+    "pad": _pad,
+    "percentile": _percentile,
+    "ptp": _ptp,
+    "quantile": _quantile,
+    "rot90": _rot90,
+    "split": _split,
+    "vsplit": lambda ary, parts: _split(ary, parts, 0),
+    "zeros_like": _like("zeros_like"),
     "argsort": _ordered("argsort"),
     "array_equal": _array_equal,
     "clip": _clip,

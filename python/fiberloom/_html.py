@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from itertools import count
 
-__all__ = ["kernel", "tensor"]
+__all__ = ["kernel", "table", "tensor"]
 
 _STAGES = ("syntax", "schedule", "loops", "lattice", "asm")
 _NUMBERS = count()
@@ -48,7 +48,7 @@ def _marked(of, width: int, height: int) -> list[int]:
         begins = [-(-np.arange(cells) * extent // cells) for cells, extent in ((height, rows), (width, columns))]
         by_rows = np.logical_or.reduceat(view != 0, begins[0], axis=0)
         return np.flatnonzero(np.logical_or.reduceat(by_rows, begins[1], axis=1)).tolist()
-    arrays = of.converted("coo").arrays()
+    arrays = of.to("coo").arrays()
     kept = arrays["values"] != of.fill_value
     y, x = (arrays[name][kept].astype(np.int64) for name in ("crd0", "crd1"))
     return np.unique((y * height // rows) * width + x * width // columns).tolist()
@@ -63,6 +63,23 @@ def _runs(marked: list[int]) -> list[tuple[int, int]]:
         else:
             runs.append((x, 1))
     return runs
+
+
+#: As many rows of a table are shown at most.
+_ROWS = 12
+
+
+def table(of) -> str:
+    """A table's first rows under names and types."""
+    shown = of[:_ROWS]
+    head = "".join(
+        f"<th>{escape(name)}<br><small>{escape(kind)}</small></th>" for name, kind in zip(of.names, of.types, strict=True)
+    )
+    columns = [shown[name].tolist() for name in of.names]
+    rows = ("".join(f"<td>{escape('' if value is None else str(value))}</td>" for value in row) for row in zip(*columns))
+    body = "".join(f"<tr>{row}</tr>" for row in rows)
+    more = f"<p>{len(of)} rows</p>" if len(of) > _ROWS else ""
+    return f"<table><tr>{head}</tr>{body}</table>{more}"
 
 
 def kernel(of) -> str:

@@ -3,20 +3,43 @@
 from __future__ import annotations
 
 import time as _time
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import _convert, _einsum, _native, _tables
+from . import _convert, _einsum, _loans, _native, _tables
 from ._types import Declared, declared
 from .errors import Error, OperandError
 
 __all__ = ["CacheInfo", "Kernel", "cache_info", "compile", "copied_into", "known"]
 
 Kernel = _native.Kernel
+Kernel.__doc__ = """A compiled program, called with operands by name: ``k(A=A, x=x)["y"]``. `compile` makes one.
+
+    Attributes
+    ----------
+    text : str
+        The program.
+    inputs : list of tuple
+        Of each operand its name, type, format, number of modes, and whether it must be given.
+    results : list of tuple
+        Of each result its name, type and format.
+    tables : list of tuple
+        Of each table its name, and the columns that the program reads.
+    last : str
+        The result that the last statement defines.
+    """
 
 
-def compile(text: str, /, operands: dict | None = None, *, options: dict | None = None, out=None, **named) -> Kernel:
+def compile(
+    text: str,
+    /,
+    operands: dict[str, Any] | None = None,
+    *,
+    options: dict[str, Any] | None = None,
+    out: dict[str, str] | None = None,
+    **named: Any,
+) -> Kernel:
     """A kernel of a program: checked and lowered, so that what is wrong with it is said before there are data.
 
     Parameters
@@ -102,7 +125,7 @@ def _known(name: str, given):
             raise OperandError(f"tensor `{name}`: {e}") from None
     if isinstance(given, Declared):
         return given.type, given.fill, given.format or "dense"
-    tensor = _convert.tensor(given, name)
+    tensor = _convert.like(given, name)
     return tensor.type_name, tensor.fill_value, tensor.format
 
 
@@ -119,15 +142,20 @@ def bind(self, **operands) -> _native.Bind:
     Parameters
     ----------
     operands
-        By name, whatever a call takes. They are frozen as by `asarray`; values of dense ones are read where they are. Tables
-        are read and encoded here, and no run looks at them again.
+        By name, whatever a call takes. Values are read where they are, and index arrays of SciPy's matrices copied: who has no
+        memory for that gives a `Tensor`. Tables are read and encoded here, and no run looks at them again.
 
     Returns
     -------
     Bind
         Called, it runs the loops alone, as ``run()`` does.
     """
-    return self.bound(operands)
+    return _bound(self, operands)
+
+
+def _bound(kernel: Kernel, operands: dict) -> _native.Bind:
+    """What is called often believes arrays of its own."""
+    return kernel.bound({name: _loans.owned(operand) for name, operand in operands.items()})
 
 
 def run(self) -> dict:
@@ -237,7 +265,7 @@ def time(self, *, seconds: float = 0.2, **operands) -> dict:
     dict
         Medians of the seconds that a call takes (``call``) and that its loops do (``loops``), over ``runs`` calls.
     """
-    bound = self.bound(operands)
+    bound = _bound(self, operands)
     bound.timed()
     calls, loops = [], []
     end = _time.perf_counter() + seconds

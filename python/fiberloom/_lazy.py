@@ -22,7 +22,8 @@ import numpy as np
 
 from . import _convert, _methods, _native
 from ._operators import DEFERRED, asked_by_scipy, attach, no_array
-from ._program import Index, Names, fill_of, is_led, is_sparse
+from ._plans import NOTES, Note
+from ._program import Index, Names, fill_of, is_led, is_sparse, rows_of
 from ._types import literal, type_of
 from .errors import OperandError
 
@@ -62,6 +63,8 @@ class Lazy:
         self.fill, self.folds, self.scatter = fill, how.get("folds", False), how.get("scatter")
         self.sparse = how.get("sparse", False) or any(o.sparse for o in of)
         self.led = how.get("led", False) or any(o.led for o in of)
+        #: The axis along which a stored array's lines are found by number, if there is one.
+        self.rows = how.get("rows", [])
         # What is long is computed before, and then is short.
         self.weight = 1 + sum(o.weight if o.weight < _LONG else 1 for o in of)
         if type_of(self.dtype) is None:
@@ -69,7 +72,24 @@ class Lazy:
 
     @staticmethod
     def of(shape, dtype, write, *operands: Lazy, fill=None) -> Lazy:
-        """An array of this shape and type, whose value at indices is the text that `write(names, at)` gives of operands'."""
+        """An array by the text of its values.
+
+        Parameters
+        ----------
+        shape, dtype
+            Of the array.
+        write
+            Gives, from names and indices, the text of the value there, of those of `operands`.
+        operands
+            The expressions of whose elements it is computed.
+        fill
+            The value of what would not be stored, if it is known.
+
+        Returns
+        -------
+        Lazy
+            The expression.
+        """
         return Lazy(shape, dtype, write, fill, of=operands)
 
     def write(self, names: Names, at: list[Index]) -> str:
@@ -98,7 +118,18 @@ class Lazy:
         return math.prod(self.shape)
 
     def program(self, out: str | None = None) -> tuple[str, dict]:
-        """The program that computes it, and its operands by name."""
+        """The program that computes it, and its operands by name.
+
+        Parameters
+        ----------
+        out
+            The format of the result, as of `compute`.
+
+        Returns
+        -------
+        tuple of str and dict
+            The text, and what it reads by name: arrays, and sizes as numbers.
+        """
         names = self._named(out)
         return names.program()
 
@@ -125,7 +156,7 @@ class Lazy:
         """
         return self._written(out, options)[0]
 
-    def called(self, function: str, operands: tuple) -> _native.Tensor:
+    def called(self, function: str, operands: tuple, options: dict | None = None) -> _native.Tensor:
         """The tensor, by a kernel that is found from now on by the function's name and operands like these.
 
         Parameters
@@ -135,8 +166,10 @@ class Lazy:
             makes the same one, whatever their extents are.
         operands
             Arrays, and at most one number.
+        options
+            As of `compute`.
         """
-        made, names, text, given, options = self._written(None, None)
+        made, names, text, given, options = self._written(None, options)
         if len(names.before) == 1 and not names.declared and not names.sizes:
             of = {id(tensor): name for name, tensor in given.items()}
             known = [of.pop(id(o), None) for o in operands]
@@ -156,6 +189,9 @@ class Lazy:
             options = {"mode": "strict"}
         # A result that is declared has its format there.
         made = _native.einsum(text, operands, None if "Out" in names.declared else out, options)
+        notes = NOTES.get()
+        if notes is not None:
+            notes.append(Note(made, text, operands, options, None if names.valued or out else names.chosen))
         return made, names, text, operands, options
 
     def background(self):
@@ -171,18 +207,55 @@ class Lazy:
         return self.fill
 
     def show(self, stage: str = "loops") -> str:
-        """A stage of the kernel: see `Kernel.show`."""
+        """The program at a stage on its way to machine code.
+
+        Parameters
+        ----------
+        stage
+            As of `Kernel.show`.
+
+        Returns
+        -------
+        str
+            Of several lines.
+        """
         from ._kernel import compile
 
         text, operands = self.program()
         return compile(text, operands).show(stage)
 
     def map(self, function: str, *others, dtype=None) -> Lazy:
-        """A function of the language applied to each element, and to those of others."""
+        """A function of the language applied to each element, and to those of others.
+
+        Parameters
+        ----------
+        function
+            Its name.
+        others
+            Arrays or numbers, broadcast against this one and each other.
+        dtype
+            The type that all are converted to; if absent, their common one.
+
+        Returns
+        -------
+        Lazy
+            The values.
+        """
         return mapped(lambda names, *texts: f"{function}({', '.join(texts)})", (self, *others), dtype)
 
     def astype(self, dtype, /) -> Lazy:
-        """The same values in another type."""
+        """The same values in another type.
+
+        Parameters
+        ----------
+        dtype
+            The type.
+
+        Returns
+        -------
+        Lazy
+            Itself if it has the type.
+        """
         if np.dtype(dtype) == self.dtype:
             return self
         name = type_of(dtype)
@@ -192,7 +265,18 @@ class Lazy:
         return Lazy(self.shape, dtype, text, 0 if self.zero else None, of=(self,))
 
     def permute(self, *axes: int) -> Lazy:
-        """Mode `k` of the result is mode ``axes[k]``."""
+        """The modes in another order.
+
+        Parameters
+        ----------
+        axes
+            Each axis once: mode `k` of the result is mode ``axes[k]``.
+
+        Returns
+        -------
+        Lazy
+            The same elements.
+        """
         return _array().permute_dims(self, axes)
 
     @property
@@ -296,7 +380,8 @@ def lazy(*arrays):
     if type_of(tensor.dtype) is None:
         raise OperandError(f"dtype {np.dtype(tensor.dtype)} is not one that the language has")
     text = lambda names, at: names.access(tensor, at)  # noqa: E731
-    return Lazy(tensor.shape, tensor.dtype, text, fill_of(tensor), sparse=is_sparse(tensor), led=is_led(tensor))
+    how = {"sparse": is_sparse(tensor), "led": is_led(tensor), "rows": rows_of(tensor)}
+    return Lazy(tensor.shape, tensor.dtype, text, fill_of(tensor), **how)
 
 
 def is_lazy(*operands) -> bool:

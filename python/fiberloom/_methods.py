@@ -12,6 +12,7 @@ from functools import cache
 import numpy as np
 
 from ._operators import _computed, _namespace
+from ._plans import planned
 from .errors import Error
 
 __all__ = ["attach", "attach_to_tensors"]
@@ -32,29 +33,36 @@ _SAID = {
     "order": "``C``: row-major, the one order there is.",
     "other": "An array, or a number.",
     "out": "``None``: a tensor does not change, so nothing is written to it.",
+    "format": "Its name.",
     "repeats": "How often: a number, or one for each element along the axis.",
+    "side": "Of equal elements before the first (``left``) or behind the last (``right``).",
+    "sorter": "The places of the elements in ascending order, if they are not.",
+    "v": "An array, or a number.",
     "x": "An array.",
 }
 
 
 def _made(name: str, takes: str, says: str, body, gives: str = "Tensor or Lazy"):
-    """A method with a signature like NumPy's; `body` takes the arguments by name."""
-    signature = inspect.signature(eval(f"lambda self{', ' + takes if takes else ''}: None"))
-
-    def method(*given, **named):
-        taken = signature.bind(*given, **named)
-        taken.apply_defaults()
-        arguments = taken.arguments
-        if arguments.pop("out", None) is not None:
-            raise Error(f"`{name}` takes no `out`: a tensor does not change")
-        if arguments.pop("order", "C") not in ("C", None):
-            raise Error(f"`{name}`: elements are in row-major order, `order='C'`")
-        return body(**arguments)
-
+    """A method with a signature like NumPy's; `body` takes the arguments by name, but for `out` and `order`."""
+    head = f"lambda self{', ' + takes if takes else ''}"
+    parameters = list(inspect.signature(eval(f"{head}: None")).parameters)[1:]
+    passed = ", ".join(["self", *(f"{p}={p}" for p in parameters if p not in ("out", "order"))])
+    asked = [test for p, test in (("out", "out is None"), ("order", "order in ('C', None)")) if p in parameters]
+    refuse = ", ".join([f"{name!r}", *(f"{p}={p}" for p in ("out", "order") if p in parameters)])
+    # Of the parameters a function of Python's, which binds arguments faster than a signature does.
+    text = f"{head}: body({passed})" + (f" if {' and '.join(asked)} else refuse({refuse})" if asked else "")
+    method = eval(text, {"body": body, "refuse": _refused})
     method.__name__ = method.__qualname__ = name
-    method.__signature__ = signature
-    method.__doc__ = _documented(says, list(signature.parameters)[1:], gives)
+    method.__module__ = __name__
+    method.__doc__ = _documented(says, parameters, gives)
     return method
+
+
+def _refused(name: str, out=None, order="C"):
+    """What is asked of a method that no tensor does."""
+    if out is not None:
+        raise Error(f"`{name}` takes no `out`: a tensor does not change")
+    raise Error(f"`{name}`: elements are in row-major order, `order='C'`")
 
 
 def _documented(says: str, takes: list[str], gives: str) -> str:
@@ -210,6 +218,9 @@ def _diagonal(self, offset, axis1, axis2):
         return [own[n] for n in range(source.ndim)]
 
     return finished(moved(source, [*(source.shape[n] for n in others), extent], indices), self)
+
+
+_diagonal = planned(_diagonal)
 
 
 def _trace(self, offset, axis1, axis2, dtype):
@@ -368,11 +379,26 @@ def item(self, *args):
 def _stored(self, axis):
     if axis is None:
         return self.nnz
-    coordinates = self.converted("coo").coords
+    coordinates = self.to("coo").coords
     kept = axis % self.ndim if self.ndim == 2 else None
     if kept is None:
         raise Error(f"`getnnz` along an axis is of two modes, not {self.ndim}")
     return np.bincount(coordinates[1 - kept], minlength=self.shape[1 - kept])
+
+
+def _ordered(self, axis):
+    array = flat(self) if axis is None else self
+    return _namespace().argsort(array, axis=-1 if axis is None else axis)
+
+
+def _sought(self, v, side, sorter):
+    return _namespace().searchsorted(self, v if hasattr(v, "dtype") else np.asarray(v), side=side, sorter=sorter)
+
+
+def _in_format(self, format, copy):
+    if format in ("dia", "lil", "dok", "bsr"):
+        return self.to_scipy().asformat(format)
+    return _stored_as(format)(self, copy)
 
 
 def _ndarray(self):
@@ -394,12 +420,30 @@ def _stored_as(format: str):
 
 
 _OF_TENSORS = {
+    "argsort": ("axis=-1", "The places of the elements along an axis in order, of all in row-major order.", _ordered, "Tensor"),
+    "searchsorted": ("v, side='left', sorter=None", "Where elements would be put into a sorted vector.", _sought, "Tensor"),
+    "asformat": (
+        "format, copy=False",
+        "The same tensor in another format; in those that SciPy alone has a SciPy array.",
+        _in_format,
+        "Tensor or scipy.sparse.sparray",
+    ),
     "copy": ("order='C'", "The same tensor with arrays of its own.", _copied, "Tensor"),
     "tolist": ("", "The elements as lists of lists of numbers.", lambda self: self.to_numpy().tolist(), "list"),
     "toarray": ("order=None, out=None", "The values of all elements, in memory of their own.", _ndarray, "numpy.ndarray"),
     "todense": ("order=None, out=None", "The values of all elements, in memory of their own.", _ndarray, "numpy.ndarray"),
+    "sum_duplicates": ("", "Does nothing: entries are in order, each once.", lambda self: None, "None"),
+    "sort_indices": ("", "Does nothing: entries are in order.", lambda self: None, "None"),
     "getnnz": ("axis=None", "How many elements are stored, or of each row or column.", _stored, "int or numpy.ndarray"),
 }
+
+
+#: The functions of elements that are methods of SciPy's matrices, by what they are in the namespace.
+_OF_ELEMENTS = {
+    "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan", "arctanh": "atanh", "ceil": "ceil", "expm1": "expm1",
+    "floor": "floor", "log1p": "log1p", "rint": "round", "sign": "sign", "sin": "sin", "sinh": "sinh", "sqrt": "sqrt",
+    "tan": "tan", "tanh": "tanh", "trunc": "trunc",
+}  # fmt: skip
 
 
 def attach_to_tensors(kind: type) -> None:
@@ -409,6 +453,15 @@ def attach_to_tensors(kind: type) -> None:
     for format in ("csr", "csc", "coo"):
         name, says = f"to{format}", f"The same tensor stored as {format}."
         setattr(kind, name, _made(name, "copy=False", says, _stored_as(format), "Tensor"))
+    for format in ("dia", "lil", "dok", "bsr"):
+        body = lambda self, copy, format=format: _in_format(self, format, copy)  # noqa: E731
+        says = f"SciPy's array in its format `{format}`, with memory of its own."
+        setattr(kind, f"to{format}", _made(f"to{format}", "copy=False", says, body, f"scipy.sparse.{format}_array"))
+    for name, function in _OF_ELEMENTS.items():
+        says = f"`fiberloom.array.{function}`, as SciPy's matrices have it."
+        setattr(kind, name, _made(name, "", says, _function(function), "Tensor"))
     for name in _HELD:
         setattr(kind, name, _held(name))
+    kind.has_sorted_indices = kind.has_canonical_format = property(lambda self: True, doc="Entries are in order, each once.")
+    kind.itemsize = property(lambda self: self.dtype.itemsize, doc="How many bytes a value has.")
     kind.coords, kind.astype, kind.item = property(coords), astype, item

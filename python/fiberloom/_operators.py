@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import sys
 from contextvars import ContextVar
+from functools import cache
 
 from . import _native
 
@@ -61,7 +62,7 @@ _UNARY = {"neg": "negative", "pos": "positive", "abs": "abs", "invert": "bitwise
 
 
 def _namespace():
-    return importlib.import_module("fiberloom.array")
+    return sys.modules.get("fiberloom.array") or importlib.import_module("fiberloom.array")
 
 
 def _is_operand(object) -> bool:
@@ -72,7 +73,9 @@ def _is_operand(object) -> bool:
 def _two(dunder: str, function: str, quickly: bool, mirrored: bool = False):
     def operator(self, other, /):
         if quickly and not DEFERRED.get():
-            made = _native.quick(function, (other, self) if mirrored else (self, other))
+            pair = (other, self) if mirrored else (self, other)
+            made = _native.quick(function, pair)
+            made = _namespace().quickly(function, pair) if made is None else made
             if made is not None:
                 return made
         if not _is_operand(other):
@@ -85,8 +88,12 @@ def _two(dunder: str, function: str, quickly: bool, mirrored: bool = False):
     return operator
 
 
-def _one(dunder: str, function: str):
+def _one(dunder: str, function: str, quickly: bool):
     def operator(self, /):
+        if quickly and not DEFERRED.get():
+            made = _namespace().quickly(function, (self,))
+            if made is not None:
+                return made
         return getattr(_namespace(), function)(self)
 
     operator.__name__ = operator.__qualname__ = dunder
@@ -159,28 +166,58 @@ def __array_function__(self, function, types, given, named):
     return answered(function, types, given, named)
 
 
-def _elementwise() -> list[str]:
+@cache
+def _elementwise() -> frozenset[str]:
     from .array import _elementwise
 
-    return [*_elementwise.__all__, "matmul", "vecdot"]
+    return frozenset([*_elementwise.__all__, "matmul", "vecdot"])
 
 
 def __getitem__(self, key, /):
     """Elements: see `fiberloom.array`."""
-    from .array import _indexing
-
-    return _indexing.item(self, key)
+    return _namespace()._indexing.element(self, key)
 
 
 def __setitem__(self, key, value, /):
     """Raises `TypeError`: tensors do not change."""
-    raise TypeError("elements are not assigned, since a tensor does not change: `where(condition, value, x)` makes another")
+    raise TypeError(
+        "elements are not assigned, since a tensor does not change: write `T = fl.array.where(mask, value, T)`, or change "
+        "`S = T.to_scipy()` or `T.to_numpy(copy=True)` and take that, `T = fl.asarray(S)`"
+    )
+
+
+def __delitem__(self, key, /):
+    """Raises `TypeError`: tensors do not change."""
+    raise TypeError("elements are not deleted, since a tensor does not change: write `np.delete(T, places, axis=axis)`")
+
+
+def __contains__(self, number, /):
+    """Whether an element is equal to a number."""
+    return bool(_computed((self == number).any()))
+
+
+def __divmod__(self, other, /):
+    """`fiberloom.array.floor_divide` and `fiberloom.array.remainder`."""
+    return self // other, self % other
+
+
+def __rdivmod__(self, other, /):
+    """`fiberloom.array.floor_divide` and `fiberloom.array.remainder`, with operands exchanged."""
+    return other // self, other % self
+
+
+def __round__(self, digits=None, /):
+    """The nearest numbers of so many digits; of an array without modes a number of Python's."""
+    if not self.ndim:
+        return round(_number(self, int if self.dtype.kind in "iub" else float), digits)
+    return self.round(digits or 0)
 
 
 def _number(self, kind: type):
-    """The number that an array without modes, or of one element, is."""
+    """The number that an array without modes is."""
     if self.ndim:
-        raise TypeError(f"an array of shape {self.shape} is no number")
+        asked = "`T.any()` or `T.all()`" if kind is bool else "`T.item()`, of one element, or `T[i, j]`"
+        raise TypeError(f"an array of shape {self.shape} is no number: write {asked}")
     return kind(_computed(self).number())
 
 
@@ -223,7 +260,19 @@ def __iter__(self, /):
 
 
 def to_device(self, device, /, *, stream=None):
-    """Itself: ``cpu`` is the only device."""
+    """Itself: ``cpu`` is the only device.
+
+    Parameters
+    ----------
+    device
+        ``"cpu"``, or ``None``.
+    stream
+        ``None``: a processor has none.
+
+    Returns
+    -------
+    Tensor or Lazy
+    """
     from .array import _creation
 
     _creation.on_device(device)
@@ -246,6 +295,11 @@ _METHODS = [
     __array_function__,
     __getitem__,
     __setitem__,
+    __delitem__,
+    __contains__,
+    __divmod__,
+    __rdivmod__,
+    __round__,
     __bool__,
     __int__,
     __float__,
@@ -265,7 +319,7 @@ def attach(kind: type) -> None:
     for name, function in _COMPARED.items():
         setattr(kind, f"__{name}__", _two(f"__{name}__", function, quickly))
     for name, function in _UNARY.items():
-        setattr(kind, f"__{name}__", _one(f"__{name}__", function))
+        setattr(kind, f"__{name}__", _one(f"__{name}__", function, quickly))
     for method in _METHODS:
         setattr(kind, method.__name__, method)
     kind.device, kind.mT = property(device), property(mT)

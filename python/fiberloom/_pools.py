@@ -25,7 +25,7 @@ from collections import deque
 
 from . import _native
 from ._shards import Box, Shards, kernel_of, naming
-from .errors import Error
+from .errors import Error, LimitError
 
 __all__ = ["outcomes", "work"]
 
@@ -173,12 +173,58 @@ def _processes(shards: Shards, pool: futures.Executor) -> list[dict]:
     return made
 
 
+#: How often boxes are handed out whose workers end; how many seconds such a worker has to be missed, and a new one to come.
+_TRIES, _MOMENT, _PATIENCE = 3, 0.5, 60
+
+
 def _dask(shards: Shards, client) -> list[dict]:
-    import distributed
+    """Boxes on dask's workers. A worker that ends takes with it what it was sent: that is sent anew, and boxes run once more."""
+    from distributed import KilledWorker
+    from distributed.comm import CommClosedError
 
     if client.asynchronous:
         raise Error("an asynchronous dask client runs no boxes: `run` waits for them, and a synchronous one is expected")
-    sent = shards.sent.setdefault(client, {})
+    limit = 0
+    for _ in range(_TRIES):
+        if client.status in ("closing", "closed"):
+            shards.sent.pop(client, None)
+            raise Error(f"a dask client that is {client.status} runs no boxes: run them with another, or without, `run()`")
+        sent = shards.sent.setdefault(client, {})
+        for key in [key for key, future in sent.items() if future.status in ("cancelled", "lost", "error")]:
+            del sent[key]
+        try:
+            client.wait_for_workers(1, timeout=_PATIENCE)
+        except TimeoutError:
+            raise Error(f"the dask client had no worker for {_PATIENCE} seconds: no box runs") from None
+        # Asked now: of workers that ended nobody knows it.
+        workers = client.scheduler_info()["workers"].values()
+        limit = max([limit, *(worker["memory_limit"] or 0 for worker in workers)])
+        try:
+            return _on_workers(shards, client, sent)
+        except (futures.CancelledError, CommClosedError, KilledWorker) as e:
+            error = e
+            shards.sent.pop(client, None)
+            time.sleep(_MOMENT)
+    raise _ended(error, limit)
+
+
+def _ended(error: Exception, limit: int) -> Error:
+    """What to say where workers end whenever they run a box."""
+    box = getattr(error, "box", None)
+    where = f"in {box}:\n" if box else ""
+    ended = f"{where}dask's workers ended {_TRIES} times before boxes were done"
+    if limit:
+        made = LimitError(f"{ended}; each may have {limit} bytes of memory: more boxes have smaller parts")
+    else:
+        made = Error(f"{ended}: their logs say why")
+    made.box, made.__cause__ = box, error
+    return made
+
+
+def _on_workers(shards: Shards, client, sent: dict) -> list[dict]:
+    """Boxes on workers that live, each where its parts are."""
+    import distributed
+
     splits = {fate.tensor: {split for _, split in fate.cuts} for fate in shards.operand_fates}
     threads = sum(client.nthreads().values())
 
@@ -189,7 +235,11 @@ def _dask(shards: Shards, client) -> list[dict]:
             if key not in sent:
                 parts = parts or shards.operands(box)
                 # dask runs boxes where their parts are, which it spreads over the workers.
-                sent[key] = client.scatter(parts[name], hash=False, broadcast=not own)
+                try:
+                    sent[key] = client.scatter(parts[name], hash=False, broadcast=not own)
+                except (KeyError, OSError) as e:
+                    # The worker that it was to go to is no more; that none came in time is an `OSError`, too.
+                    raise futures.CancelledError(f"`{name}` reached no worker") from e
             handed[name] = sent[key]
         return client.submit(_run, shards.made_of, box, handed, pure=False)
 

@@ -117,6 +117,16 @@ def is_led(array) -> bool:
     return array.format == "coo" or array.ndim != 2 if levels is None else levels[0] != "dense"
 
 
+def rows_of(array) -> list[int]:
+    """The first axis of a sparse operand, if its lines are found by number: its level is the outermost one, and dense."""
+    if not is_sparse(array):
+        return []
+    levels = getattr(array, "levels", None)
+    if levels is None:
+        return [0] if array.format == "csr" and array.ndim == 2 else []
+    return [0] if levels[0] == "dense" and array.level_order[0] == 0 else []
+
+
 def fill_of(array):
     """The value of what an operand does not store."""
     return getattr(array, "fill_value", 0)
@@ -151,6 +161,10 @@ class Names:
         self.count = 0
         self.folds = False
         self.strict = False
+        #: Formats that were chosen by how many entries operands have: a shape, the operands, the format.
+        self.chosen: list[tuple] = []
+        #: Whether the text may depend on a value of an operand.
+        self.valued = False
 
     def operand(self, tensor) -> str:
         """The name of an operand."""
@@ -254,7 +268,10 @@ class Names:
         self.before.append(f"{name}[{', '.join(index.var for index in indices)}] = {text}")
 
     def _declare(self, name: str, source, format: str | None) -> None:
-        format = format or suited(source.shape, self.sparse)
+        if format is None:
+            format = suited(source.shape, self.sparse)
+            self.chosen.append((source.shape, tuple(self.sparse), format))
+        self.valued |= format != "dense" and source.fill is None
         fill = "" if format == "dense" else f" fill {literal(source.dtype.type(source.background()).item())}"
         sizes = ", ".join(map(self.size, source.shape))
         self.declared[name] = f"tensor {name}: {type_of(source.dtype)}[{sizes}]{fill} {format}"

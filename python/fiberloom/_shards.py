@@ -18,7 +18,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from . import _einsum, _native
+from . import _einsum, _loans, _native
 from ._kernel import Kernel, compile
 from ._syntax import KernelFunction
 from .errors import Error, LimitError
@@ -59,7 +59,8 @@ class Shards:
 
     def __init__(self, kernel: Kernel, operands: dict, split: dict, known: Shards | None = None):
         self._whole, self._split = kernel, split
-        self._plan = _native.plan(kernel, operands, list(split.items()))
+        own = {name: _loans.owned(operand) for name, operand in operands.items()}
+        self._plan = _native.plan(kernel, own, list(split.items()))
         self.made_of = self._plan.made_of()
         # Its messages are drawn into the whole's text.
         self.kernel = kernel_of(self.made_of, self._plan.kernel, kernel.text)
@@ -177,6 +178,11 @@ class Shards:
         ----------
         comm
             The communicator with which rank 0 calls ``run(comm)``.
+
+        Returns
+        -------
+        None
+            Rank 0 has the results.
         """
         from ._pools import work
 
@@ -225,7 +231,7 @@ def shards(source, operands: dict | None = None, /, *, split: dict, out=None, op
     source
         A program, as of `einsum`; a `Kernel`; what `kernel` made of a function.
     operands, named
-        Operands by name: whatever `asarray` takes. They are checked once, and frozen as by `asarray`.
+        Operands by name: whatever `asarray` takes. They are checked once, as by `Kernel.bind`.
     split
         Of each index variable that is split, by name: into how many boxes, as even as can be; or at which coordinates, as
         ``numpy.split`` takes them: ``{"i": 4, "j": [10, 25]}`` are twelve boxes.
@@ -330,3 +336,7 @@ def naming(box: Box):
         named = LimitError(f"in {box}: memory does not suffice for what is sent to a worker, or back")
         named.box = box
         raise named from None
+    except Exception as error:
+        # A pool's own.
+        error.box = box
+        raise

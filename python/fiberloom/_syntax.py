@@ -220,11 +220,33 @@ class KernelFunction:
         return self._writer.text
 
     def specialized(self, *operands, **named) -> Kernel:
-        """The `Kernel` for operands like these; where all are declared, none need be given."""
+        """The kernel for operands like these.
+
+        Parameters
+        ----------
+        operands, named
+            As of a call; where all are declared, none need be given.
+
+        Returns
+        -------
+        Kernel
+            Kept for operands like these.
+        """
         return self._kernel(self._named(operands, named))
 
     def redrawn(self, error: Error) -> Error:
-        """An error of the program, drawn into the Python file."""
+        """An error of the program, drawn into the Python file.
+
+        Parameters
+        ----------
+        error
+            What a call of the kernel raised.
+
+        Returns
+        -------
+        Error
+            Of the same class.
+        """
         return self._writer.redrawn(error)
 
     def _named(self, operands: tuple, named: dict) -> dict:

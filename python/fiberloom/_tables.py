@@ -11,6 +11,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping
 from decimal import Decimal
+from typing import Any
 
 import numpy as np
 
@@ -20,12 +21,24 @@ from .errors import OperandError
 __all__ = ["Table", "is_table", "of_columns", "table"]
 
 Table = _native.Table
+Table.__doc__ = """Columns of one length, each with a name: `table` makes one, and results that have labels are some.
+
+    ``t["n"]`` is a column, ``t[["n", "city"]]`` a table of some, ``t[3]`` a row, a dict, ``t[:5]`` and ``t[t["n"] > 1]`` are tables of
+    rows. ``polars.DataFrame(t)``, ``pyarrow.table(t)`` and DuckDB read its Arrow stream.
+
+    Attributes
+    ----------
+    names, types : list of str
+        Of each column its name, and the language's name of its type.
+    shape : tuple of int
+        How many rows, and how many columns.
+    """
 
 # How many rows are printed.
 _SHOWN = 12
 
 
-def table(object, /) -> Table:
+def table(object: Any, /) -> Table:
     """A table: columns of one length, each with a name.
 
     Calls of kernels take what this takes as it is; of a `Table` the stream was read, once for any number of calls.
@@ -40,7 +53,8 @@ def table(object, /) -> Table:
     Returns
     -------
     Table
-        With ``names``, ``types``, a length, `columns`, `to_pandas`, `to_arrow`; it has an Arrow stream, too.
+        With ``names``, ``types``, a length, `columns`, `to_pandas`, `to_arrow`, and an Arrow stream. ``t["n"]`` is a column,
+        ``t[["city", "n"]]`` a table of some, ``t[3]`` a row, ``t[:5]`` and ``t[t["n"] > 1]`` tables of rows.
 
     Examples
     --------
@@ -61,7 +75,9 @@ def table(object, /) -> Table:
 def is_table(object) -> bool:
     """Whether an object is a table and no array: a stream of Arrow's alone is one of arrays, too, as of a column."""
     has_columns = hasattr(object, "__arrow_c_stream__") and hasattr(object, "columns")
-    return isinstance(object, (Table, Mapping)) or has_columns
+    # SciPy's dictionaries of keys are matrices.
+    is_dict = isinstance(object, Mapping) and not hasattr(object, "dtype")
+    return isinstance(object, Table) or is_dict or has_columns
 
 
 def of_columns(object, name: str) -> Table:
@@ -207,8 +223,9 @@ def _of_decimals(table: str, column: str, objects, nulls) -> tuple:
 
 
 def method(function):
-    """Makes a function a member of `Table`."""
-    setattr(Table, function.__name__, function)
+    """Makes a function or property a member of `Table`."""
+    named = function.fget if isinstance(function, property) else function
+    setattr(Table, named.__name__, function)
     return function
 
 
@@ -279,3 +296,86 @@ def __repr__(self) -> str:
     rows, *lines = self.head(_SHOWN).split("\n")
     columns = ", ".join(f"{name} {kind}" for name, kind in zip(self.names, self.types, strict=True))
     return "\n".join([f"{rows}: {columns}", *lines])
+
+
+# ---- parts of a table
+
+
+def _of_raw(columns: list[tuple]) -> Table:
+    """A table of columns as `Table.raw` gives them, with their names before."""
+    made = []
+    for name, kind, values, nulls, digits in columns:
+        offsets = None
+        if kind == "text":
+            texts = [text.encode() for text in values]
+            offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum([len(text) for text in texts], dtype=np.int64)])
+            values = b"".join(texts)
+        made.append((name, kind, values, offsets, nulls, digits))
+    return _native.table_of_columns(made, "table")
+
+
+def _rows(self, places: np.ndarray) -> Table:
+    """The table of some rows, in this order."""
+    columns = []
+    for name in self.names:
+        kind, values, nulls, digits = self.raw(name)
+        taken = [values[n] for n in places] if kind == "text" else np.ascontiguousarray(values[places])
+        columns.append((name, kind, taken, None if nulls is None else np.ascontiguousarray(nulls[places]), digits))
+    return _of_raw(columns)
+
+
+@method
+def __getitem__(self, key, /):
+    """A column by its name, as of `columns`; a row by its number, a dict; a table of columns by a list of names, or of rows by a
+    slice, an array of numbers or of truth values.
+    """
+    if isinstance(key, str):
+        if key not in self.names:
+            raise KeyError(f"there is no column `{key}`: {', '.join(self.names)}")
+        return _array(*self.raw(key))
+    if isinstance(key, (int, np.integer)) and not isinstance(key, bool):
+        if not -len(self) <= key < len(self):
+            raise IndexError(f"there is no row {key}: there are {len(self)}")
+        row = _rows(self, np.array([key % len(self)]))
+        return {name: _array(*row.raw(name))[0] for name in row.names}
+    if isinstance(key, list) and key and all(isinstance(name, str) for name in key):
+        missing = [name for name in key if name not in self.names]
+        if missing:
+            raise KeyError(f"there is no column `{missing[0]}`: {', '.join(self.names)}")
+        return _of_raw([(name, *self.raw(name)) for name in key])
+    return _rows(self, np.atleast_1d(np.arange(len(self))[np.ma.filled(key, False) if np.ma.isMaskedArray(key) else key]))
+
+
+@method
+def __iter__(self):
+    return iter(self.names)
+
+
+@method
+def __contains__(self, name) -> bool:
+    return name in self.names
+
+
+@method
+@property
+def shape(self) -> tuple[int, int]:
+    """How many rows, and how many columns."""
+    return len(self), len(self.names)
+
+
+@method
+def __array__(self, dtype=None, copy=None):
+    column = self.names[0] if self.names else "name"
+    raise TypeError(f"a table is no array: `table[{column!r}]` is one, of a column, and `to_pandas()` makes a data frame")
+
+
+@method
+def __reduce__(self):
+    return _of_raw, ([(name, *self.raw(name)) for name in self.names],)
+
+
+@method
+def _repr_html_(self) -> str:
+    from ._html import table
+
+    return table(self)

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from . import _methods, _native
+from . import _absent, _convert, _methods, _native
 from ._operators import asked_by_scipy, attach, no_array
 from ._types import DTYPES
 from .errors import Error
@@ -17,9 +17,33 @@ from .errors import Error
 __all__ = ["Tensor", "method"]
 
 Tensor = _native.Tensor
+Tensor.__doc__ = """An array in some format, which does not change: `asarray` makes one, and what is computed is one.
+
+    Its methods and operators are NumPy's and SciPy's, each a kernel; ``x[…]`` and `fiberloom.array` say more.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Extent of each mode.
+    ndim, size : int
+        Number of modes, and of coordinates.
+    dtype : numpy.dtype
+        Element type.
+    format : str
+        Its name, as ``csr``, or its levels, as ``{dense, band}``.
+    levels : list of str
+        The kind of each level, outermost first.
+    level_order : list of int
+        Of each level the mode that it stores.
+    nnz : int
+        How many values are stored.
+    fill_value : bool, int or float
+        The value of what is not stored.
+    """
 attach(Tensor)
 _methods.attach(Tensor)
 _methods.attach_to_tensors(Tensor)
+_absent.attach(Tensor)
 
 
 def method(function):
@@ -77,9 +101,10 @@ def to(self, format: str, *, fill=None) -> Tensor:
     Returns
     -------
     Tensor
-        Itself if it is so already. What the innermost level stores stays stored, fill values among it.
+        Itself if it is so already. What the innermost level stores stays stored, fill values among it. Where entries are
+        many a kernel moves them.
     """
-    return self.converted(format, fill)
+    return _convert.stored(self, format) if fill is None else self.converted(format, fill)
 
 
 @method
@@ -98,24 +123,25 @@ def to_numpy(self, *, copy: bool = False) -> np.ndarray:
     """
     view = self.dense_view()
     if view is None:
-        view = self.converted("dense").dense_view()
+        view = _convert.stored(self, "dense").dense_view()
         copy = False
     return view.copy() if copy else view
 
 
 @method
-def to_scipy(self, *, copy: bool = False):
+def to_scipy(self, *, copy: bool | None = None):
     """A SciPy sparse array.
 
     Parameters
     ----------
     copy
-        Whether its arrays are copied. Otherwise its index arrays are read-only.
+        ``None`` copies index arrays, so that the array can be sorted and pruned in place, and shares values. ``False`` shares
+        index arrays, too, which are then read-only. ``True`` copies all.
 
     Returns
     -------
     scipy.sparse.csr_array, csc_array or coo_array
-        Over the same memory unless ``copy``. Other formats of two modes become csr, of one and of more coo.
+        Other formats of two modes become csr, of one and of more coo.
 
     Raises
     ------
@@ -129,15 +155,16 @@ def to_scipy(self, *, copy: bool = False):
     format = self.format
     wanted = ("csr", "csc", "coo") if self.ndim == 2 else ("sparse",) if self.ndim == 1 else ("coo",)
     if format not in wanted:
-        return self.converted(wanted[0]).to_scipy(copy=copy)
+        return self.to(wanted[0]).to_scipy(copy=copy)
     arrays = self.arrays()
-    values = arrays["values"]
+    index = arrays.__getitem__ if copy is False else lambda name: arrays[name].copy()
+    values = arrays["values"].copy() if copy else arrays["values"]
     if format in ("coo", "sparse"):
-        columns = tuple(arrays[f"crd{level}"] for level in range(self.ndim))
-        made = sp.coo_array((values, columns), shape=self.shape, copy=copy)
+        columns = tuple(index(f"crd{level}") for level in range(self.ndim))
+        made = sp.coo_array((values, columns), shape=self.shape)
     else:
         of = sp.csr_array if format == "csr" else sp.csc_array
-        made = of((values, arrays["crd1"], arrays["pos1"]), shape=self.shape, copy=copy)
+        made = of((values, index("crd1"), index("pos1")), shape=self.shape)
     made.has_canonical_format = True
     return made
 
@@ -155,7 +182,7 @@ def to_sparse(self):
 
     if self.ndim == 0:
         return sparse.COO(np.empty((0, 1), dtype=np.intp), self.arrays()["values"], shape=())
-    arrays = self.converted("coo").arrays()
+    arrays = self.to("coo").arrays()
     columns = np.stack([arrays[f"crd{level}"] for level in range(self.ndim)]).astype(np.intp, copy=False)
     fill = self.dtype.type(self.fill_value)
     return sparse.COO(
@@ -169,7 +196,7 @@ def __array__(self, dtype=None, copy=None):
         return no_array()
     view = self.dense_view()
     if view is None:
-        raise TypeError(f"a tensor stored as {self.format} is made dense only if asked: `to_numpy()`")
+        raise TypeError(f"a tensor stored as {self.format} is made dense only if asked: write `T.to_numpy()`, or `T.to_scipy()`")
     if dtype is not None and np.dtype(dtype) != view.dtype:
         if copy is False:
             raise ValueError(f"a tensor of {view.dtype} is not {np.dtype(dtype)} without a copy")
@@ -207,7 +234,7 @@ def __str__(self) -> str:
     view = self.dense_view()
     if view is not None:
         return str(view)
-    arrays = self.converted("coo").arrays()
+    arrays = self.to("coo").arrays()
     values, number = arrays["values"], self.nnz
     shown = range(number) if number <= _PRINTED else [*range(_PRINTED // 2), None, *range(number - _PRINTED // 2, number)]
     columns = [arrays[f"crd{level}"] for level in range(self.ndim)]
@@ -244,7 +271,7 @@ def __len__(self) -> int:
 
 
 def _rebuilt(shape, format, fill, arrays) -> Tensor:
-    return _native.from_levels(shape, format, arrays, fill)
+    return _convert.of_levels(shape, format, arrays, fill)
 
 
 @method

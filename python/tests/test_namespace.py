@@ -673,6 +673,9 @@ def test_masks():
             same(tensor[key], array[key])
             same(tensor[(..., mask) if mode else mask.tolist()], array[(..., mask) if mode else mask])
         same((fl.lazy(tensor)[fl.lazy(tensor) > 0] + 1).compute(), array[array > 0] + 1)
+        for truth in (True, False, np.bool_(True)):
+            same(tensor[truth], array[truth])
+            same(tensor[fl.asarray(np.bool_(truth))], array[truth])
 
 
 def test_parts_of_numbers():
@@ -887,7 +890,7 @@ REFUSED = {
     "an axis twice": (fl.Error, lambda x: xp.sum(x, axis=(0, -2))),
     "an index": (xp.IndicesError, lambda x: x[2]),
     "indices": (xp.IndicesError, lambda x: x[0, 0, 0]),
-    "a truth value": (xp.IndicesError, lambda x: x[True]),
+    "a truth value beside others": (xp.IndicesError, lambda x: x[True, 0]),
     "a mask of another shape": (xp.IndicesError, lambda x: x[np.ones(3, bool)]),
     "a mask of another mode": (xp.IndicesError, lambda x: x[..., np.ones(2, bool)]),
     "places": (fl.MismatchError, lambda x: xp.take(x, np.array([7]), axis=1)),

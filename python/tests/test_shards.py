@@ -2,8 +2,10 @@
 
 import concurrent.futures as futures
 import multiprocessing
+import os
 import pickle
 import shutil
+import signal
 import subprocess
 import sys
 import textwrap
@@ -122,7 +124,7 @@ def test_a_plan_is_printed(plan):
 
 def test_parts_are_views_where_rows_are_cut(operands):
     A, x, D = operands["A"], operands["x"], np.arange(60.0).reshape(20, 3)
-    s = fl.shards("y[i] = A[i,j] * x[j]\nE[i,k] = 2 * D[i,k]", A=A, x=fl.asarray(x), D=D, split={"i": 4})
+    s = fl.shards("y[i] = A[i,j] * x[j]\nE[i,k] = 2 * D[i,k]", A=fl.asarray(A), x=fl.asarray(x), D=D, split={"i": 4})
     first, second = s.operands(0), s.operands(s.boxes[1])
     assert first["x"] is second["x"]
     part = second["A"].arrays()
@@ -237,6 +239,24 @@ def test_an_error_names_the_first_box_that_has_one(processes, client):
             assert raised.value.box == s.boxes[1] and "holds 9 at [5]" in str(raised.value), pool
             # In this process they are drawn into the program, in another into that of the boxes.
             assert "y[e] = x[P[e]]" in str(raised.value) and (pool in (processes, client) or raised.value.spans[0].line == 1)
+
+
+def test_workers_that_end_and_clients_that_are_closed(operands):
+    distributed = pytest.importorskip("distributed")
+    how = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None, "memory_limit": "600MB"}
+    s = fl.shards(SPMV, A=operands["A"], x=operands["x"], split={"i": 6})
+    want = s.run()["y"].to_numpy()
+    with distributed.LocalCluster(**how) as cluster, distributed.Client(cluster) as client:
+        np.testing.assert_array_equal(s.run(client)["y"].to_numpy(), want)
+        os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+        np.testing.assert_array_equal(s.run(client)["y"].to_numpy(), want)
+        # A box has 1.4 GB.
+        large = fl.shards("C[i,j] = x[i] * z[j]", x=np.ones(60_000), z=np.ones(6000), split={"i": 2})
+        with pytest.raises(fl.LimitError, match="workers ended 3 times .* 600000000 bytes of memory: more boxes"):
+            large.run(client)
+    with pytest.raises(fl.Error, match=r"a dask client that is closed runs no boxes: .*`run\(\)`"):
+        s.run(client)
+    np.testing.assert_array_equal(s.run()["y"].to_numpy(), want)
 
 
 def test_a_worker_compiles_a_text_once(client, operands):

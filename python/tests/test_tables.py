@@ -1,10 +1,12 @@
 """Tables: every producer and type, what Arrow's interface permits and contradicts; answers beside DuckDB's and pandas'."""
 
+import copy
 import ctypes
 import datetime
 import decimal
 import gc
 import pathlib
+import pickle
 import threading
 import weakref
 
@@ -340,6 +342,43 @@ class TestColumnsOfPython:
         for none in (5, "abc", [1, 2], None):
             with pytest.raises(fl.OperandError, match="is no table: a data frame"):
                 fl.table(none)
+
+
+def test_parts_of_a_table_are_columns_rows_and_tables():
+    table, frame = fl.table(COLUMNS), pa.table(COLUMNS).to_pandas()
+    assert list(table) == table.names == list(COLUMNS) and "many" in table and "none" not in table
+    assert table.shape == frame.shape
+    np.testing.assert_array_equal(table["many"], frame["many"])
+    assert table["city"].tolist() == COLUMNS["city"]
+    assert table[["day", "ok"]].to_pandas().equals(table.to_pandas()[["day", "ok"]])
+    assert table[4] == table[-1] == {name: column[4] for name, column in COLUMNS.items()}
+    for rows in (slice(1, 4), slice(None, None, -1), np.array([0, 4]), [2, 2], np.array(COLUMNS["ok"]), table["ratio"] > 0):
+        assert table[rows].types == table.types
+        want = table.to_pandas().iloc[np.arange(5)[rows]].reset_index(drop=True)
+        assert table[rows].to_pandas().equals(want)
+    assert len(table[np.zeros(5, bool)]) == 0
+    for key, error in (("none", KeyError), (["many", "none"], KeyError), (5, IndexError), (-6, IndexError)):
+        with pytest.raises(error, match="there is no"):
+            table[key]
+
+
+def test_tables_are_pickled_and_copied():
+    table = fl.table(COLUMNS)
+    for other in (pickle.loads(pickle.dumps(table)), copy.copy(table), copy.deepcopy(table)):
+        assert other.types == table.types and other.to_arrow().equals(table.to_arrow())
+
+
+def test_a_table_is_no_array():
+    with pytest.raises(TypeError, match=r"`table\['city'\]` is one, of a column, and `to_pandas\(\)`"):
+        np.asarray(fl.table(COLUMNS))
+    with pytest.raises(TypeError, match="to_pandas"):
+        pd.DataFrame(fl.table(COLUMNS))
+
+
+def test_a_table_shows_its_first_rows():
+    shown = fl.table({"a<": ["x&y", None] * 20, "n": list(range(40))})._repr_html_()
+    assert shown.startswith("<table><tr><th>a&lt;<br><small>string</small></th>") and shown.count("<tr>") == 13
+    assert "<td>x&amp;y</td><td>0</td>" in shown and "<td></td><td>1</td>" in shown and shown.endswith("<p>40 rows</p>")
 
 
 class TestErrors:

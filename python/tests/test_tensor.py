@@ -21,7 +21,7 @@ def test_scipys_arrays_are_shared_both_ways(matrix, index):
     assert (T.shape, T.dtype, T.format, T.nnz, T.fill_value, T.ndim, T.size) == ((5, 6), np.float64, "csr", A.nnz, 0.0, 2, 30)
     ours = T.arrays()
     assert [address(ours[n]) for n in ("pos1", "crd1", "values")] == [address(a) for a in (A.indptr, A.indices, A.data)]
-    back = T.to_scipy()
+    back = T.to_scipy(copy=False)
     assert [address(a) for a in (back.indptr, back.indices, back.data)] == [address(a) for a in (A.indptr, A.indices, A.data)]
     assert back.indices.dtype == index and (back != A).nnz == 0
 
@@ -64,7 +64,7 @@ def test_indices_of_a_tensor_cannot_be_written_to(matrix):
     A = matrix((5, 6))
     assert A.indices.flags.writeable
     T = fl.asarray(A)
-    for indices in (A.indices, A.indptr, T.arrays()["crd1"], T.to_scipy().indices):
+    for indices in (A.indices, A.indptr, T.arrays()["crd1"], T.to_scipy(copy=False).indices):
         with pytest.raises(ValueError, match="read-only"):
             indices[0] = 99
     A.data[0] = 3.0
@@ -75,9 +75,11 @@ def test_what_indices_are_a_view_of_is_frozen_too():
     base = np.array([0, 2, 1, 9], dtype=np.int32)
     A = sp.csr_array((np.ones(2), np.array([0, 1], dtype=np.int32), base[:3]), shape=(2, 2), copy=False)
     A = sp.csr_array((np.ones(2), np.array([0, 1], dtype=np.int32), np.array([0, 1, 2, 9], np.int32)[:3]), shape=(2, 2))
-    fl.asarray(A)
+    T = fl.asarray(A)
     owner = A.indptr if A.indptr.base is None else A.indptr.base
     assert not owner.flags.writeable
+    del T
+    assert owner.flags.writeable and A.indptr.flags.writeable
 
 
 def test_indices_in_memory_of_others_are_copied():

@@ -32,12 +32,14 @@ from __future__ import annotations
 
 import math as _math
 
+from .. import _plans
 from . import _creation, _data, _dtypes, _elementwise, _errors, _parts, _products, _reductions, _searching, _shapes
 from ._creation import *  # noqa: F403
 from ._data import *  # noqa: F403
 from ._dtypes import *  # noqa: F403
 from ._elementwise import *  # noqa: F403
 from ._errors import *  # noqa: F403
+from ._elementwise import quickly  # noqa: F401
 from ._indexing import take, take_along_axis  # noqa: F401
 from ._info import __array_namespace_info__  # noqa: F401
 from ._parts import *  # noqa: F403
@@ -51,6 +53,12 @@ __array_api_version__ = "2024.12"
 e, inf, nan, newaxis, pi = _math.e, _math.inf, _math.nan, None, _math.pi
 
 _MODULES = (_creation, _data, _dtypes, _elementwise, _errors, _parts, _products, _reductions, _searching, _shapes)
+
+# What writes programs is planned; what is data's, types' and numbers' own writes none.
+for _module in (_elementwise, _parts, _products, _reductions, _searching, _shapes):
+    for _name in _module.__all__:
+        globals()[_name] = _plans.planned(globals()[_name])
+take, take_along_axis = _plans.planned(take), _plans.planned(take_along_axis)
 
 __all__ = sorted(
     {name for module in _MODULES for name in module.__all__}

@@ -6,7 +6,7 @@ import operator
 
 import numpy as np
 
-from .. import _arrays, _native
+from .. import _arrays, _convert
 from .._lazy import Lazy, lazy
 from .._tensor import Tensor
 from .._types import type_of
@@ -93,7 +93,21 @@ def _of_numbers(obj, dtype) -> np.ndarray:
 
 
 def from_dlpack(x, /, *, device=None, copy: bool | None = None):
-    """A tensor over the memory of whatever has ``__dlpack__``. Parameters as of `asarray`."""
+    """A tensor over the memory of whatever has ``__dlpack__``.
+
+    Parameters
+    ----------
+    x
+        What has ``__dlpack__``.
+    device
+        ``None`` or ``"cpu"``.
+    copy
+        As of `fiberloom.asarray`.
+
+    Returns
+    -------
+    Tensor
+    """
     on_device(device)
     if isinstance(x, Tensor):
         return _arrays.asarray(x, copy=copy)
@@ -101,34 +115,118 @@ def from_dlpack(x, /, *, device=None, copy: bool | None = None):
 
 
 def empty(shape, *, dtype=None, device=None):
-    """A dense array; what its elements are is not said (here 0). Parameters as of `full`."""
+    """A dense array; what its elements are is not said (here 0).
+
+    Parameters
+    ----------
+    shape
+        Extents, or one.
+    dtype
+        The type of the elements; if absent, ``float64``.
+    device
+        ``None`` or ``"cpu"``.
+
+    Returns
+    -------
+    Tensor
+    """
     return zeros(shape, dtype=dtype, device=device)
 
 
 def empty_like(x, /, *, dtype=None, device=None):
-    """A dense array of the shape and type of another."""
+    """A dense array of the shape and type of another.
+
+    Parameters
+    ----------
+    x
+        An array.
+    dtype
+        The type; if absent, that of `x`.
+    device
+        ``None`` or ``"cpu"``.
+
+    Returns
+    -------
+    Tensor
+    """
     return zeros_like(x, dtype=dtype, device=device)
 
 
 def zeros(shape, *, dtype=None, device=None):
-    """A dense array of zeros. Parameters as of `full`."""
+    """A dense array of zeros.
+
+    Parameters
+    ----------
+    shape
+        Extents, or one.
+    dtype
+        The type of the elements; if absent, ``float64``.
+    device
+        ``None`` or ``"cpu"``.
+
+    Returns
+    -------
+    Tensor
+    """
     on_device(device)
     return _made(np.zeros(shape, known(dtype)))
 
 
 def zeros_like(x, /, *, dtype=None, device=None):
-    """A dense array of zeros, of the shape and type of another."""
+    """A dense array of zeros, of the shape and type of another.
+
+    Parameters
+    ----------
+    x
+        An array.
+    dtype
+        The type; if absent, that of `x`.
+    device
+        ``None`` or ``"cpu"``.
+
+    Returns
+    -------
+    Tensor
+    """
     return zeros(lazy(x).shape, dtype=dtype or lazy(x).dtype, device=device)
 
 
 def ones(shape, *, dtype=None, device=None):
-    """A dense array of ones. Parameters as of `full`."""
+    """A dense array of ones.
+
+    Parameters
+    ----------
+    shape
+        Extents, or one.
+    dtype
+        The type of the elements; if absent, ``float64``.
+    device
+        ``None`` or ``"cpu"``.
+
+    Returns
+    -------
+    Tensor
+    """
     on_device(device)
     return _made(np.ones(shape, known(dtype)))
 
 
 def ones_like(x, /, *, dtype=None, device=None):
-    """A dense array of ones, of the shape and type of another."""
+    """A dense array of ones, of the shape and type of another.
+
+    Parameters
+    ----------
+    x
+        An array.
+    dtype
+        The type; if absent, that of `x`.
+    device
+        ``None`` or ``"cpu"``.
+
+    Returns
+    -------
+    Tensor
+    """
     return ones(lazy(x).shape, dtype=dtype or lazy(x).dtype, device=device)
 
 
@@ -159,7 +257,23 @@ def full(shape, fill_value, *, dtype=None, device=None):
 
 
 def full_like(x, /, fill_value, *, dtype=None, device=None):
-    """A dense array of one value, of the shape and type of another."""
+    """A dense array of one value, of the shape and type of another.
+
+    Parameters
+    ----------
+    x
+        An array.
+    fill_value
+        The value.
+    dtype
+        The type; if absent, that of `x`.
+    device
+        ``None`` or ``"cpu"``.
+
+    Returns
+    -------
+    Tensor
+    """
     return full(lazy(x).shape, fill_value, dtype=dtype or lazy(x).dtype, device=device)
 
 
@@ -188,7 +302,7 @@ def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype=None, de
     entries = np.arange(first, first + number) + k
     index = np.int32 if max(rows, columns) < 2**31 else np.int64
     arrays = [positions.astype(index), entries.astype(index), np.ones(number, known(dtype))]
-    return _native.from_levels((rows, columns), "csr", arrays, None)
+    return _convert.of_levels((rows, columns), "csr", arrays, None)
 
 
 def arange(start, /, stop=None, step=1, *, dtype=None, device=None):
@@ -219,8 +333,12 @@ def linspace(start, stop, /, num: int, *, dtype=None, device=None, endpoint: boo
         The first, and the last if `endpoint`.
     num
         How many.
-    dtype, device
-        As of `full`.
+    dtype
+        The type of the elements; if absent, ``float64``.
+    device
+        ``None`` or ``"cpu"``.
+    endpoint
+        Whether `stop` is the last.
 
     Returns
     -------

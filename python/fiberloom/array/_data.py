@@ -87,7 +87,7 @@ def coordinates_of(places: np.ndarray, shape) -> tuple[np.ndarray, ...]:
 
 def entries_of(x: Tensor) -> Entries:
     """The entries of a sparse tensor."""
-    arrays = x.converted("coo").arrays()
+    arrays = x.to("coo").arrays()
     places = places_of([arrays[f"crd{level}"] for level in range(x.ndim)], x.shape)
     values, fill = arrays["values"], x.dtype.type(x.fill_value)
     differ = ~((values == fill) | ((values != values) & (fill != fill)))
@@ -135,6 +135,11 @@ def is_mask(step) -> bool:
     if isinstance(step, list):
         step = np.asarray(step)
     return getattr(step, "dtype", None) == np.bool_ and getattr(step, "ndim", 0) > 0
+
+
+def is_truth(step) -> bool:
+    """Whether a place of a key is a truth value: a mask of no modes."""
+    return isinstance(step, bool) or getattr(step, "dtype", None) == np.bool_ and getattr(step, "ndim", 1) == 0
 
 
 def masked(x, mask):
@@ -256,7 +261,18 @@ def _sorted(x: Tensor, axis: int, descending: bool) -> Tensor:
 
 
 def argsort(x, /, *, axis: int = -1, descending: bool = False, stable: bool = True):
-    """The places along an axis of the elements in order: parameters as of `sort`.
+    """The places along an axis of the elements in order.
+
+    Parameters
+    ----------
+    x
+        An array of one mode at least.
+    axis
+        The axis.
+    descending
+        Whether the greatest stand first.
+    stable
+        Whether equal elements keep their order, which they do.
 
     Returns
     -------
@@ -352,17 +368,50 @@ def unique_all(x, /):
 
 
 def unique_counts(x, /):
-    """The different values of an array in ascending order, and how many elements are each: fields of `unique_all`."""
+    """The different values of an array in ascending order, and how many elements are each.
+
+    Parameters
+    ----------
+    x
+        An array.
+
+    Returns
+    -------
+    UniqueCountsResult
+        ``values`` and ``counts``.
+    """
     values, _, _, counts = _unique(there(x))
     return UniqueCountsResult(_given(values, x), _given(counts, x))
 
 
 def unique_inverse(x, /):
-    """The different values of an array in ascending order, and which of them each element is: fields of `unique_all`."""
+    """The different values of an array in ascending order, and which of them each element is.
+
+    Parameters
+    ----------
+    x
+        An array.
+
+    Returns
+    -------
+    UniqueInverseResult
+        ``values``, and ``inverse_indices`` of the shape of `x`, sparse of a sparse array.
+    """
     values, _, inverse, _ = _unique(there(x))
     return UniqueInverseResult(_given(values, x), _given(inverse, x))
 
 
 def unique_values(x, /):
-    """The different values of an array in ascending order; each NaN is one. Parameters as of `unique_all`."""
+    """The different values of an array in ascending order; each NaN is one.
+
+    Parameters
+    ----------
+    x
+        An array.
+
+    Returns
+    -------
+    Tensor or Lazy
+        Of one mode.
+    """
     return _given(_unique(there(x))[0], x)

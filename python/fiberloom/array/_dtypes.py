@@ -32,12 +32,34 @@ def _type(object) -> np.dtype:
 
 
 def can_cast(from_, to, /) -> builtins.bool:
-    """Whether a type, or that of an array, is promoted to another without loss, as NumPy's rules have it."""
+    """Whether a type, or that of an array, is promoted to another without loss, as NumPy's rules have it.
+
+    Parameters
+    ----------
+    from_
+        A type, or an array.
+    to
+        A type.
+
+    Returns
+    -------
+    bool
+    """
     return builtins.bool(np.can_cast(_type(from_), np.dtype(to)))
 
 
 def result_type(*arrays_and_dtypes) -> np.dtype:
-    """The type that arrays, types and numbers are promoted to: NumPy 2's; numbers of Python's are weak."""
+    """The type that arrays, types and numbers are promoted to: NumPy 2's; numbers of Python's are weak.
+
+    Parameters
+    ----------
+    arrays_and_dtypes
+        Arrays, types and numbers.
+
+    Returns
+    -------
+    numpy.dtype
+    """
     taken = [
         o if isinstance(o, (builtins.bool, int, float)) and not isinstance(o, np.generic) else _type(o)
         for o in arrays_and_dtypes

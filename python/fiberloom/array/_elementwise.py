@@ -11,10 +11,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .. import _convert, _native
+from .. import _convert, _loans, _native
 from .._lazy import Lazy, aligned, broadcast, common_type, finished, has_fill, is_lazy, is_number, lazy, mapped
 from .._operators import DEFERRED
+from .._plans import exactly
 from .._program import Names
+from .._tensor import Tensor
 from .._types import literal, type_of
 from ..errors import OperandError
 
@@ -71,6 +73,7 @@ def _applied(name: str, kind: str, text: Callable[..., str], operands, result=No
     at_once = not is_lazy(*operands)
     if at_once:
         made = _native.quick(name, operands)
+        made = quickly(name, operands) if made is None else made
         if made is not None:
             return made
     taken = [o if is_number(o) else lazy(o) for o in operands]
@@ -89,7 +92,7 @@ def _applied(name: str, kind: str, text: Callable[..., str], operands, result=No
     literal = name == "pow" and is_number(operands[1]) and operands[1] in _POWERS
     if not at_once:
         return function(*taken, literal=literal)
-    valued = None if literal else _of_values(function, operands, taken, zero=_BY_ZERO.get(name, ()))
+    valued = None if literal else _of_values(name, function, operands, taken, zero=_BY_ZERO.get(name, ()))
     return function(*taken, literal=literal).called(name, operands) if valued is None else valued
 
 
@@ -97,7 +100,50 @@ def _applied(name: str, kind: str, text: Callable[..., str], operands, result=No
 _POWERS = (-2, -1, -0.5, 0, 0.5, 1, 2, 3, 4)
 
 
-def _of_values(function: Callable[..., Lazy], operands, taken, zero):
+#: The functions, and what a tensor and a number were, that `_of_values` was called with; of some numbers the value of what is
+#: not stored.
+_KNOWN: set[tuple] = set()
+_FILLS: dict[tuple, object] = {}
+_MOST = 4096
+_NUMBERS = {float, int, bool, type(None)}
+
+
+def _kinds(name: str, place: int, tensor, number) -> tuple:
+    return name, place, tensor.format, tensor.type_name, type(number), exactly(tensor.fill_value)
+
+
+def _among(place: int, tensor, operands) -> tuple:
+    """The operands with another in the place of one."""
+    return tuple(tensor if n == place else o for n, o in enumerate(operands))
+
+
+def quickly(name: str, operands):
+    """What `_of_values` gives, if it did of a tensor and a number like these."""
+    place = 0 if type(operands[0]) is Tensor else 1
+    tensor, number = operands[min(place, len(operands) - 1)], operands[1 - place] if len(operands) == 2 else None
+    if type(tensor) is not Tensor or type(number) not in _NUMBERS:
+        return None
+    kinds = _kinds(name, place, tensor, number)
+    if kinds not in _KNOWN or name == "pow" and number in _POWERS:
+        return None
+    made = _native.quick(f"{name} of values", _among(place, tensor.arrays()["values"], operands))
+    if made is None:
+        return None
+    fill = _FILLS.get((kinds, exactly(number)))
+    if fill is None:
+        filled = _native.quick(f"{name} of a fill", _among(place, _filled(tensor), operands))
+        if filled is None:
+            return None
+        fill = filled.number()
+    return tensor.revalued(made, fill)
+
+
+def _filled(tensor) -> np.ndarray:
+    """What a tensor does not store, as an array."""
+    return np.asarray(tensor.dtype.type(tensor.fill_value))
+
+
+def _of_values(name: str, function: Callable[..., Lazy], operands, taken, zero):
     """The function of one sparse tensor and a number that changes the value of what is not stored: the same entries, with the
     function of each of their values; ``None`` of other operands.
     """
@@ -108,16 +154,25 @@ def _of_values(function: Callable[..., Lazy], operands, taken, zero):
     (place,) = places
     if not has_fill(taken[place].shape, [taken[place]]) or place in zero and taken[place].zero:
         return None
-    tensor = _convert.tensor(operands[place], "array")
+    # The result has its levels, for as long as it lives.
+    tensor = _convert.tensor(_loans.owned(operands[place]), "array")
 
     def of(array):
         return function(*(lazy(array) if n == place else o for n, o in enumerate(taken)))
 
     # What holds where an operand is sparse holds for its values.
     options = {"mode": "algebraic"}
-    values = of(tensor.arrays()["values"]).compute(options=options)
-    fill = of(np.asarray(tensor.dtype.type(tensor.fill_value))).compute(options=options)
-    return tensor.revalued(values, fill.number())
+    own, filled = tensor.arrays()["values"], _filled(tensor)
+    values = of(own).called(f"{name} of values", _among(place, own, operands), options)
+    fill = of(filled).called(f"{name} of a fill", _among(place, filled, operands), options).number()
+    if len(_FILLS) >= _MOST:
+        _FILLS.clear()
+        _KNOWN.clear()
+    number = operands[1 - place] if len(operands) > 1 else None
+    kinds = _kinds(name, place, tensor, number)
+    _KNOWN.add(kinds)
+    _FILLS[kinds, exactly(number)] = fill
+    return tensor.revalued(values, fill)
 
 
 def _beyond(name: str, a, b) -> Lazy | None:
@@ -444,17 +499,47 @@ def astype(x, dtype, /, *, copy: bool = True, device=None):
 
 
 def real(x, /):
-    """The real part: the language has real numbers alone, whose it is themselves."""
+    """The real part: the language has real numbers alone, whose it is themselves.
+
+    Parameters
+    ----------
+    x
+        An array.
+
+    Returns
+    -------
+    Tensor or Lazy
+    """
     return x if isinstance(x, (Lazy, _native.Tensor)) and not DEFERRED.get() else finished(lazy(x), x)
 
 
 def conj(x, /):
-    """The complex conjugate: of real numbers themselves."""
+    """The complex conjugate: of real numbers themselves.
+
+    Parameters
+    ----------
+    x
+        An array.
+
+    Returns
+    -------
+    Tensor or Lazy
+    """
     return real(x)
 
 
 def imag(x, /):
-    """The imaginary part: of real numbers 0."""
+    """The imaginary part: of real numbers 0.
+
+    Parameters
+    ----------
+    x
+        An array.
+
+    Returns
+    -------
+    Tensor or Lazy
+    """
     return _applied("imag", "any", lambda names, dtype, a: f"(if {a} == {a} then {_zero(dtype)} else {_zero(dtype)})", (x,))
 
 

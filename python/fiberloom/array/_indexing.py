@@ -6,15 +6,62 @@ import operator
 
 import numpy as np
 
+from .. import _native
 from .._lazy import Lazy, aligned, broadcast, finished, lazy, mapped
+from .._operators import DEFERRED
+from .._plans import NOTES, planned
 from .._program import Index, Names
+from .._tensor import Tensor
 from ..errors import Error, MismatchError, OperandError
-from ._data import is_mask, masked, without_masks
+from ._data import is_mask, is_truth, masked, without_masks
 from ._errors import IndicesError
-from ._parts import flipped
+from ._parts import flipped, part
 from ._reductions import axis_of
+from ._shapes import moved
 
 __all__ = ["item", "take", "take_along_axis"]
+
+
+def element(x, key):
+    """Elements of an array: see `item`. Of a tensor numbers find a kernel without a text."""
+    if type(x) is not Tensor or DEFERRED.get():
+        return item(x, key)
+    steps = key if type(key) is tuple else (key,)
+    numbers, pattern = [], []
+    for step, extent in zip(steps, x.shape, strict=False):
+        if type(step) is int and -extent <= step < extent:
+            numbers.append(step % extent)
+            pattern.append("n")
+        elif type(step) is slice and step == _ALL:
+            pattern.append(":")
+        else:
+            return _planned_item(x, key)
+    if not numbers or len(pattern) != len(steps):
+        return _planned_item(x, key)
+    function, operands = f"item {''.join(pattern)}", (x, *numbers)
+    made = _native.quick(function, operands)
+    return _learned(function, operands, x, key) if made is None else made
+
+
+_ALL = slice(None)
+
+
+def _learned(function: str, operands: tuple, x, key):
+    """The elements, whose kernel is found from now on by the pattern of the key."""
+    notes: list = []
+    token = NOTES.set(notes)
+    try:
+        made = item(x, key)
+    finally:
+        NOTES.reset(token)
+    if len(notes) == 1 and notes[0].made is made and not any(isinstance(o, int) for o in notes[0].operands.values()):
+        note = notes[0]
+        # Numbers are operands in the order of the key.
+        numbers = [name for name, o in note.operands.items() if o is not x]
+        (own,) = (name for name, o in note.operands.items() if o is x)
+        if len(numbers) == len(operands) - 1:
+            _native.learn(function, operands, [own, *numbers], note.text, note.operands, note.options)
+    return made
 
 
 def item(x, key):
@@ -26,7 +73,7 @@ def item(x, key):
         An array.
     key
         Numbers, slices, ``None`` for a new mode, ``...``; arrays of whole numbers, which are broadcast against each other and
-        gathered; masks, arrays of truth values, each of as many modes as it has. A mask is computed, and so is an expression
+        gathered; masks, arrays of truth values, each of as many modes as it has, one truth value alone. A mask is computed, and so is an expression
         of which it alone is the key.
 
     Returns
@@ -42,6 +89,10 @@ def item(x, key):
     key = key if isinstance(key, tuple) else (key,)
     if len(key) == 1 and is_mask(key[0]):
         return masked(x, key[0])
+    if len(key) == 1 and is_truth(key[0]):
+        # A mask of no modes: the array once, or not at all, along a new one.
+        led = moved(source, (1, *source.shape), lambda at: at[1:])
+        return finished(part(led, 0, 0, int(bool(key[0]))), x)
     key = without_masks(key, source.shape)
     steps = _expanded(key, source.shape)
     if any(isinstance(step, Lazy) for step in steps):
@@ -59,7 +110,11 @@ def item(x, key):
             shape.append(1)
         elif isinstance(step, slice):
             shape.append(len(range(*step.indices(extent))))
-    return finished(flipped(_picked(source, shape, modes), back), x)
+    is_all = modes == [(n, 0, 1) for n in range(source.ndim)] and tuple(shape) == source.shape
+    return finished(flipped(source if is_all else _picked(source, shape, modes), back), x)
+
+
+_planned_item = planned(item)
 
 
 def _expanded(key: tuple, shape) -> list:

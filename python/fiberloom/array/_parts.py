@@ -175,14 +175,17 @@ def flip(x, /, *, axis=None):
 
 
 def flipped(source: Lazy, axes: list[int]) -> Lazy:
-    """The elements along some axes in the opposite order. Entries of a sparse array whose fill value is 0 are moved."""
+    """The elements along some axes in the opposite order.
+
+    Entries of a sparse array whose fill value is 0 are moved, unless the axis alone is that of its rows, which are found by number.
+    """
     if not axes:
         return source
 
     def opposite(at: list[Index]):
         return [index.along(source.shape[n] - 1, -1) if n in axes else index for n, index in enumerate(at)]
 
-    if not source.sparse or source.background() != 0:
+    if not source.sparse or source.background() != 0 or axes == source.rows:
         return moved(source, source.shape, opposite)
     text = lambda names, at: names.hoist(made, at)  # noqa: E731
     made = Lazy(source.shape, source.dtype, text, 0, of=(source,), scatter=(source, opposite))

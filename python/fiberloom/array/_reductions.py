@@ -111,7 +111,23 @@ def sum(x, /, *, axis=None, dtype=None, keepdims: bool = False):
 
 
 def prod(x, /, *, axis=None, dtype=None, keepdims: bool = False):
-    """Products over some axes, or all: parameters as of `sum`."""
+    """Products over some axes, or all.
+
+    Parameters
+    ----------
+    x
+        An array.
+    axis
+        An axis, or several; ``None`` for all.
+    dtype
+        The type of the products; if absent, that of `x`, of integers 64 bits wide.
+    keepdims
+        Whether the axes stay, with extent 1.
+
+    Returns
+    -------
+    Tensor or Lazy
+    """
     return finished(folded(_summed_in(lazy(x), dtype), "prod", axis, keepdims), x)
 
 
@@ -121,29 +137,102 @@ def _has_one(source: Lazy, name: str, axis) -> None:
 
 
 def max(x, /, *, axis=None, keepdims: bool = False):
-    """Greatest elements over some axes, or all; NaN where one is. Parameters as of `sum`."""
+    """Greatest elements over some axes, or all; NaN where one is.
+
+    Parameters
+    ----------
+    x
+        An array.
+    axis
+        An axis, or several; ``None`` for all.
+    keepdims
+        Whether the axes stay, with extent 1.
+
+    Returns
+    -------
+    Tensor or Lazy
+    """
     _has_one(lazy(x), "max", axis)
     return finished(folded(lazy(x), "max", axis, keepdims), x)
 
 
 def min(x, /, *, axis=None, keepdims: bool = False):
-    """Least elements over some axes, or all; NaN where one is. Parameters as of `sum`."""
+    """Least elements over some axes, or all; NaN where one is.
+
+    Parameters
+    ----------
+    x
+        An array.
+    axis
+        An axis, or several; ``None`` for all.
+    keepdims
+        Whether the axes stay, with extent 1.
+
+    Returns
+    -------
+    Tensor or Lazy
+    """
     _has_one(lazy(x), "min", axis)
     return finished(folded(lazy(x), "min", axis, keepdims), x)
 
 
 def all(x, /, *, axis=None, keepdims: bool = False):
-    """Whether no element over some axes is 0. Parameters as of `sum`."""
+    """Whether no element over some axes is 0.
+
+    Parameters
+    ----------
+    x
+        An array.
+    axis
+        An axis, or several; ``None`` for all.
+    keepdims
+        Whether the axes stay, with extent 1.
+
+    Returns
+    -------
+    Tensor or Lazy
+        Of ``bool``.
+    """
     return finished(folded(truth(lazy(x)), "all", axis, keepdims), x)
 
 
 def any(x, /, *, axis=None, keepdims: bool = False):
-    """Whether an element over some axes is not 0. Parameters as of `sum`."""
+    """Whether an element over some axes is not 0.
+
+    Parameters
+    ----------
+    x
+        An array.
+    axis
+        An axis, or several; ``None`` for all.
+    keepdims
+        Whether the axes stay, with extent 1.
+
+    Returns
+    -------
+    Tensor or Lazy
+        Of ``bool``.
+    """
     return finished(folded(truth(lazy(x)), "any", axis, keepdims), x)
 
 
 def count_nonzero(x, /, *, axis=None, keepdims: bool = False):
-    """How many elements over some axes are not 0. Parameters as of `sum`."""
+    """How many elements over some axes are not 0.
+
+    Parameters
+    ----------
+    x
+        An array.
+    axis
+        An axis, or several; ``None`` for all.
+    keepdims
+        Whether the axes stay, with extent 1.
+
+    Returns
+    -------
+    Tensor or Lazy
+        Of ``int64``.
+    """
     return finished(folded(truth(lazy(x)), "count", axis, keepdims, np.int64), x)
 
 
@@ -165,7 +254,21 @@ def _mean(source: Lazy, axis, keepdims: bool, fewer: float = 0.0) -> Lazy:
 
 
 def mean(x, /, *, axis=None, keepdims: bool = False):
-    """Arithmetic means over some axes, or all; of integers in ``float64``. Parameters as of `sum`."""
+    """Arithmetic means over some axes, or all; of integers in ``float64``.
+
+    Parameters
+    ----------
+    x
+        An array.
+    axis
+        An axis, or several; ``None`` for all.
+    keepdims
+        Whether the axes stay, with extent 1.
+
+    Returns
+    -------
+    Tensor or Lazy
+    """
     return finished(_mean(_floats(lazy(x)), axis, keepdims), x)
 
 
@@ -202,7 +305,23 @@ def var(x, /, *, axis=None, correction: float = 0.0, keepdims: bool = False):
 
 
 def std(x, /, *, axis=None, correction: float = 0.0, keepdims: bool = False):
-    """Standard deviations: square roots of variances. Parameters as of `var`."""
+    """Standard deviations: square roots of variances.
+
+    Parameters
+    ----------
+    x
+        An array.
+    axis
+        An axis, or several; ``None`` for all.
+    correction
+        How many elements less the squares are divided by.
+    keepdims
+        Whether the axes stay, with extent 1.
+
+    Returns
+    -------
+    Tensor or Lazy
+    """
     variance = _variance(lazy(x), axis, correction, keepdims)
     return finished(mapped(lambda names, e: f"sqrt({e})", (variance,)), x)
 
@@ -271,7 +390,22 @@ def argmax(x, /, *, axis: int | None = None, keepdims: bool = False):
 
 
 def argmin(x, /, *, axis: int | None = None, keepdims: bool = False):
-    """Where the least elements along an axis are, the first of them: as `argmax`."""
+    """Where the least elements along an axis are, the first of them.
+
+    Parameters
+    ----------
+    x
+        An array.
+    axis
+        An axis; ``None`` counts through all elements, the last axis fastest.
+    keepdims
+        Whether the axis stays, with extent 1.
+
+    Returns
+    -------
+    Tensor or Lazy
+        Of ``int64``.
+    """
     return _place(x, "argmin", "min", axis, keepdims)
 
 
@@ -347,5 +481,21 @@ def cumulative_sum(x, /, *, axis: int | None = None, dtype=None, include_initial
 
 
 def cumulative_prod(x, /, *, axis: int | None = None, dtype=None, include_initial: bool = False):
-    """Products of each element and those before it along an axis: parameters as of `cumulative_sum`."""
+    """Products of each element and those before it along an axis.
+
+    Parameters
+    ----------
+    x
+        An array of one mode at least.
+    axis
+        The axis, which may be absent of one mode.
+    dtype
+        The type of the products; if absent, that of `x`, of integers 64 bits wide.
+    include_initial
+        Whether the product of none, 1, stands first.
+
+    Returns
+    -------
+    Tensor or Lazy
+    """
     return _cumulated(x, "cumulative_prod", "*", axis, dtype, include_initial)

@@ -184,7 +184,17 @@ def squeeze(x, /, axis):
 
 
 def broadcast_shapes(*shapes):
-    """The shape against which all of these are broadcast. Raises `MismatchError` if there is none."""
+    """The shape against which all of these are broadcast. Raises `MismatchError` if there is none.
+
+    Parameters
+    ----------
+    shapes
+        Extents of each.
+
+    Returns
+    -------
+    tuple of int
+    """
     return broadcast(*shapes)
 
 
@@ -215,6 +225,11 @@ def broadcast_to(x, /, shape):
 
 def broadcast_arrays(*arrays):
     """The arrays, each broadcast to their common shape.
+
+    Parameters
+    ----------
+    arrays
+        Arrays whose shapes go together.
 
     Returns
     -------
@@ -358,5 +373,17 @@ def tril(x, /, *, k: int = 0):
 
 
 def triu(x, /, *, k: int = 0):
-    """The upper triangle of matrices, from diagonal `k` on; 0 elsewhere. Parameters as of `tril`."""
+    """The upper triangle of matrices, from diagonal `k` on; 0 elsewhere.
+
+    Parameters
+    ----------
+    x
+        An array of two modes at least.
+    k
+        The lowest diagonal that is kept: 0 is the main one, those above it are positive.
+
+    Returns
+    -------
+    Tensor or Lazy
+    """
     return _triangle(x, "triu", ">=", k)
