@@ -10,7 +10,7 @@
 //! modes it stands, in ascending order; rows are numbered in the order of the data. A null of a domain is none: every array has its fill
 //! there, and what is added there is added nowhere; none equals none, and is neither less nor greater than anything.
 //!
-//! Decimals are integers with a power of ten, dates are years, months and days. What is not said here (shape operators, functions of
+//! Decimals are whole numbers of any size with a power of ten, dates are years, months and days. What is not said here (shape operators, functions of
 //! the user's, floats beyond `convert`) is a refusal: the meaning of the plain language has it.
 
 mod value;
@@ -486,6 +486,12 @@ fn folded(fold: &str, before: Of, next: Of) -> Result<Of, String> {
         },
         "min" | "max" => {
             let (before, next) = value::alike(before, next)?;
+            // None is no label: the least and the greatest are those of the others.
+            match (&before, &next) {
+                (Of::Label(None), _) => return Ok(next),
+                (_, Of::Label(None)) => return Ok(before),
+                _ => {}
+            }
             let less = compared(BinaryOp::Lt, &next, &before)?;
             Ok(if less == (fold == "min") { next } else { before })
         }
@@ -503,7 +509,7 @@ fn fill(sort: &Sort, written: Option<&Literal>) -> Result<Of, String> {
         Sort::Domain(_) => return Ok(Of::Label(None)),
         Sort::Text => return Ok(Of::Absent),
         Sort::Date => Of::Date(1970, 1, 1),
-        Sort::Decimal(digits) => Of::Decimal(0, *digits),
+        Sort::Decimal(digits) => Of::Decimal(0.into(), *digits),
         Sort::Plain(fiberloom_core::algebra::Type::Bool) => Of::Bool(false),
         Sort::Plain(_) => Of::Integer(0),
     };

@@ -34,8 +34,11 @@ pub fn run(args: &Run) -> Result<(), Error> {
     let options = Options { engine: args.engine, mode: args.program.mode, verify: true, ..Options::default() };
     let begin = Instant::now();
     let kernel = during("compiling", || program.compile(&options))?;
-    let lowering = begin.elapsed();
-    let (operands, tables) = operands(&program, &kernel, (&args.inputs, &args.combine))?;
+    let mut lowering = begin.elapsed();
+    let Read { program, operands, tables } = operands(&program, &kernel, (&args.inputs, &args.combine))?;
+    let begin = Instant::now();
+    let kernel = during("compiling", || program.compile(&options))?;
+    lowering += begin.elapsed();
     let most = memory::available(kernel.room()?)?;
     let kernel = kernel.within(most);
     let operands: Vec<(&str, &Tensor)> = operands.iter().map(|(name, t)| (name.as_str(), t)).collect();
@@ -140,8 +143,15 @@ impl Shown<'_> {
     }
 }
 
-/// Operands by name, and the tables from which some of them are.
-type Operands = (Vec<(String, Tensor<'static>)>, Option<Tables>);
+/// What files hold, and the program for it.
+pub struct Read {
+    /// The program, fitted to the data of its tables.
+    pub program: Program,
+    /// Operands by name.
+    pub operands: Vec<(String, Tensor<'static>)>,
+    /// The tables from which some of them are.
+    pub tables: Option<Tables>,
+}
 
 /// Reads all that a kernel needs from files.
 ///
@@ -151,7 +161,7 @@ pub fn operands(
     program: &Program,
     kernel: &Kernel,
     (inputs, combine): (&[Input], &[(String, Combine)]),
-) -> Result<Operands, Error> {
+) -> Result<Read, Error> {
     let (of_tables, of_tensors) = tables::parted(program, inputs);
     let names = |files: &[&Input]| -> Vec<String> { files.iter().map(|(name, _)| name.clone()).collect() };
     let tables_named = names(&of_tables);
@@ -162,8 +172,8 @@ pub fn operands(
     print::warnings(program, &given);
     let most = memory::available(kernel.room()?)?;
     let mut operands = during("reading operands", || read(program, combine, &of_tensors, most))?;
-    let tables = during("reading tables", || tables::append(program, &of_tables, &mut operands, most))?;
-    Ok((operands, tables))
+    let (program, tables) = during("reading tables", || tables::append(program, &of_tables, &mut operands, most))?;
+    Ok(Read { program, operands, tables })
 }
 
 /// The operands that are tensors, in the order of the arguments.

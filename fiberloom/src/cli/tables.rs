@@ -30,18 +30,19 @@ pub fn parted<'a>(program: &Program, inputs: &'a [Input]) -> (Vec<&'a Input>, Ve
     inputs.iter().partition(|(name, _)| program.table(name).is_some())
 }
 
-/// Reads tables, and appends what they give to the operands that are given; nothing of a program that has none.
+/// Reads tables, and appends what they give to the operands that are given: the program fitted to them, and their labels. Nothing of a
+/// program that has none.
 pub fn append(
     program: &Program,
     files: &[&Input],
     operands: &mut Vec<(String, Tensor<'static>)>,
     limit: u64,
-) -> Result<Option<Tables>, Error> {
+) -> Result<(Program, Option<Tables>), Error> {
     let relations = program.relations();
     if relations.domains.is_empty() && relations.tables.is_empty() {
-        return Ok(None);
+        return Ok((program.clone(), None));
     }
-    let Encoded { bound: Bound { operands: own, labels }, read, encode } = match of_pack(files)? {
+    let Encoded { bound, read, mut encode } = match of_pack(files)? {
         Some(path) => {
             let begin = Instant::now();
             let bound = relation::read_pack(path, (relations, program.typed()), limit)?;
@@ -49,8 +50,11 @@ pub fn append(
         }
         None => encoded(program, files, operands, limit)?,
     };
+    let begin = Instant::now();
+    let (program, Bound { operands: own, labels }) = relation::narrow(program, bound)?;
+    encode += begin.elapsed();
     operands.extend(own);
-    Ok(Some(Tables { labels, read, encode }))
+    Ok((program, Some(Tables { labels, read, encode })))
 }
 
 /// The pack that the tables are in, if they are in one.

@@ -9,7 +9,7 @@
 //! Fields that nobody wants are read past. A file is read through a buffer, a row at a time.
 
 use super::cell::{Collector, written};
-use super::{Cell, Column, Frame, Wanted, missing};
+use super::{Cell, Column, Frame, Wanted, named};
 use crate::data::number::Plain;
 use crate::data::{Fault, Options, Place};
 use fiberloom_core::counted;
@@ -32,7 +32,7 @@ pub(super) fn read(
         .map(|n| record.text(n).map(str::to_string))
         .collect::<Result<_, _>>()
         .map_err(|()| Fault::new(Place::Line(1, 1), "a name in the header is not UTF-8"))?;
-    missing(wanted, names.iter().map(String::as_str))?;
+    named(wanted, names.iter().map(String::as_str))?;
     let place = |wanted: &Wanted| names.iter().position(|name| *name == wanted.source).unwrap_or(0);
     let places: Vec<usize> = wanted.iter().map(place).collect();
     let mut columns: Vec<Collector> = wanted.iter().map(|wanted| Collector::new(wanted.holds)).collect();

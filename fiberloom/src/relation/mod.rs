@@ -24,6 +24,7 @@ mod csv;
 mod decode;
 mod dictionary;
 mod frame;
+mod guard;
 mod narrow;
 mod pack;
 #[cfg(feature = "parquet")]
@@ -38,6 +39,7 @@ pub use fiberloom_core::notation::relation::{
     Asked, Domain, Holds, Label, Labels, Mode, NONE, Over, Relations, Shown, Table, Test, What, date, days,
 };
 pub use frame::{Cell, Column, Frame, Texts, Values};
+pub(crate) use guard::held;
 pub use narrow::narrow;
 pub use pack::{holds_pack, is_pack, read_pack, write_pack};
 
@@ -193,16 +195,43 @@ fn of_parquet_bytes(_: &[u8], _: &[Wanted], _: &Options) -> Result<(usize, Vec<C
     unreachable!("the kind is refused before")
 }
 
-/// Whether data of this origin have all wanted columns; `there` are the names of those that they have.
+/// Whether data of this origin have all wanted columns, each once; `there` are the names of those that they have.
 ///
 /// # Errors
-/// The first that they have not, with the names of others.
+/// The first that they have twice, or have not, with the names of others.
 pub fn has_columns<'n>(
     origin: &str,
     wanted: &[Wanted],
     there: impl Iterator<Item = &'n str> + Clone,
 ) -> Result<(), Error> {
-    missing(wanted, there).map_err(|fault| fault.within(Path::new(origin)))
+    named(wanted, there).map_err(|fault| fault.within(Path::new(origin)))
+}
+
+/// What is wrong with the names of a file's columns: a wanted one is not there, or twice.
+fn named<'n>(wanted: &[Wanted], there: impl Iterator<Item = &'n str> + Clone) -> Result<(), Fault> {
+    for wanted in wanted {
+        let mut places = there.clone().enumerate().filter(|(_, name)| *name == wanted.source).map(|(n, _)| n + 1);
+        if let (Some(first), Some(second)) = (places.next(), places.next()) {
+            let name = &wanted.source;
+            return Err(Fault::whole(format!(
+                "column `{name}` stands there twice, as the {} and the {} column: give one of them another name",
+                ordinal(first),
+                ordinal(second)
+            )));
+        }
+    }
+    missing(wanted, there)
+}
+
+/// 1st, 2nd, 3rd, 4th
+fn ordinal(n: usize) -> String {
+    let ending = match (n % 10, n % 100) {
+        (1, last) if last != 11 => "st",
+        (2, last) if last != 12 => "nd",
+        (3, last) if last != 13 => "rd",
+        _ => "th",
+    };
+    format!("{n}{ending}")
 }
 
 /// What is wrong with wanted columns that are not there, before those that are.

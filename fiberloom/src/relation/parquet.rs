@@ -22,7 +22,7 @@ mod write;
 pub(super) use write::write;
 
 use super::cell::Collector;
-use super::{Column, Wanted, missing};
+use super::{Column, Wanted, named};
 use crate::data::{Fault, Options};
 use bytes::{Buf, Bytes};
 use chunk::Chunk;
@@ -172,7 +172,7 @@ fn columns<R: ChunkReader>(
 ) -> Result<(usize, Vec<Column<'static>>), Fault> {
     let metadata = ParquetMetaDataReader::new().parse_and_finish(&input).map_err(damaged)?;
     let schema = metadata.file_metadata().schema_descr();
-    missing(wanted, schema.root_schema().get_fields().iter().map(|field| field.name()))?;
+    named(wanted, schema.root_schema().get_fields().iter().map(|field| field.name()))?;
     let mut groups = Vec::new();
     let mut rows = 0usize;
     for group in metadata.row_groups() {

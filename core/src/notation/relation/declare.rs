@@ -1,6 +1,7 @@
 //! Domains, tables and tensors: what each name holds, and the tensors that they become.
 
-use super::{Column, Domain, Holds, Label, Labels, Mode, NONE, Over, Relations, Table, What, calendar, label};
+use super::routine::Routine;
+use super::{Column, Domain, Fitted, Holds, Label, Labels, Mode, NONE, Over, Relations, Table, What, calendar, label};
 use crate::algebra::{Type, Value};
 use crate::notation::diagnostic::{Diagnostic, Span};
 use crate::notation::syntax::{self, Format, Ident, Item, Literal, ROW, Size, Sort};
@@ -36,12 +37,14 @@ pub(super) struct Relate {
     taken: HashSet<String>,
     /// For each part of a date the function that says it, if it is asked for.
     parts: [Option<String>; calendar::PARTS.len()],
+    /// The names of other functions that expressions call.
+    pub routines: BTreeMap<Routine, String>,
     /// Sizes and format of each table.
     shapes: Vec<(Vec<Size>, Option<Format>)>,
     /// Names that statements define.
     results: HashSet<String>,
-    /// Columns that are stored in other types than their values have.
-    pub stored: BTreeMap<String, Type>,
+    /// How it is fitted to its data.
+    pub fitted: Fitted,
     /// Declared functions: types of parameters, and of the value.
     pub functions: HashMap<String, (Vec<Type>, Type)>,
 }
@@ -356,7 +359,7 @@ impl Relate {
     }
 
     /// A name like this one that the program does not have.
-    fn fresh(&mut self, like: &str) -> String {
+    pub(super) fn fresh(&mut self, like: &str) -> String {
         let numbered = (2..).map(|n| format!("{like}_{n}"));
         let free = |name: &String| !self.taken.contains(name);
         let name = std::iter::once(like.to_string()).chain(numbered).find(free).expect("there are names enough");
@@ -367,8 +370,9 @@ impl Relate {
     /// The plain program: declarations of what tables and labels become, and these items.
     pub(super) fn declared(&mut self, items: Vec<Item>) -> Vec<Item> {
         self.extents();
-        let mut all: Vec<Item> =
-            (0..self.out.tables.len()).flat_map(|t| self.tensors_of(t)).map(Item::Tensor).collect();
+        let tensors: Vec<syntax::Tensor> = (0..self.out.tables.len()).flat_map(|t| self.tensors_of(t)).collect();
+        let beside: Vec<syntax::Tensor> = tensors.iter().filter_map(|t| self.declared_beside(t)).collect();
+        let mut all: Vec<Item> = tensors.into_iter().chain(beside).map(Item::Tensor).collect();
         for asked in &self.out.asked {
             let span = Span::default();
             let over = |d: &usize| Size::Name(Ident { name: self.out.domains[*d].name.clone(), span });
@@ -393,6 +397,7 @@ impl Relate {
         }
         let parts = self.parts.iter().enumerate().filter_map(|(part, name)| Some((part, name.as_ref()?)));
         all.extend(parts.map(|(part, name)| Item::Function(calendar::function(part, name))));
+        all.extend(self.routines.iter().map(|(routine, name)| Item::Function(routine.function(name))));
         all.extend(items);
         all
     }
@@ -411,7 +416,7 @@ impl Relate {
 
     /// The type of a column's tensor.
     fn stored_as(&self, column: &Column) -> Type {
-        self.stored.get(&column.name).copied().unwrap_or(stored(column.holds))
+        self.fitted.stored.get(&column.name).copied().unwrap_or(stored(column.holds))
     }
 
     /// The tensors of a table: of one that is made, those that statements define.

@@ -1,9 +1,11 @@
 //! Expressions over labels as expressions over coordinates, by what their values are.
 
+use super::compared::swapped;
 use super::declare::{Relate, stored, written};
 use super::index::power;
+use super::routine::Routine;
 use super::scope::Scope;
-use super::{Holds, Labels, MOST_DIGITS, Test, What, calendar};
+use super::{Holds, Labels, MOST_DIGITS, NONE, Test, What, calendar};
 use crate::algebra::{COUNT, Op, Type};
 use crate::notation::diagnostic::Span;
 use crate::notation::syntax::{Access, Argument, BinaryOp, Expr, ExprKind, Ident, Literal, UnaryOp};
@@ -67,14 +69,14 @@ pub(super) fn call(name: &str, args: Vec<Expr>, span: Span) -> Expr {
     Expr { kind: ExprKind::Call(name, args.into_iter().map(Argument::Expr).collect()), span }
 }
 
-fn converted(e: Expr, ty: Type) -> Expr {
+pub(super) fn converted(e: Expr, ty: Type) -> Expr {
     let span = e.span;
     let name = Ident { name: "convert".to_string(), span };
     Expr { kind: ExprKind::Call(name, vec![Argument::Expr(e), Argument::Type(ty, span)]), span }
 }
 
 /// An integer with its power of ten: what adds to decimals, and is compared with them.
-fn digits(of: &Of) -> Option<u8> {
+pub(super) fn digits(of: &Of) -> Option<u8> {
     match of {
         Of::Holds(Holds::Decimal(digits)) => Some(*digits),
         Of::Holds(Holds::Plain(Type::I64)) => Some(0),
@@ -95,6 +97,14 @@ fn choice<'m>(parts: impl IntoIterator<Item = &'m Made>) -> Option<Of> {
     });
     let most = literals.collect::<Option<Vec<_>>>()?.into_iter().max_by_key(|(digits, _)| *digits);
     most.map(|(_, literal)| Of::Choice(literal))
+}
+
+fn is_domain(of: &Of) -> bool {
+    matches!(of, Of::Holds(Holds::Domain(_)))
+}
+
+fn is_coordinate(made: &Made) -> bool {
+    is_domain(&made.of)
 }
 
 fn is_decimal(of: &Of) -> bool {
@@ -154,13 +164,27 @@ impl Relate {
                     return self.no_decimal(&function.name, span);
                 }
                 let body = Box::new(parts.pop().expect("there is a body"));
-                let kind = ExprKind::Reduce { function: function.clone(), vars: vars.clone(), body, start };
+                let folded = self.fold_of(function, &of);
+                let kind = ExprKind::Reduce { function: folded, vars: vars.clone(), body, start };
                 let of = if counts { Of::Holds(Holds::Plain(Type::I64)) } else { of };
-                Some(Made { expr: Expr { kind, span }, of, none: none && !counts })
+                let mut expr = Expr { kind, span };
+                // The greatest of no coordinates is none.
+                if is_domain(&of) && function.name == "max" {
+                    expr = call("max", vec![expr, int(i128::from(NONE), span)], span);
+                }
+                Some(Made { expr, of, none: none && !counts })
             }
             ExprKind::Collapse { .. } | ExprKind::Split { .. } | ExprKind::Concat { .. } | ExprKind::Slice { .. } => {
                 self.shape_operator(scope, e)
             }
+        }
+    }
+
+    /// The function that folds such values: of coordinates the least is one of those that are not none.
+    pub(super) fn fold_of(&mut self, function: &Ident, of: &Of) -> Ident {
+        match is_domain(of) && function.name == "min" {
+            true => Ident { name: self.routine(Routine::Least), span: function.span },
+            false => function.clone(),
         }
     }
 
@@ -212,7 +236,7 @@ impl Relate {
         let fill = known.map_or(Literal::Int(0), |k| k.fill);
         let none = matches!(holds, Holds::Domain(_));
         let read = Relate::read(access, permits, &fill);
-        let expr = if self.stored.contains_key(&a.tensor.name) { converted(read, stored(holds)) } else { read };
+        let expr = if self.fitted.stored.contains_key(&a.tensor.name) { converted(read, stored(holds)) } else { read };
         Some(Made { expr, of: Of::Holds(holds), none })
     }
 
@@ -299,14 +323,14 @@ impl Relate {
         Some(Made { expr: binary(BinaryOp::Mul, a, b), of: Of::Holds(Holds::Decimal(m + n)), none: false })
     }
 
-    fn beside_decimal<T>(&mut self, span: Span) -> Option<T> {
+    pub(super) fn beside_decimal<T>(&mut self, span: Span) -> Option<T> {
         let help = "beside a decimal stand decimals and values of i64; convert(…, i64), or convert(…, f64) the decimal";
         self.say(span, "a decimal stands beside what is none", help);
         None
     }
 
     /// A decimal, an integer or a literal with so many digits behind its point, as an integer.
-    fn with_digits(&mut self, made: Made, wanted: u8, span: Span) -> Option<Expr> {
+    pub(super) fn with_digits(&mut self, made: Made, wanted: u8, span: Span) -> Option<Expr> {
         match &made.of {
             Of::Number(literal) => {
                 self.scaled(literal, wanted, made.expr.span).map(|n| int(i128::from(n), made.expr.span))
@@ -498,14 +522,6 @@ impl Relate {
     }
 
     fn compared(&mut self, op: BinaryOp, a: Made, b: Made, span: Span) -> Option<Made> {
-        use BinaryOp::*;
-        let swapped = match op {
-            Lt => Gt,
-            Le => Ge,
-            Gt => Lt,
-            Ge => Le,
-            same => same,
-        };
         let literal = |m: &Made| match &m.of {
             Of::Quote(text) => Some(Literal::Text(text.clone())),
             Of::Number(literal) => Some(literal.clone()),
@@ -517,7 +533,7 @@ impl Relate {
                 let label = literal(&b).expect("it is one");
                 self.against(op, a, domain, &label, (b.expr.span, span))
             }
-            (_, Of::Holds(Holds::Domain(_))) if literal(&a).is_some() => self.compared(swapped, b, a, span),
+            (_, Of::Holds(Holds::Domain(_))) if literal(&a).is_some() => self.compared(swapped(op), b, a, span),
             (Of::Holds(Holds::Domain(d)), Of::Holds(Holds::Domain(e))) => {
                 if d != e {
                     return self.two_domains(*d, *e, span);
@@ -528,13 +544,17 @@ impl Relate {
                 let (at, test) = ((*table, *column), Test::Is(text.clone()));
                 self.column_is(op, a, at, test, span)
             }
-            (Of::Quote(_), Of::Column(..)) => self.compared(swapped, b, a, span),
+            (Of::Quote(_), Of::Column(..)) => self.compared(swapped(op), b, a, span),
             (Of::Column(..), _) | (_, Of::Column(..)) => {
                 let help = "a column whose texts are compared with others', or with none, is of a domain: `dim D: string`, and `NAME: D` in its table";
                 self.say(span, "texts of a column are compared with what is no text in quotes", help);
                 None
             }
             _ => {
+                let (a, b) = (self.as_number(a)?, self.as_number(b)?);
+                if is_decimal(&a.of) || is_decimal(&b.of) {
+                    return self.decimals_compared(op, a, b, span).map(|e| Made::plain(e, Type::Bool));
+                }
                 let (parts, _, _) = self.aligned(vec![a, b], span)?;
                 let [a, b] = <[Expr; 2]>::try_from(parts).expect("two were given");
                 Some(Made::plain(Expr { kind: ExprKind::Binary(op, Box::new(a), Box::new(b)), span }, Type::Bool))
@@ -639,6 +659,14 @@ impl Relate {
                 let of = chosen.unwrap_or(of);
                 let args = std::iter::once(condition.expr).chain(parts).collect();
                 Some(Made { expr: call(&name.name, args, span), of, none })
+            }
+            ("min", [_, _]) if made.iter().any(is_coordinate) => {
+                let (parts, of, none) = self.aligned(made, span)?;
+                let expr = match is_domain(&of) {
+                    true => self.by_routine(Routine::Least, parts, span),
+                    false => call("min", parts, span),
+                };
+                Some(Made { expr, of, none })
             }
             ("min" | "max" | "coalesce", _) => {
                 let (parts, of, none) = self.aligned(made, span)?;

@@ -5,7 +5,7 @@ use super::expression::{Made, Of, call, int};
 use super::scope::Scope;
 use super::{Holds, Shown};
 use crate::notation::diagnostic::{Diagnostic, Span};
-use crate::notation::syntax::{Access, Expr, ExprKind, Index, Item, Literal, Repeat, Statement, Turns};
+use crate::notation::syntax::{Access, Assign, Expr, ExprKind, Index, Item, Literal, Repeat, Statement, Turns};
 use std::collections::BTreeSet;
 
 impl Relate {
@@ -22,9 +22,15 @@ impl Relate {
                     if let (Some((literal, _)), Some(known)) = (&mut plain.fill, self.known.get(&t.name.name)) {
                         *literal = known.fill.clone();
                     }
+                    made.extend(self.declared_beside(&plain).map(Item::Tensor));
                     made.push(Item::Tensor(plain));
                 }
-                Item::Statement(s) => made.extend(self.statement(s, false).map(Item::Statement)),
+                Item::Statement(s) => {
+                    if let Some(plain) = self.statement(s, false) {
+                        made.extend(self.beside(&plain));
+                        made.push(Item::Statement(plain));
+                    }
+                }
                 Item::Repeat(block) => made.extend(self.repeat(block).map(Item::Repeat)),
                 Item::Dim(_) | Item::Function(_) | Item::Schedule(_) => made.push(item.clone()),
             }
@@ -58,7 +64,11 @@ impl Relate {
             self.out.results.insert(s.lhs.tensor.name.clone(), Shown { modes, holds });
         }
         let locals = locals.into_iter().collect::<Option<Vec<_>>>()?;
-        Some(Statement { lhs, rhs, locals, op: s.op.clone(), schedule: s.schedule.clone(), span: s.span })
+        let op = match (&s.op, known.holds) {
+            (Assign::Fold(function), Some(holds)) => Assign::Fold(self.fold_of(function, &Of::Holds(holds))),
+            (op, _) => op.clone(),
+        };
+        Some(Statement { lhs, rhs, locals, op, schedule: s.schedule.clone(), span: s.span })
     }
 
     /// The left side; what a result that is not declared has follows from it and from the right side.

@@ -40,6 +40,11 @@ pub fn date(days: i64) -> String {
 
 /// A decimal, as written, times a power of ten; `None` if it has more digits behind its point than that, or is no number that fits.
 pub fn decimal(text: &str, digits: u8) -> Option<i64> {
+    whole(text, digits).and_then(|number| i64::try_from(number).ok())
+}
+
+/// The same of as many digits as 128 bits hold.
+pub(super) fn whole(text: &str, digits: u8) -> Option<i128> {
     let (sign, text) = match text.strip_prefix('-') {
         Some(rest) => (-1, rest),
         None => (1, text.strip_prefix('+').unwrap_or(text)),
@@ -58,7 +63,7 @@ pub fn decimal(text: &str, digits: u8) -> Option<i64> {
     for digit in whole.bytes().chain(part.bytes()).chain(std::iter::repeat_n(b'0', usize::from(digits) - part.len())) {
         number = number.checked_mul(10)?.checked_add(i128::from(digit - b'0'))?;
     }
-    i64::try_from(sign * number).ok()
+    Some(sign * number)
 }
 
 /// A label of such labels, as the language writes it.

@@ -61,6 +61,9 @@ struct Draw<'u, 'b> {
 }
 
 const TEXTS: [&str; 8] = ["", "a", "ab", "b", "ba", "a b", "green", "\"q\""];
+/// Decimals of 12 digits: 0, 0.05, 0.15, their neighbours, and the largest.
+const FINE: [i64; 8] =
+    [0, 50_000_000_000, 150_000_000_000, 149_999_999_999, -50_000_000_001, 1, i64::MAX, i64::MIN + 1];
 const PATTERNS: [&str; 7] = ["%", "a%", "%b", "_", "%a%b%", "green", "%r_e%"];
 const DATES: [(i64, u8, u8); 6] =
     [(1969, 12, 31), (1970, 1, 1), (1994, 1, 1), (1994, 2, 28), (2000, 2, 29), (1995, 12, 1)];
@@ -143,7 +146,15 @@ impl Draw<'_, '_> {
         }
         let mut columns = Vec::new();
         for c in 0..self.below(4) {
-            let value = [Kind::Decimal(2), Kind::Integer, Kind::Date, Kind::Text, Kind::Bool];
+            let value = [
+                Kind::Decimal(2),
+                Kind::Integer,
+                Kind::Date,
+                Kind::Text,
+                Kind::Bool,
+                Kind::Decimal(2),
+                Kind::Decimal(12),
+            ];
             let holds = match self.below(2) {
                 0 => Holds::Domain(self.below(self.domains.len())),
                 _ => Holds::Value(self.one(&value)),
@@ -210,6 +221,9 @@ impl Draw<'_, '_> {
     fn cell(&mut self, kind: Kind) -> Cell {
         match kind {
             Kind::Integer => Cell::Number(self.below(7) as i64 - 3),
+            Kind::Decimal(12) => Cell::Number(self.one(&FINE)),
+            // A large one times its 10¹⁰ leaves 64 bits, and so do its products.
+            Kind::Decimal(2) if self.below(8) == 0 => Cell::Number(self.one(&[1_000_000_000, -3_000_000_000])),
             Kind::Decimal(_) => Cell::Number(self.below(9) as i64 * 5 - 15),
             Kind::Date => {
                 let (y, m, d) = self.one(&DATES);
@@ -224,6 +238,8 @@ impl Draw<'_, '_> {
     fn literal(&mut self, kind: Kind) -> String {
         match kind {
             Kind::Integer => (self.below(9) as i64 - 4).to_string(),
+            Kind::Decimal(12) => self.one(&["0", "-1", "0.05", "0.000000000001", "10000000", "-99999999"]).to_string(),
+            Kind::Decimal(2) => self.one(&["0", "-1", "0.5", "0.125", "-0.051", "10000000", "0.1"]).to_string(),
             Kind::Decimal(_) => self.one(&["0", "-1", "0.5", "1.5", "2", "-0.5"]).to_string(),
             Kind::Date => {
                 let (y, m, d) = self.one(&DATES);
@@ -348,7 +364,14 @@ impl Draw<'_, '_> {
                 Some(format!("{function}({text}, {pattern})"))
             }
             5 => {
-                let kind = self.one(&[Kind::Date, Kind::Decimal(2), Kind::Integer]);
+                let kind = self.one(&[Kind::Date, Kind::Decimal(2), Kind::Integer, Kind::Decimal(12)]);
+                if self.below(2) == 0
+                    && let (Some(a), Some(b)) =
+                        (self.column(Kind::Decimal(2), vars), self.column(Kind::Decimal(12), vars))
+                {
+                    self.said("decimals of two scales compared");
+                    return Some(if self.below(2) == 0 { format!("{a} {op} {b}") } else { format!("{b} {op} {a}") });
+                }
                 let literal = self.literal(kind);
                 self.said(format!("{kind:?} compared"));
                 Some(format!("{} {op} {literal}", self.column(kind, vars)?))
@@ -436,7 +459,15 @@ impl Draw<'_, '_> {
         let sort = if digits == 0 { "i64".to_string() } else { format!("dec({digits})") };
         // Variables have extents where they stand in a mode.
         let row = format!("{}[{names}]", table.name);
-        match self.below(5) {
+        match self.below(6) {
+            5 => {
+                let d = self.below(self.domains.len());
+                let (over, of) = (self.below(self.domains.len()), self.coordinate(d, &vars, 2));
+                match (of, self.coordinate(over, &vars, 2)) {
+                    (Some(of), Some(at)) if of.contains('[') => self.end_of_group(n, (over, &at), (d, &of)),
+                    _ => (format!("tensor R{n}: i64[]"), format!("R{n}[] = count({names}: {row})")),
+                }
+            }
             0 | 1 => self.scatter(n, &vars, (&value, &sort), &format!("{row} && {condition}")),
             2 => {
                 self.said("a sum");
@@ -462,6 +493,15 @@ impl Draw<'_, '_> {
                 )
             }
         }
+    }
+
+    /// The least or the greatest label of each group.
+    fn end_of_group(&mut self, n: usize, (over, at): (usize, &str), (d, of): (usize, &str)) -> (String, String) {
+        let fold = self.one(&["min", "max"]);
+        self.said(format!("{fold}= of labels"));
+        let format = self.one(&["", "sparse", "{hashed}"]);
+        let declared = format!("table G{n}[g{n}: D{over}] {{ R{n}: D{d} }} {format}");
+        (declared, format!("R{n}[{at}] {fold}= {of}"))
     }
 
     fn scatter(&mut self, n: usize, vars: &[Var], (value, sort): (&str, &str), condition: &str) -> (String, String) {
