@@ -13,6 +13,7 @@
 //! Decimals are whole numbers of any size with a power of ten, dates are years, months and days. What is not said here (shape operators, functions of
 //! the user's, floats beyond `convert`) is a refusal: the meaning of the plain language has it.
 
+mod rows;
 mod value;
 
 use crate::notation::einsum;
@@ -72,11 +73,16 @@ pub fn evaluate(program: &Program, tables: &BTreeMap<String, Rows>) -> Result<BT
         }
     }
     let mut results = BTreeSet::new();
+    let followed = rows::followed(&program);
     for item in &program.items {
         match item {
             Item::Statement(s) => {
                 world.statement(s)?;
                 results.insert(s.lhs.tensor.name.clone());
+                if let Some(table) = followed.get(&s.lhs.tensor.name) {
+                    world.rows(table, s)?;
+                    results.insert(table.clone());
+                }
             }
             Item::Repeat(_) | Item::Function(_) => return Err("blocks and functions of the user's".to_string()),
             _ => {}
@@ -95,6 +101,8 @@ struct World {
     declared_sizes: BTreeSet<String>,
     declared: BTreeMap<String, Declared>,
     functions: BTreeMap<String, Function>,
+    /// By the name of a column its table.
+    table_of: BTreeMap<String, String>,
 }
 
 type Env = BTreeMap<String, Of>;
@@ -121,6 +129,7 @@ impl World {
                 for column in &table.columns {
                     let fill = fill(&column.sort, column.fill.as_ref().map(|(l, _)| l))?;
                     let declared = Declared { modes: modes.clone(), sort: Some(column.sort.clone()), fill };
+                    self.table_of.insert(column.name.name.clone(), table.name.name.clone());
                     self.declared.insert(column.name.name.clone(), declared);
                 }
             }
@@ -225,16 +234,8 @@ impl World {
         Ok(())
     }
 
-    fn statement(&mut self, s: &Statement) -> Result<(), String> {
-        if !s.locals.is_empty() {
-            return Err("`where`".to_string());
-        }
-        let name = &s.lhs.tensor.name;
-        let fold = match &s.op {
-            Assign::Set => None,
-            Assign::Add => Some("sum"),
-            Assign::Fold(f) => Some(f.name.as_str()),
-        };
+    /// Does something for all values of a statement's variables.
+    fn each_of(&self, s: &Statement, act: &mut dyn FnMut(&Env) -> Result<(), String>) -> Result<(), String> {
         // A fold that is no sum has the variables of its right side as the left side's.
         let mut vars: Vec<&Ident> = einsum::left(s, &self.declared_sizes);
         if let Assign::Fold(_) = s.op {
@@ -245,16 +246,27 @@ impl World {
         for name in &names {
             spaces.push(self.space(name, &[&s.lhs], &[&s.rhs])?);
         }
-        let mut made: Vec<(Vec<Key>, Of)> = Vec::new();
-        let mut error = None;
+        let mut done = Ok(());
         each(&names, &spaces, &mut Env::new(), &mut |env| {
-            if error.is_none() {
-                error = self.assigned(s, env, &mut made).err();
+            if done.is_ok() {
+                done = act(env);
             }
         });
-        if let Some(error) = error {
-            return Err(error);
+        done
+    }
+
+    fn statement(&mut self, s: &Statement) -> Result<(), String> {
+        if !s.locals.is_empty() {
+            return Err("`where`".to_string());
         }
+        let name = &s.lhs.tensor.name;
+        let fold = match &s.op {
+            Assign::Set => None,
+            Assign::Add => Some("sum"),
+            Assign::Fold(f) => Some(f.name.as_str()),
+        };
+        let mut made: Vec<(Vec<Key>, Of)> = Vec::new();
+        self.each_of(s, &mut |env| self.assigned(s, env, &mut made))?;
         let declared = self.declared.get(name).cloned();
         let before = self.functions.get(name).cloned();
         let mut function = match (&declared, before, fold) {
@@ -460,6 +472,7 @@ impl World {
                     _ => text.contains(&pattern),
                 })
             }
+            ("is_none", _) => Of::Bool(at(0)? == Of::Label(None)),
             ("year" | "month" | "day", _) => Of::Integer(part(name, &at(0)?)?),
             ("mask", _) => match self.truth(exprs[0], env)? {
                 true => at(1)?,

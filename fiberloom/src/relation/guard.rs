@@ -11,7 +11,7 @@
 use super::{Holds, Relations};
 use crate::error::Error;
 use fiberloom_core::algebra::{Op, Type, Value};
-use fiberloom_core::format::Tensor;
+use fiberloom_core::format::{Array, Tensor};
 use fiberloom_core::notation::typed::{Expr, Fun, Index, Kind, Map, Program, SizeId, Statement, Step, TensorId, VarId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -87,7 +87,7 @@ impl<'p, 'o> Largest<'p, 'o> {
         let (mut known, mut extents) = (BTreeMap::new(), BTreeMap::new());
         for (n, declared) in program.tensors.iter().enumerate() {
             let Some((_, tensor)) = operands.iter().find(|(name, _)| *name == declared.name) else { continue };
-            largest[n] = tensor.values.iter().fold(size(tensor.fill), |most, value| most.max(size(value)));
+            largest[n] = size(tensor.fill).max(magnitude(&tensor.values));
             extents.extend(declared.sizes.iter().copied().zip(tensor.extents.iter().copied()));
             known.insert(TensorId(n as u32), tensor);
         }
@@ -201,6 +201,24 @@ impl<'p, 'o> Largest<'p, 'o> {
             }
             _ => {}
         }
+    }
+}
+
+/// The largest magnitude of some values, 0 of none. Each is looked at, of columns of millions.
+fn magnitude(values: &Array) -> f64 {
+    fn largest<T: Copy + Into<i64>>(values: &[T]) -> f64 {
+        let (least, most) = values.iter().fold((0i64, 0i64), |(least, most), x| {
+            let x: i64 = (*x).into();
+            (least.min(x), most.max(x))
+        });
+        (least as f64).abs().max(most as f64)
+    }
+    match values {
+        Array::I8(values) => largest(values),
+        Array::I16(values) => largest(values),
+        Array::I32(values) => largest(values),
+        Array::I64(values) => largest(values),
+        other => other.iter().map(size).fold(0.0, f64::max),
     }
 }
 

@@ -8,7 +8,7 @@ use crate::data::Fault;
 use crate::error::Error;
 use crate::program::Program;
 use fiberloom_core::algebra::{Type, Value};
-use fiberloom_core::format::{Array, Tensor, room};
+use fiberloom_core::format::{Array, Error as Unassembled, Tensor, room};
 use fiberloom_core::notation::relation::Fitted;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -60,6 +60,13 @@ pub fn narrow(program: &Program, bound: Bound) -> Result<(Program, Bound), Error
     Ok((program, Bound { operands, labels }))
 }
 
+/// Each value as another, into a vector that is made at once.
+fn each<T>(values: &[i64], narrowed: impl Fn(i64) -> T) -> Result<Vec<T>, Unassembled> {
+    let mut all = room::room(values.len())?;
+    all.extend(values.iter().map(|x| narrowed(*x)));
+    Ok(all)
+}
+
 /// Whether this is a column that is read, of values in 64 bits with a sign.
 fn holds_integers(table: &Table, name: &str) -> bool {
     let wide = |holds| match holds {
@@ -81,9 +88,9 @@ fn narrowed(tensor: Tensor<'static>) -> Result<Tensor<'static>, Error> {
     };
     let Some(ty) = NARROW.into_iter().find(holds) else { return Ok(tensor) };
     let values = match ty {
-        Type::I8 => room::collected(values.iter().map(|x| *x as i8)).map(Array::from),
-        Type::I16 => room::collected(values.iter().map(|x| *x as i16)).map(Array::from),
-        _ => room::collected(values.iter().map(|x| *x as i32)).map(Array::from),
+        Type::I8 => each(values, |x| x as i8).map(Array::from),
+        Type::I16 => each(values, |x| x as i16).map(Array::from),
+        _ => each(values, |x| x as i32).map(Array::from),
     };
     let values = values.map_err(Fault::from).map_err(|fault| Error::Data(fault.within(Path::new(""))))?;
     let fill = Value::from_i128(ty, i128::from(fill));

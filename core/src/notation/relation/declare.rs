@@ -5,7 +5,7 @@ use super::{Column, Domain, Fitted, Holds, Label, Labels, Mode, NONE, Over, Rela
 use crate::algebra::{Type, Value};
 use crate::notation::diagnostic::{Diagnostic, Span};
 use crate::notation::syntax::{self, Format, Ident, Item, Literal, ROW, Size, Sort};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// What is known of a tensor, a table or a column.
 #[derive(Clone)]
@@ -43,6 +43,10 @@ pub(super) struct Relate {
     shapes: Vec<(Vec<Size>, Option<Format>)>,
     /// Names that statements define.
     results: HashSet<String>,
+    /// Tables whose rows follow from the statements that define their columns.
+    pub followed: BTreeSet<String>,
+    /// The statements that say such rows, as text: each is made once.
+    pub said: HashSet<String>,
     /// How it is fitted to its data.
     pub fitted: Fitted,
     /// Declared functions: types of parameters, and of the value.
@@ -67,6 +71,11 @@ impl Relate {
         self.results.contains(name)
     }
 
+    /// Notes that statements define it.
+    pub(super) fn defines(&mut self, name: String) {
+        self.results.insert(name);
+    }
+
     /// Declarations count wherever they stand.
     pub(super) fn declarations(&mut self, items: &[Item]) {
         self.note(items);
@@ -87,6 +96,7 @@ impl Relate {
                 _ => {}
             }
         }
+        self.note_rows(items);
     }
 
     fn note(&mut self, items: &[Item]) {

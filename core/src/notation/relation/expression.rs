@@ -642,6 +642,14 @@ impl Relate {
                 let [x] = <[Made; 1]>::try_from(made).ok()?;
                 self.convert(x, *ty, span)
             }
+            ("is_none", [_]) if !self.functions.contains_key("is_none") => {
+                let x = made.into_iter().next()?;
+                let none = match &x.of {
+                    Of::Holds(Holds::Domain(_)) if x.none => binary(BinaryOp::Lt, x.expr, int(0, span)),
+                    _ => Expr { kind: ExprKind::Literal(Literal::Bool(false)), span },
+                };
+                Some(Made::plain(Expr { span, ..none }, Type::Bool))
+            }
             ("select", [_, ..]) | ("mask", [_, ..]) => {
                 let mut rest = made;
                 let condition = rest.remove(0);

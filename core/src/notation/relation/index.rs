@@ -29,6 +29,8 @@ impl Relate {
                     if let Some(plain) = self.statement(s, false) {
                         made.extend(self.beside(&plain));
                         made.push(Item::Statement(plain));
+                        let rows = self.rows_of(s).and_then(|rows| self.statement(&rows, false));
+                        made.extend(rows.map(Item::Statement));
                     }
                 }
                 Item::Repeat(block) => made.extend(self.repeat(block).map(Item::Repeat)),

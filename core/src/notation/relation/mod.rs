@@ -22,6 +22,7 @@
 //!  function.rs     functions of labels as arrays
 //!  label.rs        texts as dates and decimals; `like`
 //!  calendar.rs     year, month, day as functions of the language
+//!  rows.rs         which rows a result that is a table has
 //!  routine.rs      other functions that expressions call
 //!  guard.rs        results beside results, which say whether 64 bits hold them
 //! ```
@@ -35,6 +36,7 @@ mod guard;
 mod index;
 mod label;
 mod routine;
+mod rows;
 mod scope;
 
 use super::diagnostic::{Diagnostic, Span};

@@ -533,7 +533,14 @@ impl Draw<'_, '_> {
             let sum = format!("R{n}[] = sum({}: if {condition} then {value} else 0)", names.join(","));
             return (format!("tensor R{n}: {sort}[]"), sum);
         }
-        let declared = format!("tensor R{n}: {sort}[{}] {format}", sizes.join(", "));
+        let declared = match self.below(3) {
+            0 => {
+                self.said("a table of sums");
+                let modes = sizes.iter().enumerate().map(|(m, size)| format!("g{n}_{m}: {size}"));
+                format!("table G{n}[{}] {{ R{n}: {sort} }} {format}", modes.collect::<Vec<_>>().join(", "))
+            }
+            _ => format!("tensor R{n}: {sort}[{}] {format}", sizes.join(", ")),
+        };
         (declared, format!("R{n}[{}] += if {condition} then {value} else 0", places.join(", ")))
     }
 }
