@@ -222,6 +222,7 @@ impl World {
                 }
                 let value = match (cell, &column.sort, &column.fill) {
                     (Cell::Null, Sort::Domain(_), _) => Of::Label(None),
+                    (Cell::Null, Sort::Text, _) => Of::Absent,
                     (Cell::Null, _, None) => return Err("a null".to_string()),
                     (Cell::Null, _, Some(_)) => fill.clone(),
                     (_, Sort::Domain(_), _) => Of::Label(label),
@@ -464,15 +465,19 @@ impl World {
         Ok(match (name, args) {
             ("like" | "prefix" | "suffix" | "contains", _) => {
                 let Of::Literal(pattern) = at(1)? else { return Err("a pattern".to_string()) };
+                let escape = match exprs.len() {
+                    3 => at(2)?.written().and_then(|text| text.chars().next()),
+                    _ => None,
+                };
                 let Some(text) = at(0)?.text() else { return Ok(Of::Bool(false)) };
                 Of::Bool(match name {
-                    "like" => like(&text, &pattern),
+                    "like" => like(&text, &pattern, escape),
                     "prefix" => text.starts_with(&pattern),
                     "suffix" => text.ends_with(&pattern),
                     _ => text.contains(&pattern),
                 })
             }
-            ("is_none", _) => Of::Bool(at(0)? == Of::Label(None)),
+            ("is_none", _) => Of::Bool(matches!(at(0)?, Of::Label(None) | Of::Absent)),
             ("year" | "month" | "day", _) => Of::Integer(part(name, &at(0)?)?),
             ("mask", _) => match self.truth(exprs[0], env)? {
                 true => at(1)?,

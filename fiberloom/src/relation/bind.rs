@@ -132,7 +132,7 @@ impl<'b> Binding<'b, '_> {
         };
         let modes = table.modes.iter().map(mode).collect::<Result<_, _>>().map_err(within)?;
         let column = |column: &TableColumn| {
-            let may_be_null = column.null.is_some() || matches!(column.holds, Holds::Domain(_));
+            let may_be_null = column.null.is_some() || matches!(column.holds, Holds::Domain(_) | Holds::Text);
             conform(frame, &column.source, labelled(self.relations, column.holds), may_be_null)
         };
         let columns = table.columns.iter().map(column).collect::<Result<_, _>>().map_err(within)?;
@@ -206,12 +206,7 @@ fn conform<'f>(frame: &'f Frame, source: &str, holds: Holds, may_be_null: bool) 
     let column = frame.column(source).ok_or_else(|| Fault::whole(format!("no column `{source}`")))?;
     let cell = |row: usize| Place::Cell { row: row + 1, column: source.to_string() };
     if let (false, Some(row)) = (may_be_null, column.nulls.iter().position(|null| *null)) {
-        let help = match holds {
-            Holds::Text => {
-                "a column whose texts may be null is of a domain: `dim D: string`, and `NAME: D` in the table"
-            }
-            _ => "where a null stands, a column says `fill VALUE`; a mode has none",
-        };
+        let help = "where a null stands, a column says `fill VALUE`, and is of a domain if nothing stands for it; a key has none";
         return Err(Fault::new(cell(row), format!("a null, and {} holds none: {help}", declared(holds))));
     }
     if column.values.are(holds) {

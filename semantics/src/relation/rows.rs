@@ -53,8 +53,22 @@ impl World {
         Ok(match &e.kind {
             ExprKind::Access(a) => {
                 let bare = a.indices.iter().all(|index| index.variable().is_some());
-                let is_array = self.functions.contains_key(&a.tensor.name);
-                if !bare || !is_array { None } else { Some(self.stands(a, env)?) }
+                if bare && self.functions.contains_key(&a.tensor.name) {
+                    return Ok(Some(self.stands(a, env)?));
+                }
+                let mut all = None;
+                for index in &a.indices {
+                    let told = match index {
+                        Index::Access(inner) => {
+                            let kind = ExprKind::Access(inner.clone());
+                            self.told(&Expr { kind, span: inner.span }, env)?
+                        }
+                        Index::Computed { of, .. } => self.told(of, env)?,
+                        _ => None,
+                    };
+                    all = and(all, told);
+                }
+                all
             }
             ExprKind::Unary(_, x) => self.told(x, env)?,
             ExprKind::Binary(BinaryOp::Mul | BinaryOp::AndAlso, a, b) => and(self.told(a, env)?, self.told(b, env)?),
@@ -104,7 +118,13 @@ impl World {
         let literal = |e: &Expr| matches!(e.kind, ExprKind::Literal(_));
         match &e.kind {
             ExprKind::Access(a) => {
-                a.indices.iter().all(|index| index.variable().is_some()) && self.functions.contains_key(&a.tensor.name)
+                let bare = a.indices.iter().all(|index| index.variable().is_some());
+                let inside = |index: &Index| match index {
+                    Index::Access(a) => self.may_tell(&Expr { kind: ExprKind::Access(a.clone()), span: a.span }),
+                    Index::Computed { of, .. } => self.may_tell(of),
+                    _ => false,
+                };
+                bare && self.functions.contains_key(&a.tensor.name) || a.indices.iter().any(inside)
             }
             ExprKind::Unary(_, x) => self.may_tell(x),
             ExprKind::Binary(_, a, b) => self.may_tell(a) || self.may_tell(b),

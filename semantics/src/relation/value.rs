@@ -120,6 +120,11 @@ impl Of {
         }
     }
 
+    /// As it is written, of a literal.
+    pub(super) fn written(&self) -> Option<&str> {
+        if let Of::Literal(text) = self { Some(text) } else { None }
+    }
+
     /// The zero of its kind.
     pub(super) fn zero(&self) -> Of {
         match self {
@@ -292,7 +297,12 @@ pub(super) fn arithmetic(op: BinaryOp, a: Of, b: Of) -> Result<Of, String> {
         return Ok(Of::Decimal(if n == BigInt::ZERO { n } else { m / n }, *digits));
     }
     let (a, b) = alike(a, b)?;
+    if let (Add | Sub, Of::Date(y, m, d), Of::Integer(n)) = (op, &a, &b) {
+        return Ok(later((*y, *m, *d), if op == Add { *n } else { -*n }));
+    }
     Ok(match (op, &a, &b) {
+        (Add, Of::Integer(n), Of::Date(y, m, d)) => later((*y, *m, *d), *n),
+        (Sub, Of::Date(y, m, d), Of::Date(z, n, e)) => Of::Integer(day_number(*y, *m, *d) - day_number(*z, *n, *e)),
         (Add, Of::Bool(a), Of::Bool(b)) => Of::Bool(*a || *b),
         (Mul, Of::Bool(a), Of::Bool(b)) => Of::Bool(*a && *b),
         (Add | Sub, Of::Decimal(m, p), Of::Decimal(n, _)) => Of::Decimal(if op == Add { m + n } else { m - n }, *p),
@@ -322,6 +332,32 @@ pub(super) fn arithmetic(op: BinaryOp, a: Of, b: Of) -> Result<Of, String> {
     })
 }
 
+/// How many days the months before this one have in a year.
+fn before(year: i64, month: u8) -> i64 {
+    let leap = year % 4 == 0 && year % 100 != 0 || year % 400 == 0;
+    let lengths = [31, if leap { 29 } else { 28 }, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+    lengths[..usize::from(month) - 1].iter().sum()
+}
+
+/// The number of a day, counted from the first of year 1.
+fn day_number(year: i64, month: u8, day: u8) -> i64 {
+    let y = year - 1;
+    365 * y + y.div_euclid(4) - y.div_euclid(100) + y.div_euclid(400) + before(year, month) + i64::from(day) - 1
+}
+
+/// The date so many days later.
+fn later((year, month, day): (i64, u8, u8), days: i64) -> Of {
+    let number = day_number(year, month, day) + days;
+    // A year later than the right one by less than three in a thousand.
+    let mut year = number.div_euclid(365) + 1;
+    while day_number(year, 1, 1) > number {
+        year -= 1;
+    }
+    let in_year = number - day_number(year, 1, 1);
+    let month = (1..=12).rev().find(|month| before(year, *month) <= in_year).unwrap_or(1);
+    Of::Date(year, month, (in_year - before(year, month) + 1) as u8)
+}
+
 /// A part of a date.
 pub(super) fn part(name: &str, of: &Of) -> Result<i64, String> {
     let (y, m, d) = match of {
@@ -337,8 +373,8 @@ pub(super) fn part(name: &str, of: &Of) -> Result<i64, String> {
     })
 }
 
-/// SQL's `LIKE`: `%` is any text, `_` any one character, else a character is itself.
-pub fn like(text: &str, pattern: &str) -> bool {
+/// SQL's `LIKE`: `%` is any text, `_` any one character, else a character is itself, and so is any behind the one that escapes.
+pub fn like(text: &str, pattern: &str, escape: Option<char>) -> bool {
     let mut chars = pattern.chars();
     let Some(first) = chars.next() else { return text.is_empty() };
     let rest = chars.as_str();
@@ -347,8 +383,13 @@ pub fn like(text: &str, pattern: &str) -> bool {
         chars.next().map(|c| (c, chars.as_str().to_string()))
     };
     match first {
-        '%' => text.char_indices().map(|(at, _)| &text[at..]).chain([""]).any(|text| like(text, rest)),
-        '_' => behind(text).is_some_and(|(_, text)| like(&text, rest)),
-        c => behind(text).is_some_and(|(d, text)| c == d && like(&text, rest)),
+        c if Some(c) == escape => {
+            let mut behind_it = rest.chars();
+            let itself = behind_it.next().unwrap_or(c);
+            behind(text).is_some_and(|(d, text)| itself == d && like(&text, behind_it.as_str(), escape))
+        }
+        '%' => text.char_indices().map(|(at, _)| &text[at..]).chain([""]).any(|text| like(text, rest, escape)),
+        '_' => behind(text).is_some_and(|(_, text)| like(&text, rest, escape)),
+        c => behind(text).is_some_and(|(d, text)| c == d && like(&text, rest, escape)),
     }
 }

@@ -270,7 +270,7 @@ impl Relate {
             (Holds::Domain(_) | Holds::Text, _) => {
                 let help = match holds {
                     Holds::Text => {
-                        "where texts may be null, the column is of a domain: `dim D: string`, and `NAME: D` in the table"
+                        "a null there is no text: it is like nothing, and `is_none(x)` is true of it: leave `fill` out"
                     }
                     _ => "a null there is none, at which every array has its fill: leave `fill` out",
                 };

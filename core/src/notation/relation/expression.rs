@@ -5,10 +5,10 @@ use super::declare::{Relate, stored, written};
 use super::index::power;
 use super::routine::Routine;
 use super::scope::Scope;
-use super::{Holds, Labels, MOST_DIGITS, NONE, Test, What, calendar};
+use super::{Holds, Labels, MOST_DIGITS, NONE, Test, What, calendar, label};
 use crate::algebra::{COUNT, Op, Type};
 use crate::notation::diagnostic::Span;
-use crate::notation::syntax::{Access, Argument, BinaryOp, Expr, ExprKind, Ident, Literal, UnaryOp};
+use crate::notation::syntax::{Access, Argument, BinaryOp, Expr, ExprKind, Float, Ident, Literal, UnaryOp};
 
 /// An expression over coordinates.
 #[derive(Clone)]
@@ -97,6 +97,26 @@ fn choice<'m>(parts: impl IntoIterator<Item = &'m Made>) -> Option<Of> {
     });
     let most = literals.collect::<Option<Vec<_>>>()?.into_iter().max_by_key(|(digits, _)| *digits);
     most.map(|(_, literal)| Of::Choice(literal))
+}
+
+/// The sum, difference or product of two literals, exactly; `None` if one of them is none, or it is none that a float prints as.
+fn folded(op: BinaryOp, a: &Of, b: &Of) -> Option<Of> {
+    let (Of::Number(x), Of::Number(y)) = (a, b) else { return None };
+    let (p, q) = (digits(a)?, digits(b)?);
+    let behind = if op == BinaryOp::Mul { p + q } else { p.max(q) };
+    let whole = |literal: &Literal, digits: u8| label::whole(&written(literal), digits);
+    let n = match op {
+        BinaryOp::Add => whole(x, behind)?.checked_add(whole(y, behind)?)?,
+        BinaryOp::Sub => whole(x, behind)?.checked_sub(whole(y, behind)?)?,
+        _ => whole(x, p)?.checked_mul(whole(y, q)?)?,
+    };
+    if matches!((x, y), (Literal::Int(_), Literal::Int(_))) {
+        return i64::try_from(n).ok().map(|n| Of::Number(Literal::Int(n.into())));
+    }
+    let (sign, one) = (if n < 0 { "-" } else { "" }, 10u128.checked_pow(behind.into())?);
+    let text = format!("{sign}{}.{:0width$}", n.unsigned_abs() / one, n.unsigned_abs() % one, width = behind.into());
+    let literal = Literal::Float(Float(text.parse().ok()?));
+    (label::whole(&written(&literal), behind) == Some(n)).then_some(Of::Number(literal))
 }
 
 fn is_domain(of: &Of) -> bool {
@@ -250,7 +270,12 @@ impl Relate {
             self.say(span, "a text has no sign and no truth", "compare it: `==`, or ask `like(…)`");
             return None;
         }
+        let negated = match (&made.of, op) {
+            (Of::Number(_), UnaryOp::Neg) => folded(BinaryOp::Sub, &Of::Number(Literal::Int(0)), &made.of),
+            _ => None,
+        };
         let of = choice([&made]).filter(|_| op == UnaryOp::Neg).unwrap_or(made.of.settled());
+        let of = negated.unwrap_or(of);
         let kind = ExprKind::Unary(op, Box::new(made.expr));
         Some(Made { expr: Expr { kind, span }, of, none: false })
     }
@@ -264,20 +289,24 @@ impl Relate {
                 let (a, b) = (self.as_number(a)?, self.as_number(b)?);
                 let date = |m: &Made| m.of == Of::Holds(Holds::Date);
                 let days = (date(&a), date(&b));
+                let quoted = matches!((&a.of, &b.of), (Of::Quote(_), _) | (_, Of::Quote(_)));
+                let folded = folded(op, &a.of, &b.of);
                 let (parts, mut of, _) = match days {
-                    (true, false) | (false, true)
-                        if !matches!((&a.of, &b.of), (Of::Quote(_), _) | (_, Of::Quote(_))) =>
-                    {
-                        (vec![a.expr, b.expr], Of::Holds(Holds::Date), false)
-                    }
+                    (true, false) | (false, true) if !quoted => (vec![a.expr, b.expr], Of::Holds(Holds::Date), false),
                     _ => self.aligned(vec![a, b], span)?,
                 };
-                if of == Of::Holds(Holds::Date) && days == (true, true) && op == Sub {
+                // What is no date beside one is a date in quotes.
+                if of == Of::Holds(Holds::Date) && (days == (true, true) || quoted) {
+                    if op == Add {
+                        let help = "days are added to a date, `d[i] + 30`; two dates have a difference: `d[i] - \"2022-01-01\"`";
+                        self.say(span, "two dates are added", help);
+                        return None;
+                    }
                     of = Of::Holds(Holds::Plain(Type::I64));
                 }
                 let [a, b] = <[Expr; 2]>::try_from(parts).expect("two were given");
                 let kind = ExprKind::Binary(op, Box::new(a), Box::new(b));
-                Some(Made { expr: Expr { kind, span }, of, none: false })
+                Some(Made { expr: Expr { kind, span }, of: folded.unwrap_or(of), none: false })
             }
             Div if is_decimal(&a.of) => {
                 let b = self.as_number(b)?;
@@ -309,9 +338,10 @@ impl Relate {
     fn product(&mut self, a: Made, b: Made, span: Span) -> Option<Made> {
         let (a, b) = (self.as_number(a)?, self.as_number(b)?);
         if !is_decimal(&a.of) && !is_decimal(&b.of) {
+            let folded = folded(BinaryOp::Mul, &a.of, &b.of);
             let (parts, of, _) = self.aligned(vec![a, b], span)?;
             let [a, b] = <[Expr; 2]>::try_from(parts).expect("two were given");
-            return Some(Made { expr: binary(BinaryOp::Mul, a, b), of, none: false });
+            return Some(Made { expr: binary(BinaryOp::Mul, a, b), of: folded.unwrap_or(of), none: false });
         }
         let (Some(m), Some(n)) = (digits(&a.of), digits(&b.of)) else { return self.beside_decimal(span) };
         if m + n > MOST_DIGITS {
@@ -623,15 +653,20 @@ impl Relate {
                 made.push(self.expr(scope, e));
             }
         }
-        let made = made.into_iter().collect::<Option<Vec<_>>>()?;
+        let mut made = made.into_iter().collect::<Option<Vec<_>>>()?;
         let test: Option<fn(String) -> Test> = match name.name.as_str() {
-            "like" => Some(Test::Like),
+            "like" => Some(|text| Test::Like(text, None)),
             "prefix" => Some(Test::Prefix),
             "suffix" => Some(Test::Suffix),
             "contains" => Some(Test::Contains),
             _ => None,
         };
         if let Some(test) = test {
+            let escape = if name.name == "like" { self.escape(&mut made)? } else { None };
+            let test = |text| match escape {
+                None => test(text),
+                escape => Test::Like(text, escape),
+            };
             return self.tested(name, made, test, span);
         }
         if let Some(part) = calendar::PARTS.iter().position(|(word, _)| *word == name.name) {
@@ -645,6 +680,10 @@ impl Relate {
             ("is_none", [_]) if !self.functions.contains_key("is_none") => {
                 let x = made.into_iter().next()?;
                 let none = match &x.of {
+                    Of::Column(table, column) => {
+                        let some = self.asked_of(x.clone(), (*table, *column), Test::Any, span);
+                        Expr { kind: ExprKind::Unary(UnaryOp::Not, Box::new(some)), span }
+                    }
                     Of::Holds(Holds::Domain(_)) if x.none => binary(BinaryOp::Lt, x.expr, int(0, span)),
                     _ => Expr { kind: ExprKind::Literal(Literal::Bool(false)), span },
                 };
@@ -724,7 +763,23 @@ impl Relate {
         Some(Made::plain(Expr { kind: ExprKind::Call(name.clone(), taken), span }, ty))
     }
 
-    fn tested(&mut self, name: &Ident, made: Vec<Made>, test: fn(String) -> Test, span: Span) -> Option<Made> {
+    /// Takes the third argument of `like`: the character that makes the one behind it stand for itself.
+    fn escape(&mut self, made: &mut Vec<Made>) -> Option<Option<char>> {
+        if made.len() != 3 {
+            return Some(None);
+        }
+        let last = made.pop()?;
+        let one = |text: &str| text.chars().next().filter(|c| text.len() == c.len_utf8());
+        let escape = if let Of::Quote(text) = &last.of { one(text) } else { None };
+        if escape.is_none() {
+            let help = "write like(x, \"50!%\", \"!\"): behind it `%` and `_` are themselves";
+            self.say(last.expr.span, "what escapes is one character in quotes", help);
+            return None;
+        }
+        Some(escape)
+    }
+
+    fn tested(&mut self, name: &Ident, made: Vec<Made>, test: impl Fn(String) -> Test, span: Span) -> Option<Made> {
         let Ok([x, pattern]) = <[Made; 2]>::try_from(made) else {
             self.say(
                 span,

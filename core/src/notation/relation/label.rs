@@ -84,8 +84,10 @@ fn fits(number: i64, ty: Type) -> bool {
 /// What is asked of a text.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Test {
-    /// SQL's `LIKE`: `%` stands for any text, `_` for any one character.
-    Like(String),
+    /// SQL's `LIKE`: `%` stands for any text, `_` for any one character, and behind the character that escapes each for itself.
+    Like(String, Option<char>),
+    /// It is a text: no null.
+    Any,
     /// It begins so.
     Prefix(String),
     /// It ends so.
@@ -100,7 +102,8 @@ impl Test {
     /// Whether it is so of a text.
     pub fn holds(&self, text: &str) -> bool {
         match self {
-            Test::Like(pattern) => like(text, pattern),
+            Test::Like(pattern, escape) => like(text, pattern, *escape),
+            Test::Any => true,
             Test::Prefix(what) => text.starts_with(what.as_str()),
             Test::Suffix(what) => text.ends_with(what.as_str()),
             Test::Contains(what) => text.contains(what.as_str()),
@@ -111,18 +114,34 @@ impl Test {
 
 /// Whether a text is like a pattern. Each `%` but the last is taken to end as early as it can: what follows it may then stand anywhere
 /// behind.
-fn like(text: &str, pattern: &str) -> bool {
-    let (text, pattern): (Vec<char>, Vec<char>) = (text.chars().collect(), pattern.chars().collect());
+fn like(text: &str, pattern: &str, escape: Option<char>) -> bool {
+    /// What a place of a pattern stands for.
+    #[derive(PartialEq)]
+    enum Place {
+        Text,
+        One,
+        This(char),
+    }
+    let text: Vec<char> = text.chars().collect();
+    let (mut pattern, mut rest) = (Vec::new(), pattern.chars());
+    while let Some(c) = rest.next() {
+        pattern.push(match c {
+            c if Some(c) == escape => Place::This(rest.next().unwrap_or(c)),
+            '%' => Place::Text,
+            '_' => Place::One,
+            c => Place::This(c),
+        });
+    }
     let (mut t, mut p) = (0, 0);
     // Behind the last `%`, and how far the text is taken by it.
     let mut any: Option<(usize, usize)> = None;
     while t < text.len() {
         match pattern.get(p) {
-            Some('%') => {
+            Some(Place::Text) => {
                 any = Some((p + 1, t));
                 p += 1;
             }
-            Some(c) if *c == '_' || *c == text[t] => (t, p) = (t + 1, p + 1),
+            Some(place) if *place == Place::One || *place == Place::This(text[t]) => (t, p) = (t + 1, p + 1),
             _ => match any {
                 Some((behind, taken)) => {
                     any = Some((behind, taken + 1));
@@ -132,7 +151,7 @@ fn like(text: &str, pattern: &str) -> bool {
             },
         }
     }
-    pattern[p..].iter().all(|c| *c == '%')
+    pattern[p..].iter().all(|place| *place == Place::Text)
 }
 
 #[cfg(test)]
@@ -222,7 +241,17 @@ mod tests {
         ];
         let no =
             [("", "_"), ("abc", "ab"), ("abc", "%d%"), ("abc", "____"), ("abab", "%aba"), ("a", "a_"), ("Abc", "a%")];
-        yes.iter().for_each(|(text, pattern)| assert!(like(text, pattern), "{text} like {pattern}"));
-        no.iter().for_each(|(text, pattern)| assert!(!like(text, pattern), "{text} not like {pattern}"));
+        yes.iter().for_each(|(text, pattern)| assert!(like(text, pattern, None), "{text} like {pattern}"));
+        no.iter().for_each(|(text, pattern)| assert!(!like(text, pattern, None), "{text} not like {pattern}"));
+        let escaped = [
+            ("50%", "50!%", true),
+            ("500", "50!%", false),
+            ("a!b", "a!!b", true),
+            ("a_", "%!_", true),
+            ("a", "!_", false),
+        ];
+        escaped
+            .iter()
+            .for_each(|(text, pattern, is)| assert_eq!(like(text, pattern, Some('!')), *is, "{text} {pattern}"));
     }
 }

@@ -15,7 +15,7 @@ use super::{Holds, Table};
 use crate::algebra::Type;
 use crate::notation::diagnostic::Span;
 use crate::notation::syntax::{
-    Access, Argument, Assign, BinaryOp, Expr, ExprKind, Ident, Item, Literal, Statement, UnaryOp,
+    Access, Argument, Assign, BinaryOp, Expr, ExprKind, Ident, Index, Item, Literal, Statement, UnaryOp,
 };
 
 impl Relate {
@@ -108,7 +108,12 @@ impl Relate {
     fn stands_in(&self, a: &Access) -> Option<Expr> {
         let Known { holds, column, given, fill, .. } = self.known.get(&a.tensor.name)?;
         if *given || a.indices.iter().any(|index| index.variable().is_none()) {
-            return None;
+            let inside = a.indices.iter().map(|index| match index {
+                Index::Access(inner) => self.stands_in(inner),
+                Index::Computed { of, .. } => self.stands(of),
+                Index::Affine { .. } | Index::Slice { .. } => None,
+            });
+            return inside.fold(None, |a, b| both(BinaryOp::AndAlso, a, b));
         }
         let read = |name: &str| {
             let tensor = Ident { name: name.to_string(), span: a.tensor.span };

@@ -165,8 +165,8 @@ fn labels_are_asked() {
         asked("absent", What::At(NATION, label("GHANA"))),
         asked("below", What::Below(DAY, day("1994-02-01"))),
         asked("upto", What::UpTo(DAY, day("1994-03-01"))),
-        asked("passes", What::Passes(NATION, Test::Like("%R_NC%".into()))),
-        asked("noted", What::Column { table: 0, column: 3, test: Test::Like("%green".into()) }),
+        asked("passes", What::Passes(NATION, Test::Like("%R_NC%".into(), None))),
+        asked("noted", What::Column { table: 0, column: 3, test: Test::Like("%green".into(), None) }),
     ];
     let program = plain("{dense, ragged}", "dense");
     let bound = bound(&relations, &program, line(), supp()).unwrap();

@@ -204,7 +204,7 @@ impl Draw<'_, '_> {
             for column in &table.columns {
                 let (kind, may_be_null) = match column.holds {
                     Holds::Domain(d) => (self.domains[d], true),
-                    Holds::Value(kind) => (kind, column.fill),
+                    Holds::Value(kind) => (kind, column.fill || kind == Kind::Text),
                 };
                 let null = may_be_null && self.below(5) == 0;
                 if null {
@@ -328,7 +328,16 @@ impl Draw<'_, '_> {
 
     fn comparison(&mut self, vars: &[Var]) -> Option<String> {
         let op = self.one(&["<", "<=", ">", ">=", "==", "!="]);
-        match self.below(7) {
+        match self.below(8) {
+            7 => {
+                let d = self.below(self.domains.len());
+                let of = match self.below(2) {
+                    0 => self.coordinate(d, vars, 2)?,
+                    _ => self.column(Kind::Text, vars)?,
+                };
+                self.said("is none");
+                Some(format!("is_none({of})"))
+            }
             0 | 1 => {
                 let d = self.below(self.domains.len());
                 let (at, literal) = (self.coordinate(d, vars, 2)?, self.literal(self.domains[d]));
@@ -350,6 +359,9 @@ impl Draw<'_, '_> {
                     0 => ("prefix", quoted(self.one(&TEXTS))),
                     1 => ("suffix", quoted(self.one(&TEXTS))),
                     2 => ("contains", quoted(self.one(&TEXTS))),
+                    3 if self.below(3) == 0 => {
+                        ("like", format!("{}, \"!\"", quoted(self.one(&["%!%", "a!_%", "!!", "_!b"]))))
+                    }
                     _ => ("like", quoted(self.one(&PATTERNS))),
                 };
                 let texts: Vec<usize> = (0..self.domains.len()).filter(|d| self.domains[*d] == Kind::Text).collect();
@@ -424,6 +436,10 @@ impl Draw<'_, '_> {
                     (format!("year[{c}]"), 0)
                 })
             }
+            3 if self.below(3) == 0 => self.column(Kind::Date, vars).map(|c| {
+                self.words.push("a difference of dates".to_string());
+                (format!("({c} - \"1994-02-28\")"), 0)
+            }),
             3 => self.column(Kind::Date, vars).map(|c| {
                 let part = ["year", "month", "day"][c.len() % 3];
                 (format!("{part}({c})"), 0)
