@@ -13,8 +13,9 @@ pub fn show(args: &Show) -> Result<(), Error> {
     }
     let program = source::program_on(&args.program, &args.inputs)?;
     let options = Options { mode, ..Options::default() };
+    let data = run::Data { inputs: &args.inputs, combine: &args.combine, settings: &args.settings };
     let kernel = program.compile(&options)?;
-    let run::Read { program, operands, .. } = run::operands(&program, &kernel, (&args.inputs, &args.combine))?;
+    let run::Read { program, operands, .. } = run::operands(&program, &kernel, &data)?;
     let kernel = program.compile(&options)?;
     let operands: Vec<(&str, &Tensor)> = operands.iter().map(|(name, t)| (name.as_str(), t)).collect();
     let call = kernel.bind(&operands)?;

@@ -26,9 +26,11 @@ mod dictionary;
 mod frame;
 mod guard;
 mod narrow;
+mod order;
 mod pack;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod reading;
 #[cfg(test)]
 mod tests;
 
@@ -41,7 +43,9 @@ pub use fiberloom_core::notation::relation::{
 pub use frame::{Cell, Column, Frame, Texts, Values};
 pub(crate) use guard::held;
 pub use narrow::narrow;
+pub use order::{By, ordered};
 pub use pack::{holds_pack, is_pack, read_pack, write_pack};
+pub use reading::Reading;
 
 use crate::data::write::{Content, Output, write_together};
 use crate::data::{Cause, Error, Fault, Options, is_packed};
@@ -141,15 +145,44 @@ fn labelled(relations: &Relations, holds: Holds) -> Holds {
 /// # Errors
 /// The file is not there or not readable, has not the columns, or holds something else than is declared; memory over the limit.
 pub fn read(path: &Path, relations: &Relations, table: &Table, options: &Options) -> Result<Frame<'static>, Error> {
+    read_as(path, (relations, table), &Reading::default(), options)
+}
+
+/// The same, read in another way; `-` is standard input, a `.csv` file.
+///
+/// # Errors
+/// As of [`read`].
+pub fn read_as(
+    path: &Path,
+    (relations, table): (&Relations, &Table),
+    reading: &Reading,
+    options: &Options,
+) -> Result<Frame<'static>, Error> {
+    let wanted = wanted(relations, table);
+    if path.as_os_str() == "-" {
+        let columns = csv::read(std::io::stdin().lock(), &wanted, reading, options);
+        return reading.kept(framed(Path::new("<stdin>"), columns)?, table);
+    }
     let kind = Kind::known(path)?;
     let file = File::open(path).map_err(|e| Fault::io(e).within(path))?;
-    let wanted = wanted(relations, table);
     let columns = match kind {
-        Kind::Csv if is_packed(path) => csv::read(MultiGzDecoder::new(BufReader::new(file)), &wanted, options),
-        Kind::Csv => csv::read(file, &wanted, options),
+        Kind::Csv if is_packed(path) => csv::read(MultiGzDecoder::new(BufReader::new(file)), &wanted, reading, options),
+        Kind::Csv => csv::read(file, &wanted, reading, options),
         Kind::Parquet => of_parquet(file, &wanted, options),
     };
-    framed(path, columns)
+    reading.kept(framed(path, columns)?, table)
+}
+
+/// The rows of several frames of one table, one behind the other, under one name for messages.
+///
+/// # Errors
+/// Memory.
+///
+/// # Panics
+/// If there is none.
+pub fn stacked(origin: String, parts: Vec<Frame<'static>>) -> Result<Frame<'static>, Error> {
+    assert!(!parts.is_empty(), "a table of no file");
+    reading::stacked(origin, parts)
 }
 
 /// The same from the bytes of a file of this name.
@@ -157,9 +190,10 @@ pub fn read(path: &Path, relations: &Relations, table: &Table, options: &Options
 /// # Errors
 /// As of [`read`].
 pub fn read_bytes(name: &Path, bytes: &[u8], wanted: &[Wanted], options: &Options) -> Result<Frame<'static>, Error> {
+    let reading = &Reading::default();
     let columns = match Kind::known(name)? {
-        Kind::Csv if is_packed(name) => csv::read(MultiGzDecoder::new(Cursor::new(bytes)), wanted, options),
-        Kind::Csv => csv::read(Cursor::new(bytes), wanted, options),
+        Kind::Csv if is_packed(name) => csv::read(MultiGzDecoder::new(Cursor::new(bytes)), wanted, reading, options),
+        Kind::Csv => csv::read(Cursor::new(bytes), wanted, reading, options),
         Kind::Parquet => of_parquet_bytes(bytes, wanted, options),
     };
     framed(name, columns)
