@@ -272,9 +272,13 @@ fn ordinal(n: usize) -> String {
 fn missing<'n>(wanted: &[Wanted], there: impl Iterator<Item = &'n str> + Clone) -> Result<(), Fault> {
     /// More names than this are not listed.
     const LISTED: usize = 40;
+    let clipped = |name: &str| match name.char_indices().nth(60) {
+        Some((at, _)) => format!("`{}…`", &name[..at]),
+        None => format!("`{name}`"),
+    };
     let absent = wanted.iter().map(|wanted| wanted.source.as_str()).find(|name| !there.clone().any(|n| n == *name));
     let Some(absent) = absent else { return Ok(()) };
-    let (count, names) = (there.clone().count(), there.take(LISTED).map(|name| format!("`{name}`")));
+    let (count, names) = (there.clone().count(), there.take(LISTED).map(clipped));
     let names = names.collect::<Vec<_>>().join(", ");
     let more = if count > LISTED { format!(" and {} more", count - LISTED) } else { String::new() };
     let columns = counted(count, "column", "columns");
