@@ -411,6 +411,9 @@ impl World {
                 for name in &names {
                     spaces.push(self.space(name, &[], &[body])?);
                 }
+                if function.name == "avg" {
+                    return self.average(&names, &spaces, body, env);
+                }
                 let (mut sum, mut error) = (None, None);
                 each(&names, &spaces, &mut env.clone(), &mut |env| {
                     if error.is_some() {
@@ -478,6 +481,27 @@ impl World {
                 })
             }
             ("is_none", _) => Of::Bool(matches!(at(0)?, Of::Label(None) | Of::Absent)),
+            ("length", _) => Of::Integer(at(0)?.text().map_or(0, |text| text.chars().count() as i64)),
+            ("lower" | "upper" | "trim" | "substr", _) => {
+                let number =
+                    |n: usize| at(n)?.written().and_then(|text| text.parse().ok()).ok_or("no number".to_string());
+                match at(0)?.text() {
+                    None => Of::Absent,
+                    Some(text) => Of::Text(match name {
+                        "lower" => text.to_lowercase(),
+                        "upper" => text.to_uppercase(),
+                        "trim" => text.trim().to_string(),
+                        _ => {
+                            let (from, many): (usize, usize) = (number(1)?, number(2)?);
+                            text.chars()
+                                .enumerate()
+                                .filter(|(n, _)| n + 1 >= from && n + 1 < from + many)
+                                .map(|(_, c)| c)
+                                .collect()
+                        }
+                    }),
+                }
+            }
             ("year" | "month" | "day", _) => Of::Integer(part(name, &at(0)?)?),
             ("mask", _) => match self.truth(exprs[0], env)? {
                 true => at(1)?,

@@ -1,7 +1,8 @@
 //! Which rows a table has whose columns statements define: those of which a column was told something.
 
 use super::{Env, Function, World, each};
-use crate::relation::value::Of;
+use crate::relation::value::{Of, added};
+use fiberloom_core::algebra::Type;
 use fiberloom_core::notation::syntax::*;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -52,7 +53,7 @@ impl World {
         };
         Ok(match &e.kind {
             ExprKind::Access(a) => {
-                let bare = a.indices.iter().all(|index| index.variable().is_some());
+                let bare = !a.indices.is_empty() && a.indices.iter().all(|index| index.variable().is_some());
                 if bare && self.functions.contains_key(&a.tensor.name) {
                     return Ok(Some(self.stands(a, env)?));
                 }
@@ -118,7 +119,7 @@ impl World {
         let literal = |e: &Expr| matches!(e.kind, ExprKind::Literal(_));
         match &e.kind {
             ExprKind::Access(a) => {
-                let bare = a.indices.iter().all(|index| index.variable().is_some());
+                let bare = !a.indices.is_empty() && a.indices.iter().all(|index| index.variable().is_some());
                 let inside = |index: &Index| match index {
                     Index::Access(a) => self.may_tell(&Expr { kind: ExprKind::Access(a.clone()), span: a.span }),
                     Index::Computed { of, .. } => self.may_tell(of),
@@ -141,6 +142,27 @@ impl World {
             ExprKind::Reduce { function, body, .. } => function.name == "count" || self.may_tell(body),
             _ => false,
         }
+    }
+
+    /// The average of what a value tells, as a float; 0 where it tells nothing.
+    pub(super) fn average(&self, names: &[String], spaces: &[Vec<Of>], body: &Expr, env: &Env) -> Result<Of, String> {
+        let (mut sum, mut count, mut done) = (Of::Literal("0".to_string()), 0u32, Ok(()));
+        each(names, spaces, &mut env.clone(), &mut |env| {
+            if done.is_err() {
+                return;
+            }
+            match self.told(body, env) {
+                Ok(Some(false)) => {}
+                Ok(_) => match self.eval(body, env).and_then(|value| added(sum.clone(), value)) {
+                    Ok(more) => (sum, count) = (more, count + 1),
+                    Err(e) => done = Err(e),
+                },
+                Err(e) => done = Err(e),
+            }
+        });
+        done?;
+        let Of::Float(sum) = sum.converted(Type::F64)? else { return Err("an average".to_string()) };
+        Ok(Of::Float(if sum == 0.0 { 0.0 } else { sum / f64::from(count) }))
     }
 
     /// The same of one of two values, of which a literal tells nothing.

@@ -349,6 +349,7 @@ impl Relate {
         let of = match &what {
             What::Extent(d) => format!("{}_labels", self.domain_name(*d)),
             What::Values(d) => format!("{}_values", self.domain_name(*d)),
+            What::Lengths(d) => format!("{}_lengths", self.domain_name(*d)),
             What::At(d, _) => format!("{}_at", self.domain_name(*d)),
             What::Below(d, _) => format!("{}_below", self.domain_name(*d)),
             What::UpTo(d, _) => format!("{}_up_to", self.domain_name(*d)),
@@ -388,7 +389,7 @@ impl Relate {
             let over = |d: &usize| Size::Name(Ident { name: self.out.domains[*d].name.clone(), span });
             let (ty, sizes, format) = match &asked.what {
                 What::Extent(d) => (Type::Bool, vec![over(d)], Some("sparse")),
-                What::Values(d) => (Type::I64, vec![over(d)], None),
+                What::Values(d) | What::Lengths(d) => (Type::I64, vec![over(d)], None),
                 What::Passes(d, _) => (Type::Bool, vec![over(d)], None),
                 What::At(..) | What::Below(..) | What::UpTo(..) => (Type::I64, vec![], None),
                 What::Column { table, .. } => {
@@ -417,7 +418,7 @@ impl Relate {
         for domain in 0..self.out.domains.len() {
             let read = self.out.tables.iter().filter(|t| !t.made);
             let has = read.flat_map(|t| &t.modes).any(|m| m.over == Over::Domain(domain));
-            let asked = |a: &super::Asked| matches!(a.what, What::Values(d) | What::Passes(d, _) if d == domain);
+            let asked = |a: &super::Asked| matches!(a.what, What::Values(d) | What::Lengths(d) | What::Passes(d, _) if d == domain);
             if !has && !self.out.asked.iter().any(asked) {
                 self.ask(What::Extent(domain));
             }

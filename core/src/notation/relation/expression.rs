@@ -5,7 +5,7 @@ use super::declare::{Relate, stored, written};
 use super::index::power;
 use super::routine::Routine;
 use super::scope::Scope;
-use super::{Holds, Labels, MOST_DIGITS, NONE, Test, What, calendar, label};
+use super::{Change, Holds, Labels, MOST_DIGITS, NONE, Test, What, calendar, label};
 use crate::algebra::{COUNT, Op, Type};
 use crate::notation::diagnostic::Span;
 use crate::notation::syntax::{Access, Argument, BinaryOp, Expr, ExprKind, Float, Ident, Literal, UnaryOp};
@@ -30,6 +30,8 @@ pub(super) enum Of {
     Quote(String),
     /// This.
     Holds(Holds),
+    /// Texts that are changed one after the other: labels or texts of a column, at what the expression is.
+    Changed(Box<Of>, Vec<Change>),
     /// Texts of a table's column: the expression is an access to it, of which only something can be asked.
     Column(usize, usize),
 }
@@ -123,6 +125,10 @@ fn is_domain(of: &Of) -> bool {
     matches!(of, Of::Holds(Holds::Domain(_)))
 }
 
+fn is_text_of(of: &Of) -> bool {
+    matches!(of, Of::Column(..) | Of::Quote(_) | Of::Changed(..))
+}
+
 fn is_coordinate(made: &Made) -> bool {
     is_domain(&made.of)
 }
@@ -164,6 +170,10 @@ impl Relate {
                 Some(Made { expr: Expr { kind, span }, of, none })
             }
             ExprKind::Call(name, args) => self.called(scope, name, args, span),
+            ExprKind::Reduce { function, vars, body, start: None } if self.is_statistic(&function.name) => {
+                let average = self.statistic(function, vars, body, span)?;
+                self.expr(scope, &average)
+            }
             ExprKind::Reduce { function, vars, body, start } => {
                 let inner = self.within(scope, &vars.iter().collect::<Vec<_>>(), body);
                 let body = self.expr(&inner, body)?;
@@ -266,7 +276,7 @@ impl Relate {
             Of::Holds(Holds::Domain(_)) => self.number(made, span)?,
             _ => made,
         };
-        if let Of::Quote(_) | Of::Column(..) = made.of {
+        if is_text_of(&made.of) {
             self.say(span, "a text has no sign and no truth", "compare it: `==`, or ask `like(…)`");
             return None;
         }
@@ -456,7 +466,7 @@ impl Relate {
 
     /// What is neither a bare text nor texts of a column.
     fn closed(&mut self, made: Made) -> Option<Made> {
-        if let Of::Quote(_) | Of::Column(..) = made.of {
+        if is_text_of(&made.of) {
             let help = "compare it with labels, dates or a column of texts, or ask `like(…)`";
             self.say(made.expr.span, "a text stands where a value is needed", help);
             return None;
@@ -471,7 +481,7 @@ impl Relate {
                 let span = made.expr.span;
                 self.number(made, span)
             }
-            Of::Column(..) => self.closed(made),
+            Of::Column(..) | Of::Changed(..) => self.closed(made),
             _ => Some(made),
         }
     }
@@ -480,7 +490,7 @@ impl Relate {
     pub(super) fn number(&mut self, made: Made, span: Span) -> Option<Made> {
         let Of::Holds(Holds::Domain(domain)) = made.of else {
             return match made.of {
-                Of::Quote(_) | Of::Column(..) => self.closed(made),
+                Of::Quote(_) | Of::Column(..) | Of::Changed(..) => self.closed(made),
                 _ => Some(made),
             };
         };
@@ -574,8 +584,30 @@ impl Relate {
                 let (at, test) = ((*table, *column), Test::Is(text.clone()));
                 self.column_is(op, a, at, test, span)
             }
+            (Of::Changed(of, changes), Of::Quote(text)) => {
+                let (of, changes, text) = ((**of).clone(), changes.clone(), text.clone());
+                let changed = |test| Test::Changed(changes, Box::new(test));
+                let (test, negated) = match op {
+                    BinaryOp::Eq | BinaryOp::Ne => (Test::Is(text), op == BinaryOp::Ne),
+                    BinaryOp::Lt | BinaryOp::Ge => (Test::Below(text), op == BinaryOp::Ge),
+                    _ => (Test::UpTo(text), op == BinaryOp::Gt),
+                };
+                let a = Made { of, ..a };
+                let is = self.passes(a.clone(), changed(test), span)?;
+                if !negated {
+                    return Some(is);
+                }
+                let not = Expr { kind: ExprKind::Unary(UnaryOp::Not, Box::new(is.expr)), span };
+                // What is no text is other than each, and not greater.
+                let expr = match op {
+                    BinaryOp::Ne => not,
+                    _ => binary(BinaryOp::AndAlso, self.passes(a, Test::Any, span)?.expr, not),
+                };
+                Some(Made::plain(Expr { span, ..expr }, Type::Bool))
+            }
+            (Of::Quote(_), Of::Changed(..)) => self.compared(swapped(op), b, a, span),
             (Of::Quote(_), Of::Column(..)) => self.compared(swapped(op), b, a, span),
-            (Of::Column(..), _) | (_, Of::Column(..)) => {
+            (Of::Column(..) | Of::Changed(..), _) | (_, Of::Column(..) | Of::Changed(..)) => {
                 let help = "a column whose texts are compared with others', or with none, is of a domain: `dim D: string`, and `NAME: D` in its table";
                 self.say(span, "texts of a column are compared with what is no text in quotes", help);
                 None
@@ -669,6 +701,9 @@ impl Relate {
             };
             return self.tested(name, made, test, span);
         }
+        if self.is_of_texts(&name.name) && made.iter().any(|m| is_text_of(&m.of) || self.is_text(&m.of)) {
+            return self.of_text(name, made, span);
+        }
         if let Some(part) = calendar::PARTS.iter().position(|(word, _)| *word == name.name) {
             return self.part_of_date(part, name, made, span);
         }
@@ -730,7 +765,7 @@ impl Relate {
 
     /// Any other function: it takes values.
     fn called_plainly(&mut self, name: &Ident, args: &[Argument], made: Vec<Made>, span: Span) -> Option<Made> {
-        let is_text = |made: &Made| matches!(made.of, Of::Column(..) | Of::Quote(_));
+        let is_text = |made: &Made| is_text_of(&made.of);
         let known = self.functions.contains_key(&name.name) || Op::from_name(&name.name).is_some();
         if !known && made.iter().any(is_text) {
             let help =
@@ -796,7 +831,25 @@ impl Relate {
             );
             return None;
         };
-        let test = test(text);
+        let (x, test) = match x.of {
+            Of::Changed(of, changes) => (Made { of: *of, ..x }, Test::Changed(changes, Box::new(test(text)))),
+            _ => (x, test(text)),
+        };
+        if !matches!(&x.of, Of::Column(..)) && !self.is_text(&x.of) {
+            let help = "a column `string`, or of a domain whose labels are texts";
+            self.say(x.expr.span, format!("`{name}` asks texts, and this is none"), help);
+            return None;
+        }
+        self.passes(x, test, span)
+    }
+
+    /// Whether these are labels that are texts.
+    fn is_text(&self, of: &Of) -> bool {
+        matches!(of, Of::Holds(Holds::Domain(d)) if self.out.domains[*d].labels == Labels::Text)
+    }
+
+    /// Whether a test holds of labels, or of texts of a column; not of none.
+    fn passes(&mut self, x: Made, test: Test, span: Span) -> Option<Made> {
         match x.of {
             Of::Column(table, column) => {
                 let expr = self.asked_of(x, (table, column), test, span);
@@ -806,11 +859,7 @@ impl Relate {
                 let passes = self.ask(What::Passes(domain, test));
                 Some(Made::plain(Relate::asked_at(passes, Some(x), Literal::Bool(false), span), Type::Bool))
             }
-            _ => {
-                let help = "a column `string`, or of a domain whose labels are texts";
-                self.say(x.expr.span, format!("`{name}` asks texts, and this is none"), help);
-                None
-            }
+            _ => None,
         }
     }
 

@@ -80,7 +80,7 @@ impl Relate {
             let holds = match rhs?.of.clone() {
                 Of::Holds(holds) => Some(holds),
                 Of::Number(_) | Of::Choice(_) => None,
-                Of::Quote(_) | Of::Column(..) => {
+                Of::Quote(_) | Of::Column(..) | Of::Changed(..) => {
                     let help = "declare the result with a domain: `table T[…] { name: D }`";
                     self.say(s.rhs.span, "texts are asked and compared, and no array holds them", help);
                     return None;
@@ -177,6 +177,11 @@ impl Relate {
             (Of::Holds(holds), None) if !matches!(holds, Holds::Domain(_)) => {
                 let (what, help) = no_coordinate(*holds);
                 self.say(span, format!("{what}, and `{}` is read at whole numbers", of.tensor), help);
+                return None;
+            }
+            (Of::Changed(..), _) => {
+                let help = "a text that is changed is compared; what is grouped by it is a column of the data";
+                self.say(span, format!("this is a text, and `{}` is read at coordinates", of.tensor), help);
                 return None;
             }
             (Of::Column(..) | Of::Quote(_), None) => {

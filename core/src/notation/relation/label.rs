@@ -1,6 +1,6 @@
 //! Texts as labels: dates, decimals, and what is asked of texts.
 
-use super::{Label, Labels};
+use super::{Change, Label, Labels};
 use crate::algebra::Type;
 
 /// Days from 1970-01-01 to a date of the Gregorian calendar, written `YYYY-MM-DD`.
@@ -96,6 +96,12 @@ pub enum Test {
     Contains(String),
     /// It is this text.
     Is(String),
+    /// It is less than this one, by its bytes.
+    Below(String),
+    /// It is not greater than this one.
+    UpTo(String),
+    /// This is so of what it is changed to.
+    Changed(Vec<Change>, Box<Test>),
 }
 
 impl Test {
@@ -108,6 +114,11 @@ impl Test {
             Test::Suffix(what) => text.ends_with(what.as_str()),
             Test::Contains(what) => text.contains(what.as_str()),
             Test::Is(what) => text == what,
+            Test::Below(what) => text < what.as_str(),
+            Test::UpTo(what) => text <= what.as_str(),
+            Test::Changed(changes, test) => {
+                test.holds(&changes.iter().fold(text.to_string(), |text, change| change.of(&text)))
+            }
         }
     }
 }

@@ -21,8 +21,10 @@
 //!  index.rs        indices and statements
 //!  function.rs     functions of labels as arrays
 //!  label.rs        texts as dates and decimals; `like`
+//!  text.rs         texts that are changed
 //!  calendar.rs     year, month, day as functions of the language
 //!  rows.rs         which rows a result that is a table has
+//!  statistic.rs    averages
 //!  routine.rs      other functions that expressions call
 //!  guard.rs        results beside results, which say whether 64 bits hold them
 //! ```
@@ -38,12 +40,15 @@ mod label;
 mod routine;
 mod rows;
 mod scope;
+mod statistic;
+mod text;
 
 use super::diagnostic::{Diagnostic, Span};
 use super::syntax::{self, Item, Sort};
 use crate::algebra::{Type, Value};
 pub use label::{Test, date, days, decimal};
 use std::collections::{BTreeMap, BTreeSet};
+pub use text::Change;
 
 /// The most digits behind the point of a decimal: so many an `i64` holds.
 pub const MOST_DIGITS: u8 = 18;
@@ -204,6 +209,8 @@ pub enum What {
     Extent(usize),
     /// `i64[D]`: the labels, which are numbers.
     Values(usize),
+    /// `i64[D]`: how many characters the labels have, which are texts.
+    Lengths(usize),
     /// `i64[]`: a label's coordinate; −2 where no data have the label.
     At(usize, Label),
     /// `i64[]`: how many labels are less.

@@ -54,7 +54,7 @@ impl Relate {
     }
 
     /// Whether something is said by a value; nothing of a value that is always there.
-    fn stands(&self, e: &Expr) -> Option<Expr> {
+    pub(super) fn stands(&self, e: &Expr) -> Option<Expr> {
         let span = e.span;
         match &e.kind {
             ExprKind::Literal(_) | ExprKind::Name(_) => None,
@@ -107,6 +107,10 @@ impl Relate {
     /// Whether something stands where an array is read under index variables.
     fn stands_in(&self, a: &Access) -> Option<Expr> {
         let Known { holds, column, given, fill, .. } = self.known.get(&a.tensor.name)?;
+        // A scalar is there whatever it is.
+        if a.indices.is_empty() {
+            return None;
+        }
         if *given || a.indices.iter().any(|index| index.variable().is_none()) {
             let inside = a.indices.iter().map(|index| match index {
                 Index::Access(inner) => self.stands_in(inner),
@@ -143,10 +147,30 @@ fn is_some(e: Expr) -> Expr {
     Expr { kind: ExprKind::Unary(UnaryOp::Not, Box::new(call("is_none", vec![e], span))), span }
 }
 
-/// Two conditions, of which one may not be there.
+/// Two conditions, of which one may not be there. What one of them says already is not said again.
 fn both(op: BinaryOp, a: Option<Expr>, b: Option<Expr>) -> Option<Expr> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(binary(op, a, b)),
-        (a, b) => a.or(b),
+    let (Some(a), Some(b)) = (&a, &b) else { return a.or(b) };
+    let mut said = Vec::new();
+    parts(op, a, &mut said);
+    let mut all = a.clone();
+    let mut more = Vec::new();
+    parts(op, b, &mut more);
+    for part in more {
+        let text = part.to_string();
+        if !said.iter().any(|e| e.to_string() == text) {
+            all = binary(op, all, part.clone());
+        }
+    }
+    Some(all)
+}
+
+/// The conditions that an operator joins.
+fn parts<'e>(op: BinaryOp, e: &'e Expr, all: &mut Vec<&'e Expr>) {
+    match &e.kind {
+        ExprKind::Binary(joined, a, b) if *joined == op => {
+            parts(op, a, all);
+            parts(op, b, all);
+        }
+        _ => all.push(e),
     }
 }

@@ -373,6 +373,17 @@ impl Draw<'_, '_> {
                     false => self.column(Kind::Text, vars)?,
                 };
                 self.said(function);
+                let change = self.one(&["", "", "lower", "upper", "trim", "substr"]);
+                let text = match change {
+                    "" => text,
+                    "substr" => format!("substr({text}, {}, {})", 1 + self.below(2), self.below(3)),
+                    change => format!("{change}({text})"),
+                };
+                if !change.is_empty() && self.below(2) == 0 {
+                    self.said("a text that is changed, compared");
+                    let literal = quoted(self.one(&["", "A", "AB", "green", "b"]));
+                    return Some(format!("{text} {op} {literal}"));
+                }
                 Some(format!("{function}({text}, {pattern})"))
             }
             5 => {
@@ -490,6 +501,13 @@ impl Draw<'_, '_> {
                 (
                     format!("tensor R{n}: {sort}[]"),
                     format!("R{n}[] = sum({names}: if {row} && {condition} then {value} else 0)"),
+                )
+            }
+            3 if self.below(3) == 0 => {
+                self.said("an average");
+                (
+                    format!("tensor R{n}: f64[]"),
+                    format!("R{n}[] = avg({names}: if {row} && {condition} then {value} else 0)"),
                 )
             }
             3 => {
