@@ -163,6 +163,11 @@ impl Kernel {
         }
     }
 
+    /// How it was compiled.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
     /// The program that it was compiled from.
     pub fn program(&self) -> &Program {
         &self.program

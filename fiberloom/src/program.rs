@@ -133,8 +133,14 @@ impl Program {
         Program::checked(file, text, syntax).map_err(|diagnostics| refused(file, text, diagnostics))
     }
 
-    /// The same program, fitted to data.
-    pub(crate) fn fitted(&self, fitted: &Fitted) -> Result<Program, Error> {
+    /// The same program, fitted to the data of its tables, as [`fit`](crate::relation::fit) says.
+    ///
+    /// # Errors
+    /// [`Error::Program`]: a column that is not of integers, or no column.
+    pub fn fitted(&self, fitted: &Fitted) -> Result<Program, Error> {
+        if *fitted == Fitted::default() {
+            return Ok(self.clone());
+        }
         let (file, text) = (&self.inner.file, &self.inner.text);
         let checked = Program::checked_fitted(file, text, self.inner.syntax.clone(), fitted);
         checked.map_err(|diagnostics| refused(file, text, diagnostics))

@@ -38,11 +38,11 @@ pub use bind::{Bound, Given, bind};
 pub use decode::{decode, decode_table};
 pub use dictionary::Dictionary;
 pub use fiberloom_core::notation::relation::{
-    Asked, Domain, Holds, Label, Labels, Mode, NONE, Over, Relations, Shown, Table, Test, What, date, days,
+    Asked, Domain, Fitted, Holds, Label, Labels, Mode, NONE, Over, Relations, Shown, Table, Test, What, date, days,
 };
 pub use frame::{Cell, Column, Frame, Texts, Values};
 pub(crate) use guard::held;
-pub use narrow::narrow;
+pub use narrow::{fit, narrow};
 pub use order::{By, ordered};
 pub use pack::{holds_pack, is_pack, read_pack, write_pack};
 pub use reading::Reading;

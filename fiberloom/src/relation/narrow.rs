@@ -42,6 +42,15 @@ const NARROW: [Type; 3] = [Type::I8, Type::I16, Type::I32];
 /// # Errors
 /// Memory.
 pub fn narrow(program: &Program, bound: Bound) -> Result<(Program, Bound), Error> {
+    let (fitted, bound) = fit(program, bound)?;
+    Ok((program.fitted(&fitted)?, bound))
+}
+
+/// How a program is fitted to its operands, for [`Program::fitted`], and these operands for the program that is.
+///
+/// # Errors
+/// Memory.
+pub fn fit(program: &Program, bound: Bound) -> Result<(Fitted, Bound), Error> {
     let Bound { operands, labels } = bound;
     let mut types = BTreeMap::new();
     let narrowed = operands.into_iter().map(|(name, tensor)| {
@@ -56,8 +65,7 @@ pub fn narrow(program: &Program, bound: Bound) -> Result<(Program, Bound), Error
     });
     let operands = narrowed.collect::<Result<Vec<_>, Error>>()?;
     let fitted = Fitted { stored: types, guarded: unsure(program.typed(), &operands) };
-    let program = if fitted == Fitted::default() { program.clone() } else { program.fitted(&fitted)? };
-    Ok((program, Bound { operands, labels }))
+    Ok((fitted, Bound { operands, labels }))
 }
 
 /// Each value as another, into a vector that is made at once.
