@@ -131,6 +131,7 @@ impl Of {
             Of::Bool(_) => Of::Bool(false),
             Of::Decimal(_, digits) => Of::Decimal(BigInt::ZERO, *digits),
             Of::Float(_) => Of::Float(0.0),
+            Of::Label(_) => Of::Label(None),
             Of::Literal(_) => Of::Literal("0".to_string()),
             _ => Of::Integer(0),
         }

@@ -129,7 +129,7 @@ fn is_text_of(of: &Of) -> bool {
     matches!(of, Of::Column(..) | Of::Quote(_) | Of::Changed(..))
 }
 
-fn is_coordinate(made: &Made) -> bool {
+pub(super) fn is_coordinate(made: &Made) -> bool {
     is_domain(&made.of)
 }
 
@@ -177,6 +177,9 @@ impl Relate {
             ExprKind::Reduce { function, vars, body, start } => {
                 let inner = self.within(scope, &vars.iter().collect::<Vec<_>>(), body);
                 let body = self.expr(&inner, body)?;
+                // Labels have an order; what else is folded of them are numbers.
+                let ordered = matches!(function.name.as_str(), "min" | "max");
+                let body = if ordered || !is_coordinate(&body) { body } else { self.as_number(body)? };
                 let start = match start {
                     Some(start) => Some(self.expr(scope, start)?),
                     None => None,
@@ -475,7 +478,7 @@ impl Relate {
     }
 
     /// A value, the label of a coordinate if it is one; a quoted text stays.
-    fn as_number(&mut self, made: Made) -> Option<Made> {
+    pub(super) fn as_number(&mut self, made: Made) -> Option<Made> {
         match made.of {
             Of::Holds(Holds::Domain(_)) => {
                 let span = made.expr.span;
@@ -730,6 +733,12 @@ impl Relate {
                 let mask = name.name == "mask";
                 let chosen = choice(&rest);
                 let (parts, of, none) = match mask {
+                    true if rest.iter().any(is_coordinate) => {
+                        let x = rest.pop()?;
+                        let none = int(i128::from(NONE), span);
+                        let expr = call("select", vec![condition.expr, x.expr, none], span);
+                        return Some(Made { expr, of: x.of, none: true });
+                    }
                     true => {
                         let x = rest.pop()?;
                         let x = self.as_number(x)?;

@@ -1,7 +1,7 @@
 //! Indices, accesses and statements.
 
 use super::declare::{Known, Relate};
-use super::expression::{Made, Of, call, int};
+use super::expression::{Made, Of, call, int, is_coordinate};
 use super::scope::Scope;
 use super::{Holds, Shown};
 use crate::notation::diagnostic::{Diagnostic, Span};
@@ -56,6 +56,10 @@ impl Relate {
             scope.vars.insert(var, domain);
         }
         let rhs = self.expr(&scope, &s.rhs);
+        let rhs = match rhs {
+            Some(rhs) if is_coordinate(&rhs) && is_sum(s) => self.as_number(rhs),
+            rhs => rhs,
+        };
         let lhs = self.left(&scope, s, rhs.as_ref());
         let (lhs, rhs) = (lhs?, rhs?);
         let known = self.known.get(&s.lhs.tensor.name).cloned()?;
@@ -272,6 +276,19 @@ fn no_coordinate(holds: Holds) -> (&'static str, &'static str) {
         }
         Holds::Decimal(_) => ("this is a decimal", "an index is a whole number: convert(…, i64)"),
         _ => ("this is no whole number", "an index is a whole number: convert(…, i64)"),
+    }
+}
+
+/// Whether a statement adds values up, or folds them otherwise than by their order: its right side then has values, and no labels.
+fn is_sum(s: &Statement) -> bool {
+    match &s.op {
+        Assign::Add => true,
+        Assign::Fold(function) => !matches!(function.name.as_str(), "min" | "max"),
+        Assign::Set => {
+            let on = |access: &Access| crate::notation::free::variables(access, &int(0, s.span));
+            let left: BTreeSet<String> = on(&s.lhs).into_iter().collect();
+            variables(s).iter().any(|name| !left.contains(name))
+        }
     }
 }
 

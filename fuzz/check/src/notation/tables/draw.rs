@@ -491,7 +491,7 @@ impl Draw<'_, '_> {
                 let d = self.below(self.domains.len());
                 let (over, of) = (self.below(self.domains.len()), self.coordinate(d, &vars, 2));
                 match (of, self.coordinate(over, &vars, 2)) {
-                    (Some(of), Some(at)) if of.contains('[') => self.end_of_group(n, (over, &at), (d, &of)),
+                    (Some(of), Some(at)) if of.contains('[') => self.end_of_group(n, (over, &at), (d, &of), &condition),
                     _ => (format!("tensor R{n}: i64[]"), format!("R{n}[] = count({names}: {row})")),
                 }
             }
@@ -530,11 +530,24 @@ impl Draw<'_, '_> {
     }
 
     /// The least or the greatest label of each group.
-    fn end_of_group(&mut self, n: usize, (over, at): (usize, &str), (d, of): (usize, &str)) -> (String, String) {
+    fn end_of_group(
+        &mut self,
+        n: usize,
+        (over, at): (usize, &str),
+        (d, of): (usize, &str),
+        condition: &str,
+    ) -> (String, String) {
         let fold = self.one(&["min", "max"]);
         self.said(format!("{fold}= of labels"));
         let format = self.one(&["", "sparse", "{hashed}"]);
         let declared = format!("table G{n}[g{n}: D{over}] {{ R{n}: D{d} }} {format}");
+        let of = match self.below(2) {
+            0 => {
+                self.said("mask of labels");
+                format!("mask({condition}, {of})")
+            }
+            _ => of.to_string(),
+        };
         (declared, format!("R{n}[{at}] {fold}= {of}"))
     }
 
