@@ -715,42 +715,8 @@ impl Relate {
                 let [x] = <[Made; 1]>::try_from(made).ok()?;
                 self.convert(x, *ty, span)
             }
-            ("is_none", [_]) if !self.functions.contains_key("is_none") => {
-                let x = made.into_iter().next()?;
-                let none = match &x.of {
-                    Of::Column(table, column) => {
-                        let some = self.asked_of(x.clone(), (*table, *column), Test::Any, span);
-                        Expr { kind: ExprKind::Unary(UnaryOp::Not, Box::new(some)), span }
-                    }
-                    Of::Holds(Holds::Domain(_)) if x.none => binary(BinaryOp::Lt, x.expr, int(0, span)),
-                    _ => Expr { kind: ExprKind::Literal(Literal::Bool(false)), span },
-                };
-                Some(Made::plain(Expr { span, ..none }, Type::Bool))
-            }
-            ("select", [_, ..]) | ("mask", [_, ..]) => {
-                let mut rest = made;
-                let condition = rest.remove(0);
-                let mask = name.name == "mask";
-                let chosen = choice(&rest);
-                let (parts, of, none) = match mask {
-                    true if rest.iter().any(is_coordinate) => {
-                        let x = rest.pop()?;
-                        let none = int(i128::from(NONE), span);
-                        let expr = call("select", vec![condition.expr, x.expr, none], span);
-                        return Some(Made { expr, of: x.of, none: true });
-                    }
-                    true => {
-                        let x = rest.pop()?;
-                        let x = self.as_number(x)?;
-                        let x = self.closed(x)?;
-                        (vec![x.expr], x.of.settled(), false)
-                    }
-                    false => self.aligned(rest, span)?,
-                };
-                let of = chosen.unwrap_or(of);
-                let args = std::iter::once(condition.expr).chain(parts).collect();
-                Some(Made { expr: call(&name.name, args, span), of, none })
-            }
+            ("is_none", [_]) if !self.functions.contains_key("is_none") => self.is_none(made.into_iter().next()?, span),
+            ("select", [_, ..]) | ("mask", [_, ..]) => self.chosen_of(name, made, span),
             ("min", [_, _]) if made.iter().any(is_coordinate) => {
                 let (parts, of, none) = self.aligned(made, span)?;
                 let expr = match is_domain(&of) {
@@ -770,6 +736,44 @@ impl Relate {
             }
             _ => self.called_plainly(name, args, made, span),
         }
+    }
+
+    /// Whether a label, or a text of a column, is not there; a value always is.
+    fn is_none(&mut self, x: Made, span: Span) -> Option<Made> {
+        let none = match x.of.clone() {
+            Of::Changed(of, _) => return self.is_none(Made { of: *of, ..x }, span),
+            Of::Column(table, column) => {
+                let some = self.asked_of(x, (table, column), Test::Any, span);
+                Expr { kind: ExprKind::Unary(UnaryOp::Not, Box::new(some)), span }
+            }
+            Of::Holds(Holds::Domain(_)) if x.none => binary(BinaryOp::Lt, x.expr, int(0, span)),
+            _ => Expr { kind: ExprKind::Literal(Literal::Bool(false)), span },
+        };
+        Some(Made::plain(Expr { span, ..none }, Type::Bool))
+    }
+
+    /// `select(c, x, y)`, and `mask(c, x)`: of a label none where the condition does not hold, else 0.
+    fn chosen_of(&mut self, name: &Ident, mut rest: Vec<Made>, span: Span) -> Option<Made> {
+        let condition = rest.remove(0);
+        let chosen = choice(&rest);
+        let (parts, of, none) = match name.name == "mask" {
+            true if rest.iter().any(is_coordinate) => {
+                let x = rest.pop()?;
+                let none = int(i128::from(NONE), span);
+                let expr = call("select", vec![condition.expr, x.expr, none], span);
+                return Some(Made { expr, of: x.of, none: true });
+            }
+            true => {
+                let x = rest.pop()?;
+                let x = self.as_number(x)?;
+                let x = self.closed(x)?;
+                (vec![x.expr], x.of.settled(), false)
+            }
+            false => self.aligned(rest, span)?,
+        };
+        let of = chosen.unwrap_or(of);
+        let args = std::iter::once(condition.expr).chain(parts).collect();
+        Some(Made { expr: call(&name.name, args, span), of, none })
     }
 
     /// Any other function: it takes values.
