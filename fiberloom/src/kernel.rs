@@ -163,6 +163,11 @@ impl Kernel {
         }
     }
 
+    /// How it was compiled.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
     /// The program that it was compiled from.
     pub fn program(&self) -> &Program {
         &self.program
@@ -416,8 +421,13 @@ impl<'a> Call<'a> {
                 }
                 Err(Stop::Failure(Failure::Turns)) => return Err(self.kernel.program.too_many_turns()),
                 Err(stop) => return Err(stop.into()),
-                Ok(outcome) if self.kernel.options.verify => return well_formed(&outcome).map(|()| outcome),
-                Ok(outcome) => return Ok(outcome),
+                Ok(mut outcome) => {
+                    if self.kernel.options.verify {
+                        well_formed(&outcome)?;
+                    }
+                    crate::relation::held(self.kernel.program.relations(), &mut outcome.results)?;
+                    return Ok(outcome);
+                }
             }
         }
     }
@@ -523,7 +533,8 @@ impl<'a> Call<'a> {
     pub fn agrees(&self, outcome: &Outcome) -> Result<Agreement, Error> {
         well_formed(outcome)?;
         let mut compared = Agreement::default();
-        for (name, function) in &self.meaning()? {
+        let about = &self.kernel.program.relations().about;
+        for (name, function) in self.meaning()?.iter().filter(|(name, _)| !about.values().any(|n| n == *name)) {
             let wrong = |what: String| Error::Wrong(format!("wrong answer: `{name}`: {what}"));
             let answer = outcome.get(name).ok_or_else(|| wrong("it is not there".to_string()))?;
             let Options { mode, steps, memory, .. } = self.kernel.options;

@@ -13,9 +13,10 @@ use crate::data::{self, Declared, Source};
 use crate::error::Error;
 use crate::kernel::{Kernel, Options};
 use fiberloom_codegen as codegen;
-use fiberloom_core::algebra::{Mode, Type, Value};
+use fiberloom_core::algebra::{Mode, Value};
 use fiberloom_core::format::{Format, Tensor};
 use fiberloom_core::iteration::{Spares, Thin, show_spaces};
+use fiberloom_core::notation::relation::Fitted;
 use fiberloom_core::notation::spell::Planned;
 use fiberloom_core::notation::typed::{self, Role, SizeId, TURNS, TensorId};
 use fiberloom_core::notation::{self, Diagnostic, syntax};
@@ -26,7 +27,6 @@ use fiberloom_core::{Lowered, lower, plan};
 pub use given::Given;
 pub(crate) use given::literal;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
@@ -95,20 +95,21 @@ impl Program {
     }
 
     pub(crate) fn checked(file: &str, text: &str, syntax: syntax::Program) -> Result<Program, Vec<Diagnostic>> {
-        Program::checked_stored(file, text, syntax, &BTreeMap::new())
+        Program::checked_fitted(file, text, syntax, &Fitted::default())
     }
 
-    /// The same with columns that are [stored](fiberloom_core::check::check_stored) in other types.
-    pub(crate) fn checked_stored(
+    /// The same, fitted to data.
+    pub(crate) fn checked_fitted(
         file: &str,
         text: &str,
         syntax: syntax::Program,
-        columns: &BTreeMap<String, Type>,
+        fitted: &Fitted,
     ) -> Result<Program, Vec<Diagnostic>> {
-        let typed = fiberloom_core::check::check_stored(&syntax, columns)?;
+        let typed = fiberloom_core::check::check_fitted(&syntax, fitted)?;
         Classes::of(&typed)?;
         let mut canonical = syntax.to_string();
-        columns.iter().for_each(|(name, ty)| canonical += &format!("# {name}: {ty}\n"));
+        fitted.stored.iter().for_each(|(name, ty)| canonical += &format!("# {name}: {ty}\n"));
+        fitted.guarded.iter().for_each(|name| canonical += &format!("# {name}, guarded\n"));
         let inputs = typed.inputs();
         let formats = typed.stored(&Thin::new());
         let stored = formats.iter().map(Format::stored).collect();
@@ -132,10 +133,16 @@ impl Program {
         Program::checked(file, text, syntax).map_err(|diagnostics| refused(file, text, diagnostics))
     }
 
-    /// The same program with columns of tables that are stored in other types than their values have.
-    pub(crate) fn with_stored(&self, columns: &BTreeMap<String, Type>) -> Result<Program, Error> {
+    /// The same program, fitted to the data of its tables, as [`fit`](crate::relation::fit) says.
+    ///
+    /// # Errors
+    /// [`Error::Program`]: a column that is not of integers, or no column.
+    pub fn fitted(&self, fitted: &Fitted) -> Result<Program, Error> {
+        if *fitted == Fitted::default() {
+            return Ok(self.clone());
+        }
         let (file, text) = (&self.inner.file, &self.inner.text);
-        let checked = Program::checked_stored(file, text, self.inner.syntax.clone(), columns);
+        let checked = Program::checked_fitted(file, text, self.inner.syntax.clone(), fitted);
         checked.map_err(|diagnostics| refused(file, text, diagnostics))
     }
 

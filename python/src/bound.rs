@@ -12,18 +12,19 @@ use crate::kernel::{Compiled, Operands};
 use crate::operand::Given;
 use crate::table::{Source, Table};
 use crate::tensor::Tensor;
-use fiberloom::relation::{self, Bound as Encoded, Dictionary, Frame};
+use fiberloom::relation::{self, Bound as Encoded, Dictionary, Fitted, Frame};
 use fiberloom::{Error, Outcome, Program};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 /// The labels of a program's domains; none of a program without tables and domains.
 pub type Labels = Option<Arc<Vec<Dictionary>>>;
 
-/// What a call reads.
-#[derive(Default)]
+/// What a call reads, and the kernel that reads it.
 pub struct Prepared {
+    /// The kernel, fitted to the data of tables.
+    pub compiled: Arc<Compiled>,
     pub operands: Operands,
     pub labels: Labels,
 }
@@ -45,7 +46,7 @@ pub fn of_tables(program: &Program) -> Vec<String> {
 
 impl Compiled {
     /// Puts what tables give behind other operands.
-    pub fn with_tables(self: &Arc<Self>, py: Python<'_>, tables: Tables, mut operands: Operands) -> PyResult<Prepared> {
+    pub fn with_tables(self: &Arc<Self>, py: Python<'_>, tables: Tables, operands: Operands) -> PyResult<Prepared> {
         let program = self.kernel.program();
         let names: Vec<&str> = tables.iter().map(|(name, _)| name.as_str()).collect();
         let own = program.operands_of_tables(&names).map_err(|e| raised(py, &e))?;
@@ -56,17 +57,37 @@ impl Compiled {
             operands.iter().map(|(at, given)| (self.name(*at).to_string(), given.tensor().extents.clone())).collect();
         let this = self.clone();
         let encoded = job::with_effort(py, Effort::Long, move |_| this.encoded(&tables, &extents))?;
-        let Encoded { operands: own, labels } = encoded.map_err(|e| raised(py, &e))?;
+        let (fitted, Encoded { operands: own, labels }) = encoded.map_err(|e| raised(py, &e))?;
+        let compiled = self.fitted(py, fitted)?;
+        // The same inputs, which may be in another order.
+        let placed = |(at, given)| Some((compiled.place(self.name(at))?, given));
+        let mut operands: Operands = operands.into_iter().filter_map(placed).collect();
         for (name, tensor) in own {
-            if let Some(at) = self.place(&name) {
+            if let Some(at) = compiled.place(&name) {
                 operands.push((at, Given::Tensor(Py::new(py, Tensor::new(tensor))?)));
             }
         }
-        Ok(Prepared { operands, labels: Some(Arc::new(labels)) })
+        Ok(Prepared { compiled, operands, labels: Some(Arc::new(labels)) })
+    }
+
+    /// The kernel of the program that is fitted to data: the last one is kept.
+    fn fitted(self: &Arc<Self>, py: Python<'_>, fitted: Fitted) -> PyResult<Arc<Compiled>> {
+        if fitted == Fitted::default() {
+            return Ok(self.clone());
+        }
+        let known = self.kept.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some((_, compiled)) = known.filter(|(of, _)| *of == fitted) {
+            return Ok(compiled);
+        }
+        let (this, how) = (self.clone(), fitted.clone());
+        let made = job::with_effort(py, Effort::Long, move |_| this.fitted_to(&how))?;
+        let made = Arc::new(made.map_err(|e| raised(py, &e))?);
+        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some((fitted, made.clone()));
+        Ok(made)
     }
 
     /// Tables as operands.
-    fn encoded(&self, tables: &Tables, extents: &[(String, Vec<u64>)]) -> Result<Encoded, Error> {
+    fn encoded(&self, tables: &Tables, extents: &[(String, Vec<u64>)]) -> Result<(Fitted, Encoded), Error> {
         let program = self.kernel.program();
         let mut frames: Vec<(&str, Frame)> = Vec::new();
         for (name, source) in tables {
@@ -77,7 +98,7 @@ impl Compiled {
             frames.push((name.as_str(), frame));
         }
         let others: Vec<(&str, &[u64])> = extents.iter().map(|(name, extents)| (name.as_str(), &extents[..])).collect();
-        program.bind_tables(&frames, &others, self.kernel.memory())
+        relation::fit(program, program.bind_tables(&frames, &others, self.kernel.memory())?)
     }
 
     /// All results, by name: tables of those that have labels, if there are some.

@@ -11,7 +11,7 @@ use crate::job::{self, Asked, Compiling, Effort, Interrupt};
 use crate::operand::{self, Given, Wanted, given};
 use crate::table;
 use crate::tensor::{Tensor, format_name};
-use fiberloom::relation;
+use fiberloom::relation::{self, Fitted};
 use fiberloom::{Call, Engine, Error, Format, Mode, Operand, Options, Outcome, Program, Role, Type, Value};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
@@ -86,6 +86,8 @@ pub struct Compiled {
     last: String,
     /// The inputs that tables give, if the program has some, or domains.
     pub from_tables: Option<Vec<String>>,
+    /// The kernel that was fitted to the data of the last call's tables, and how.
+    pub kept: Mutex<Option<(Fitted, Arc<Compiled>)>>,
     seen: Mutex<Option<Seen>>,
 }
 
@@ -170,7 +172,14 @@ impl Compiled {
             |s: &&fiberloom_core::notation::typed::Statement| typed.tensors[s.tensor.index()].role == Role::Result;
         let last = typed.statements.iter().rev().find(is_result);
         let last = last.map(|s| typed.tensors[s.tensor.index()].name.clone()).unwrap_or_default();
-        Compiled { kernel, inputs, converted, last, from_tables, seen: Mutex::new(None) }
+        Compiled { kernel, inputs, converted, last, from_tables, kept: Mutex::new(None), seen: Mutex::new(None) }
+    }
+
+    /// The same kernel of the program that is fitted to data.
+    pub fn fitted_to(&self, fitted: &Fitted) -> Result<Compiled, Error> {
+        let _compiling = Compiling::begin();
+        let program = self.kernel.program().fitted(fitted)?;
+        Ok(Compiled::of(program.compile(self.kernel.options())?, &[], self.converted.clone()))
     }
 
     /// The tensor that the last statement defines.
@@ -205,7 +214,7 @@ impl Compiled {
         }
         match self.from_tables {
             Some(_) => self.with_tables(py, tables, operands),
-            None => Ok(Prepared { operands, labels: None }),
+            None => Ok(Prepared { compiled: self.clone(), operands, labels: None }),
         }
     }
 
@@ -431,9 +440,9 @@ impl Kernel {
         operands: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let none = PyDict::new(py);
-        let Prepared { operands, labels } = self.compiled.prepared(operands.unwrap_or(&none), false)?;
-        let outcome = self.compiled.call(py, operands, None)?;
-        let results = self.compiled.results(py, outcome, &labels)?;
+        let Prepared { compiled, operands, labels } = self.compiled.prepared(operands.unwrap_or(&none), false)?;
+        let outcome = compiled.call(py, operands, None)?;
+        let results = compiled.results(py, outcome, &labels)?;
         if let Some(buffers) = out {
             py.import("fiberloom._kernel")?.call_method1("copied_into", (&results, buffers))?;
         }
@@ -447,16 +456,16 @@ impl Kernel {
         ends: &Interrupt,
         operands: &Bound<'py, PyDict>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let Prepared { operands, labels } = self.compiled.prepared(operands, false)?;
-        let outcome = self.compiled.call(py, operands, Some(ends.0.clone()))?;
-        self.compiled.results(py, outcome, &labels)
+        let Prepared { compiled, operands, labels } = self.compiled.prepared(operands, false)?;
+        let outcome = compiled.call(py, operands, Some(ends.0.clone()))?;
+        compiled.results(py, outcome, &labels)
     }
 
     /// The operands checked, once for any number of runs.
     fn bound(&self, py: Python<'_>, operands: &Bound<'_, PyDict>) -> PyResult<Bind> {
-        let Prepared { operands, labels } = self.compiled.prepared(operands, true)?;
+        let Prepared { compiled, operands, labels } = self.compiled.prepared(operands, true)?;
         let operands = Arc::new(operands);
-        let bind = Bind { compiled: self.compiled.clone(), call: Mutex::new(None), operands, labels };
+        let bind = Bind { compiled, call: Mutex::new(None), operands, labels };
         bind.bind(py)?;
         Ok(bind)
     }
@@ -465,8 +474,7 @@ impl Kernel {
     #[pyo3(signature = (**operands))]
     fn agreement(&self, py: Python<'_>, operands: Option<&Bound<'_, PyDict>>) -> PyResult<(u64, u64)> {
         let none = PyDict::new(py);
-        let Prepared { operands, .. } = self.compiled.prepared(operands.unwrap_or(&none), false)?;
-        let this = self.compiled.clone();
+        let Prepared { compiled: this, operands, .. } = self.compiled.prepared(operands.unwrap_or(&none), false)?;
         let compared = job::with_effort(py, Effort::Long, move |asked| {
             let mut call = this.ready(&operands, asked)?;
             let outcome = call.run()?;

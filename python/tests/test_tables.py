@@ -513,11 +513,24 @@ class TestPrograms:
         text = """dim CITY: string  table t[row: N] { city: CITY }
         table out[row: N] { of: CITY, a: i64 fill 7 }  of[n] = city[n]  a[n] = 7 + mask(n < 2, 1)"""
         out = fl.compile(text)(t=COLUMNS)["out"]
-        # No row stands where both are what stands for none.
-        assert out.columns()["row"].tolist() == [0, 1, 2, 4]
-        assert out.columns()["of"].tolist() == [city for city in COLUMNS["city"] if city is not None]
-        assert out.to_arrow()["a"].to_pylist() == [8, 8, None, None]
-        assert out.to_pandas()["a"].isna().tolist() == [False, False, True, True]
+        # Each row stands, also where both are none.
+        assert out.columns()["row"].tolist() == [0, 1, 2, 3, 4]
+        assert out.to_arrow()["of"].to_pylist() == COLUMNS["city"]
+        assert out.to_arrow()["a"].to_pylist() == [8, 8, None, None, None]
+        assert out.to_pandas()["a"].isna().tolist() == [False, False, True, True, True]
+
+    def test_sums_that_64_bits_do_not_hold(self):
+        k = fl.compile("""dim CITY: string  table t[row: N] { city: CITY, price: dec(2), rate: dec(4) }
+        tensor due: dec(6)[CITY]  due[city[n]] += price[n] * rate[n]""")
+        many = {"city": ["Rome"] * 2, "price": [D("5000000000.00")] * 2, "rate": [D("1000.0000")] * 2}
+        few = {"city": ["Rome"], "price": [D("1.25")], "rate": [D("2.0000")]}
+        for _ in range(2):
+            with pytest.raises(fl.OperandError, match=r"tensor `due`: a value is about 1.000e13, and a dec\(6\)"):
+                k(t=many)
+            with pytest.raises(fl.OperandError, match="tensor `due`"):
+                k.bind(t=many)()
+            assert rows(k(t=few)["due"]) == [("Rome", D("2.500000"))]
+            assert rows(k.bind(t=few)()["due"]) == [("Rome", D("2.500000"))]
 
     def test_tables_of_which_only_rows_count(self):
         k = fl.compile("table t[row: N] {}  s[] = count(n: t[n])")

@@ -10,9 +10,10 @@
 //! modes it stands, in ascending order; rows are numbered in the order of the data. A null of a domain is none: every array has its fill
 //! there, and what is added there is added nowhere; none equals none, and is neither less nor greater than anything.
 //!
-//! Decimals are integers with a power of ten, dates are years, months and days. What is not said here (shape operators, functions of
+//! Decimals are whole numbers of any size with a power of ten, dates are years, months and days. What is not said here (shape operators, functions of
 //! the user's, floats beyond `convert`) is a refusal: the meaning of the plain language has it.
 
+mod rows;
 mod value;
 
 use crate::notation::einsum;
@@ -72,11 +73,16 @@ pub fn evaluate(program: &Program, tables: &BTreeMap<String, Rows>) -> Result<BT
         }
     }
     let mut results = BTreeSet::new();
+    let followed = rows::followed(&program);
     for item in &program.items {
         match item {
             Item::Statement(s) => {
                 world.statement(s)?;
                 results.insert(s.lhs.tensor.name.clone());
+                if let Some(table) = followed.get(&s.lhs.tensor.name) {
+                    world.rows(table, s)?;
+                    results.insert(table.clone());
+                }
             }
             Item::Repeat(_) | Item::Function(_) => return Err("blocks and functions of the user's".to_string()),
             _ => {}
@@ -95,6 +101,8 @@ struct World {
     declared_sizes: BTreeSet<String>,
     declared: BTreeMap<String, Declared>,
     functions: BTreeMap<String, Function>,
+    /// By the name of a column its table.
+    table_of: BTreeMap<String, String>,
 }
 
 type Env = BTreeMap<String, Of>;
@@ -121,6 +129,7 @@ impl World {
                 for column in &table.columns {
                     let fill = fill(&column.sort, column.fill.as_ref().map(|(l, _)| l))?;
                     let declared = Declared { modes: modes.clone(), sort: Some(column.sort.clone()), fill };
+                    self.table_of.insert(column.name.name.clone(), table.name.name.clone());
                     self.declared.insert(column.name.name.clone(), declared);
                 }
             }
@@ -213,6 +222,7 @@ impl World {
                 }
                 let value = match (cell, &column.sort, &column.fill) {
                     (Cell::Null, Sort::Domain(_), _) => Of::Label(None),
+                    (Cell::Null, Sort::Text, _) => Of::Absent,
                     (Cell::Null, _, None) => return Err("a null".to_string()),
                     (Cell::Null, _, Some(_)) => fill.clone(),
                     (_, Sort::Domain(_), _) => Of::Label(label),
@@ -225,16 +235,8 @@ impl World {
         Ok(())
     }
 
-    fn statement(&mut self, s: &Statement) -> Result<(), String> {
-        if !s.locals.is_empty() {
-            return Err("`where`".to_string());
-        }
-        let name = &s.lhs.tensor.name;
-        let fold = match &s.op {
-            Assign::Set => None,
-            Assign::Add => Some("sum"),
-            Assign::Fold(f) => Some(f.name.as_str()),
-        };
+    /// Does something for all values of a statement's variables.
+    fn each_of(&self, s: &Statement, act: &mut dyn FnMut(&Env) -> Result<(), String>) -> Result<(), String> {
         // A fold that is no sum has the variables of its right side as the left side's.
         let mut vars: Vec<&Ident> = einsum::left(s, &self.declared_sizes);
         if let Assign::Fold(_) = s.op {
@@ -245,16 +247,27 @@ impl World {
         for name in &names {
             spaces.push(self.space(name, &[&s.lhs], &[&s.rhs])?);
         }
-        let mut made: Vec<(Vec<Key>, Of)> = Vec::new();
-        let mut error = None;
+        let mut done = Ok(());
         each(&names, &spaces, &mut Env::new(), &mut |env| {
-            if error.is_none() {
-                error = self.assigned(s, env, &mut made).err();
+            if done.is_ok() {
+                done = act(env);
             }
         });
-        if let Some(error) = error {
-            return Err(error);
+        done
+    }
+
+    fn statement(&mut self, s: &Statement) -> Result<(), String> {
+        if !s.locals.is_empty() {
+            return Err("`where`".to_string());
         }
+        let name = &s.lhs.tensor.name;
+        let fold = match &s.op {
+            Assign::Set => None,
+            Assign::Add => Some("sum"),
+            Assign::Fold(f) => Some(f.name.as_str()),
+        };
+        let mut made: Vec<(Vec<Key>, Of)> = Vec::new();
+        self.each_of(s, &mut |env| self.assigned(s, env, &mut made))?;
         let declared = self.declared.get(name).cloned();
         let before = self.functions.get(name).cloned();
         let mut function = match (&declared, before, fold) {
@@ -398,6 +411,9 @@ impl World {
                 for name in &names {
                     spaces.push(self.space(name, &[], &[body])?);
                 }
+                if function.name == "avg" {
+                    return self.average(&names, &spaces, body, env);
+                }
                 let (mut sum, mut error) = (None, None);
                 each(&names, &spaces, &mut env.clone(), &mut |env| {
                     if error.is_some() {
@@ -452,13 +468,39 @@ impl World {
         Ok(match (name, args) {
             ("like" | "prefix" | "suffix" | "contains", _) => {
                 let Of::Literal(pattern) = at(1)? else { return Err("a pattern".to_string()) };
+                let escape = match exprs.len() {
+                    3 => at(2)?.written().and_then(|text| text.chars().next()),
+                    _ => None,
+                };
                 let Some(text) = at(0)?.text() else { return Ok(Of::Bool(false)) };
                 Of::Bool(match name {
-                    "like" => like(&text, &pattern),
+                    "like" => like(&text, &pattern, escape),
                     "prefix" => text.starts_with(&pattern),
                     "suffix" => text.ends_with(&pattern),
                     _ => text.contains(&pattern),
                 })
+            }
+            ("is_none", _) => Of::Bool(matches!(at(0)?, Of::Label(None) | Of::Absent)),
+            ("length", _) => Of::Integer(at(0)?.text().map_or(0, |text| text.chars().count() as i64)),
+            ("lower" | "upper" | "trim" | "substr", _) => {
+                let number =
+                    |n: usize| at(n)?.written().and_then(|text| text.parse().ok()).ok_or("no number".to_string());
+                match at(0)?.text() {
+                    None => Of::Absent,
+                    Some(text) => Of::Text(match name {
+                        "lower" => text.to_lowercase(),
+                        "upper" => text.to_uppercase(),
+                        "trim" => text.trim().to_string(),
+                        _ => {
+                            let (from, many): (usize, usize) = (number(1)?, number(2)?);
+                            text.chars()
+                                .enumerate()
+                                .filter(|(n, _)| n + 1 >= from && n + 1 < from + many)
+                                .map(|(_, c)| c)
+                                .collect()
+                        }
+                    }),
+                }
             }
             ("year" | "month" | "day", _) => Of::Integer(part(name, &at(0)?)?),
             ("mask", _) => match self.truth(exprs[0], env)? {
@@ -486,6 +528,12 @@ fn folded(fold: &str, before: Of, next: Of) -> Result<Of, String> {
         },
         "min" | "max" => {
             let (before, next) = value::alike(before, next)?;
+            // None is no label: the least and the greatest are those of the others.
+            match (&before, &next) {
+                (Of::Label(None), _) => return Ok(next),
+                (_, Of::Label(None)) => return Ok(before),
+                _ => {}
+            }
             let less = compared(BinaryOp::Lt, &next, &before)?;
             Ok(if less == (fold == "min") { next } else { before })
         }
@@ -503,7 +551,7 @@ fn fill(sort: &Sort, written: Option<&Literal>) -> Result<Of, String> {
         Sort::Domain(_) => return Ok(Of::Label(None)),
         Sort::Text => return Ok(Of::Absent),
         Sort::Date => Of::Date(1970, 1, 1),
-        Sort::Decimal(digits) => Of::Decimal(0, *digits),
+        Sort::Decimal(digits) => Of::Decimal(0.into(), *digits),
         Sort::Plain(fiberloom_core::algebra::Type::Bool) => Of::Bool(false),
         Sort::Plain(_) => Of::Integer(0),
     };

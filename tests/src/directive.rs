@@ -6,6 +6,12 @@
 //!  s[] = sum(i: a[i] * b[i])
 //!  #! in a = 1 0 2                 an operand; also `in a = @FILE`, a file beside the test
 //!  #! in b = 3 4 0
+//!  #! table sales                  the data of a table, as a .csv file has them, on the lines below
+//!  #| city,amount
+//!  #| Rome,7.25
+//!  #! rows total                   a result with labels, as a .csv file has it, on every engine
+//!  #| CITY,total
+//!  #| Rome,7.25
 //!  #! number a = 0.5               a scalar, or a size that calls say: `--in a=0.5`
 //!  #! out s = 3                    the result, on every engine
 //!  #! stored s = 1                 the number of entries that a result stores, on every engine that compiles
@@ -29,6 +35,10 @@ pub enum Directive {
     In(String, Dense),
     /// An operand and the name of a file beside the test.
     InFile(String, String),
+    /// A table, and the lines of its .csv file.
+    Table(String, Vec<String>),
+    /// A result, and the lines of the .csv file that it is written to.
+    Rows(String, Vec<String>),
     /// A scalar or a size, and the number that the command line gives for it.
     Number(String, String),
     /// A result and its elements.
@@ -58,7 +68,7 @@ pub enum Directive {
     Unlowered(String),
 }
 
-/// Mark of a line of a print.
+/// Mark of a line of a print, or of a table.
 pub const PRINT: &str = "#|";
 
 /// Reads the directives of a file.
@@ -70,10 +80,13 @@ pub fn read(text: &str) -> Result<Vec<Directive>, String> {
     for (line, content) in text.lines().enumerate() {
         if let Some(print) = content.strip_prefix(PRINT) {
             match directives.last_mut() {
-                Some(Directive::Show { expected, .. }) => {
-                    expected.push(print.strip_prefix(' ').unwrap_or(print).into())
+                Some(
+                    Directive::Show { expected: lines, .. } | Directive::Table(_, lines) | Directive::Rows(_, lines),
+                ) => lines.push(print.strip_prefix(' ').unwrap_or(print).into()),
+                _ => {
+                    let what = "lines stand under their `#! show`, `#! table` or `#! rows`";
+                    return Err(format!("line {}: {what}", line + 1));
                 }
-                _ => return Err(format!("line {}: a print stands under its `#! show`", line + 1)),
             }
         } else if let Some(directive) = content.strip_prefix("#!") {
             directives.push(one(directive.trim(), line).map_err(|e| format!("line {}: {e}", line + 1))?);
@@ -91,6 +104,8 @@ fn one(text: &str, line: usize) -> Result<Directive, String> {
             (name, file) if file.starts_with('@') => Directive::InFile(name, file[1..].to_string()),
             (name, elements) => Directive::In(name, data::read(elements)?),
         },
+        "table" => Directive::Table(rest, Vec::new()),
+        "rows" => Directive::Rows(rest, Vec::new()),
         "number" => {
             let (name, number) = named()?;
             Directive::Number(name, number.to_string())

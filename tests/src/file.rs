@@ -29,7 +29,7 @@ pub enum Prints {
 pub fn expects(path: &Path, prints: Prints) -> Result<bool, String> {
     let directives = directive::read(&std::fs::read_to_string(path).map_err(|e| e.to_string())?)?;
     Ok(directives.iter().any(|directive| match directive {
-        Directive::In(..) | Directive::InFile(..) | Directive::Strict => false,
+        Directive::In(..) | Directive::InFile(..) | Directive::Table(..) | Directive::Strict => false,
         Directive::Show { .. } => prints != Prints::Without,
         _ => prints != Prints::Alone,
     }))
@@ -59,7 +59,8 @@ pub fn test(path: &Path, prints: Prints) -> Result<(), String> {
             Directive::Show { stage, expected, line } => {
                 note(test.show(stage, expected, *line, prints == Prints::Blessed))
             }
-            Directive::In(..) | Directive::InFile(..) | Directive::Number(..) => continue,
+            Directive::Rows(name, expected) => note(test.rows(&operands, name, expected)),
+            Directive::In(..) | Directive::InFile(..) | Directive::Table(..) | Directive::Number(..) => continue,
             Directive::Out(..) | Directive::Strict => continue,
         }
         expects = true;
@@ -94,6 +95,11 @@ impl Test<'_> {
                     (name, file)
                 }
                 Directive::InFile(name, file) => (name, self.path.with_file_name(file)),
+                Directive::Table(name, lines) => {
+                    let file = self.folder.path.join(format!("{name}.csv"));
+                    std::fs::write(&file, lines.join("\n") + "\n").map_err(|e| e.to_string())?;
+                    (name, file)
+                }
                 Directive::Number(name, number) => (name, number.into()),
                 _ => continue,
             };
@@ -155,6 +161,22 @@ impl Test<'_> {
             let exact = if self.is_strict() { Number::is } else { Number::eq };
             if let Some(difference) = got.difference(expected, exact) {
                 return Err(format!("{engine}: {name}{difference}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// A result with labels has these rows, whichever engine computes them.
+    fn rows(&self, operands: &[String], name: &str, expected: &[String]) -> Result<(), String> {
+        for engine in ENGINES.iter().filter(|e| self.answers(e)) {
+            let ran = self.run(operands, &["--engine", engine, "--out", &format!("{name}=-")])?;
+            ran.expect(0).map_err(|e| format!("{engine}: {e}"))?;
+            if !ran.stdout.lines().eq(expected.iter().map(String::as_str)) {
+                return Err(format!(
+                    "{engine}: {name} is\n{}\nand expected is\n{}",
+                    ran.stdout.trim_end(),
+                    expected.join("\n")
+                ));
             }
         }
         Ok(())

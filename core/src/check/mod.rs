@@ -30,14 +30,14 @@ mod undeclared;
 
 use crate::algebra::{Mode, Type};
 use crate::notation::diagnostic::{Diagnostic, Span};
-use crate::notation::relation::{Relations, relate};
+use crate::notation::relation::{Fitted, Relations, relate};
 use crate::notation::syntax::{self, Ident, Item};
 use crate::notation::typed::{self, FnId, LocalId, SizeId, TensorId, VarId};
 use crate::schedule::loops::Loops;
 use crate::schedule::protocol;
 use crate::stack::with_room;
 use elsewhere::nearest;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use steps::Statements;
 
 pub use undeclared::{Undeclared, undeclared};
@@ -47,24 +47,21 @@ pub use undeclared::{Undeclared, undeclared};
 /// # Errors
 /// All that is wrong with it, in the order of the text.
 pub fn check(program: &syntax::Program) -> Result<typed::Program, Vec<Diagnostic>> {
-    check_stored(program, &BTreeMap::new())
+    check_fitted(program, &Fitted::default())
 }
 
-/// Checks a program some of whose tables' columns of integers, dates, decimals and coordinates, by their names, are stored in narrower
-/// integers than their values have.
+/// Checks a program that is fitted to its tables' data: columns of integers, dates, decimals and coordinates are stored in narrower integers
+/// than their values have, and results of decimals are guarded.
 ///
 /// # Errors
 /// All that is wrong with it, in the order of the text.
-pub fn check_stored(
-    program: &syntax::Program,
-    stored: &BTreeMap<String, Type>,
-) -> Result<typed::Program, Vec<Diagnostic>> {
-    with_room(|| check_here(program, stored))
+pub fn check_fitted(program: &syntax::Program, fitted: &Fitted) -> Result<typed::Program, Vec<Diagnostic>> {
+    with_room(|| check_here(program, fitted))
 }
 
-fn check_here(program: &syntax::Program, stored: &BTreeMap<String, Type>) -> Result<typed::Program, Vec<Diagnostic>> {
+fn check_here(program: &syntax::Program, fitted: &Fitted) -> Result<typed::Program, Vec<Diagnostic>> {
     depth::check(program).map_err(|e| vec![e])?;
-    let related = relate(program, stored)?;
+    let related = relate(program, fitted)?;
     let (program, relations) = match &related {
         Some((plain, relations)) => (plain, relations.clone()),
         None => (program, Relations::default()),

@@ -363,6 +363,11 @@ impl Classes {
         ClassId(self.find(size.index()) as u32)
     }
 
+    /// The first size of a class, if it has one.
+    pub fn size_in(&self, class: ClassId) -> Option<SizeId> {
+        (0..self.sizes as u32).map(SizeId).find(|size| self.class_of_size(*size) == class)
+    }
+
     /// Of an index variable; alone if nothing makes its extent equal to another.
     pub fn class_of_var(&self, var: VarId) -> ClassId {
         ClassId(self.find(self.sizes + var.index()) as u32)

@@ -121,7 +121,8 @@ pub struct Program {
 pub struct Run {
     /// A tensor's data
     ///
-    /// Give it once for each tensor that the program reads. What the file has to be, its name's ending says. In the place
+    /// Give it once for each tensor that the program reads. What the file has to be, its name's ending says. A table's rows may stand
+    /// in several files: give it several times, or a pattern (`part-*.parquet`), or a folder; `-` is a .csv file on standard input. In the place
     /// of a file, `random:1000x1000:0.01:7` draws data: extents, the share of them that holds something, a seed; and a
     /// number (`0.5`, `-inf`, `true`) is a scalar, or the value of a size that the program leaves to its calls: `dim N`.
     #[arg(long = "in", value_name = "NAME=FILE", value_parser = parse::file("--in"))]
@@ -131,6 +132,20 @@ pub struct Run {
     /// Without it they are refused.
     #[arg(long, value_name = "NAME=HOW", value_parser = parse::combine())]
     pub combine: Vec<(String, Combine)>,
+    /// How a table's files are read: separator=;, separator=tab, header=no, null=NA, null-keys=drop
+    ///
+    /// Once for each thing that is so. Without a header the columns' names are 1, 2 and so on; rows whose keys are null are refused
+    /// unless they are dropped.
+    #[arg(long = "table", value_name = "NAME=SETTING", value_parser = parse::setting())]
+    pub settings: Vec<(String, String)>,
+    /// Order the rows of a result that has labels: NAME=COLUMN, NAME=COLUMN:desc, COLUMN,COLUMN:desc for several
+    ///
+    /// Rows are in the order of labels without. Rows that are equal in these columns stay in it, and nulls are last.
+    #[arg(long, value_name = "NAME=COLUMNS", value_parser = parse::order())]
+    pub order: Vec<(String, String)>,
+    /// Keep the first N rows of a result that has labels, of those that are ordered
+    #[arg(long, value_name = "NAME=N", value_parser = parse::most())]
+    pub limit: Vec<(String, usize)>,
     /// Write a result to a file, or with NAME=- all of it to standard output; others are printed, shortened
     ///
     /// Of several results all are written, or none. Standard output has one, alone, an entry a line: coordinates from 1 and the value, as a
@@ -183,6 +198,9 @@ pub struct Show {
     /// Fold entries of a tensor's file at equal coordinates into one: sum, min, max or last
     #[arg(long, value_name = "NAME=HOW", value_parser = parse::combine())]
     pub combine: Vec<(String, Combine)>,
+    /// How a table's files are read, as for `run`
+    #[arg(long = "table", value_name = "NAME=SETTING", value_parser = parse::setting())]
+    pub settings: Vec<(String, String)>,
     /// Draw the lattice as a picture
     #[arg(long)]
     pub svg: bool,
@@ -237,9 +255,12 @@ pub struct Build {
 pub struct Pack {
     /// A table's data
     ///
-    /// Give it once for each table that the program reads: a .csv or .parquet file.
+    /// Give it once for each table that the program reads, or several times: .csv or .parquet files, a pattern, a folder.
     #[arg(long = "in", value_name = "NAME=FILE", value_parser = parse::file("--in"))]
     pub inputs: Vec<(String, PathBuf)>,
+    /// How a table's files are read, as for `run`
+    #[arg(long = "table", value_name = "NAME=SETTING", value_parser = parse::setting())]
+    pub settings: Vec<(String, String)>,
     /// The pack to write
     ///
     /// `run` takes it in the place of each table's file, under a program that declares the same tables and domains. It is

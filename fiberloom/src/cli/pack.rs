@@ -1,12 +1,13 @@
 //! `fiberloom pack`: what tables become, in a file for the next run.
 
 use super::args::Pack;
+use super::files::Files;
 use super::progress::during;
 use super::tables::{self, Encoded};
 use super::{memory, print, report, source};
 use fiberloom::{Error, relation};
 use fiberloom_core::counted;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Reads tables, encodes them, and writes their pack.
@@ -25,9 +26,15 @@ pub fn pack(args: &Pack) -> Result<(), Error> {
         return Err(Error::Call("the program reads no tables: there is nothing to pack".to_string()));
     }
     let limit = memory::available(0)?;
-    let Encoded { bound, read, encode } = during("reading tables", || tables::encoded(&program, &files, &[], limit))?;
+    let inputs = (&files[..], &args.settings[..]);
+    let (Encoded { bound, read, encode }, files) =
+        during("reading tables", || tables::encoded(&program, inputs, &[], limit))?;
     let begin = Instant::now();
-    let sources: Vec<(&str, &Path)> = files.iter().map(|(name, path)| (name.as_str(), path.as_path())).collect();
+    let of = |files: &'_ Files| -> Vec<(String, PathBuf)> {
+        files.paths.iter().map(|path| (files.table.clone(), path.clone())).collect()
+    };
+    let sources: Vec<(String, PathBuf)> = files.iter().flat_map(of).collect();
+    let sources: Vec<(&str, &Path)> = sources.iter().map(|(name, path)| (name.as_str(), path.as_path())).collect();
     let declared = (program.relations(), program.typed());
     during("packing", || relation::write_pack(&args.pack, declared, &bound, &sources))?;
     if args.json {

@@ -5,6 +5,7 @@ use clap::builder::{OsStringValueParser, PossibleValue, StringValueParser, Typed
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, CommandFactory, FromArgMatches};
 use fiberloom::data::Combine;
+use fiberloom::relation::Reading;
 use fiberloom::{Engine, Mode};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -46,12 +47,13 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Asked, String> 
 fn consistent(command: &Command) -> Result<(), String> {
     let program = match command {
         Command::Run(run) => {
-            no_twice("--in", &run.inputs)?;
             no_twice("--combine", &run.combine)?;
             if let Some((name, _)) = run.combine.iter().find(|(name, _)| run.inputs.iter().all(|(n, _)| n != name)) {
                 return Err(format!("--combine {name}: no data are given for `{name}`: --in {name}=FILE"));
             }
             no_twice("--out", &run.outputs)?;
+            no_twice("--order", &run.order)?;
+            no_twice("--limit", &run.limit)?;
             no_file_twice(run.outputs.iter().map(|(_, path)| path))?;
             if let Some((name, _)) = run.outputs.iter().find(|(_, path)| run.json && path.as_os_str() == "-") {
                 return Err(format!("--out {name}=-: --json prints its object there: name a file"));
@@ -62,10 +64,7 @@ fn consistent(command: &Command) -> Result<(), String> {
             no_file_twice(std::iter::once(&build.object).chain(&build.header))?;
             &build.program
         }
-        Command::Pack(pack) => {
-            no_twice("--in", &pack.inputs)?;
-            &pack.program
-        }
+        Command::Pack(pack) => &pack.program,
         Command::Show(show) if show.svg && show.stage != Stage::Lattice => {
             return Err("--svg draws the lattice: fiberloom show lattice PROG.loom --svg".to_string());
         }
@@ -118,6 +117,34 @@ pub fn combine() -> impl TypedValueParser<Value = (String, Combine)> {
     OsStringValueParser::new().try_map(|given| {
         let (name, how) = named(&given, "--combine NAME=sum|min|max|last")?;
         how.to_string_lossy().parse().map(|how| (name, how))
+    })
+}
+
+/// `--table NAME=SETTING`
+pub fn setting() -> impl TypedValueParser<Value = (String, String)> {
+    OsStringValueParser::new().try_map(|given| {
+        let (name, setting) = named(&given, "--table NAME=SETTING")?;
+        let setting = setting.to_string_lossy().into_owned();
+        Reading::default().set(&setting).map_err(|what| format!("--table {name}: {what}"))?;
+        Ok::<_, String>((name, setting))
+    })
+}
+
+/// `--order NAME=COLUMNS`
+pub fn order() -> impl TypedValueParser<Value = (String, String)> {
+    OsStringValueParser::new().try_map(|given| {
+        let (name, columns) = named(&given, "--order NAME=COLUMN[:desc]")?;
+        Ok::<_, String>((name, columns.to_string_lossy().into_owned()))
+    })
+}
+
+/// `--limit NAME=N`
+pub fn most() -> impl TypedValueParser<Value = (String, usize)> {
+    OsStringValueParser::new().try_map(|given| {
+        let (name, most) = named(&given, "--limit NAME=N")?;
+        let most = most.to_string_lossy();
+        let number = most.parse().map_err(|_| format!("--limit {name} takes a number of rows, not `{most}`"))?;
+        Ok::<_, String>((name, number))
     })
 }
 

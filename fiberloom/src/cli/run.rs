@@ -34,8 +34,16 @@ pub fn run(args: &Run) -> Result<(), Error> {
     let options = Options { engine: args.engine, mode: args.program.mode, verify: true, ..Options::default() };
     let begin = Instant::now();
     let kernel = during("compiling", || program.compile(&options))?;
-    let lowering = begin.elapsed();
-    let (operands, tables) = operands(&program, &kernel, (&args.inputs, &args.combine))?;
+    let mut lowering = begin.elapsed();
+    let arranged = tables::arranged(&program, &args.order, &args.limit)?;
+    let data = Data { inputs: &args.inputs, combine: &args.combine, settings: &args.settings };
+    let Read { program, operands, mut tables } = operands(&program, &kernel, &data)?;
+    if let Some(tables) = &mut tables {
+        tables.arranged = arranged;
+    }
+    let begin = Instant::now();
+    let kernel = during("compiling", || program.compile(&options))?;
+    lowering += begin.elapsed();
     let most = memory::available(kernel.room()?)?;
     let kernel = kernel.within(most);
     let operands: Vec<(&str, &Tensor)> = operands.iter().map(|(name, t)| (name.as_str(), t)).collect();
@@ -140,20 +148,37 @@ impl Shown<'_> {
     }
 }
 
-/// Operands by name, and the tables from which some of them are.
-type Operands = (Vec<(String, Tensor<'static>)>, Option<Tables>);
+/// The arguments that say where data are.
+pub struct Data<'a> {
+    /// `--in`
+    pub inputs: &'a [Input],
+    /// `--combine`
+    pub combine: &'a [(String, Combine)],
+    /// `--table`
+    pub settings: &'a [(String, String)],
+}
+
+/// What files hold, and the program for it.
+pub struct Read {
+    /// The program, fitted to the data of its tables.
+    pub program: Program,
+    /// Operands by name.
+    pub operands: Vec<(String, Tensor<'static>)>,
+    /// The tables from which some of them are.
+    pub tables: Option<Tables>,
+}
 
 /// Reads all that a kernel needs from files.
 ///
 /// # Errors
 /// What is missing, before anything is read; what the files hold.
-pub fn operands(
-    program: &Program,
-    kernel: &Kernel,
-    (inputs, combine): (&[Input], &[(String, Combine)]),
-) -> Result<Operands, Error> {
-    let (of_tables, of_tensors) = tables::parted(program, inputs);
+pub fn operands(program: &Program, kernel: &Kernel, data: &Data) -> Result<Read, Error> {
+    let (of_tables, of_tensors) = tables::parted(program, data.inputs);
     let names = |files: &[&Input]| -> Vec<String> { files.iter().map(|(name, _)| name.clone()).collect() };
+    let tensors = names(&of_tensors);
+    if let Some(n) = (0..tensors.len()).find(|n| tensors[..*n].contains(&tensors[*n])) {
+        return Err(Error::Call(format!("--in {} is given twice", tensors[n])));
+    }
     let tables_named = names(&of_tables);
     let from_tables = program.operands_of_tables(&tables_named.iter().map(String::as_str).collect::<Vec<_>>())?;
     let given = [names(&of_tensors), from_tables].concat();
@@ -161,9 +186,10 @@ pub fn operands(
     kernel.complete(&given)?;
     print::warnings(program, &given);
     let most = memory::available(kernel.room()?)?;
-    let mut operands = during("reading operands", || read(program, combine, &of_tensors, most))?;
-    let tables = during("reading tables", || tables::append(program, &of_tables, &mut operands, most))?;
-    Ok((operands, tables))
+    let mut operands = during("reading operands", || read(program, data.combine, &of_tensors, most))?;
+    let (program, tables) =
+        during("reading tables", || tables::append(program, (&of_tables, data.settings), &mut operands, most))?;
+    Ok(Read { program, operands, tables })
 }
 
 /// The operands that are tensors, in the order of the arguments.

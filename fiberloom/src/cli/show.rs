@@ -12,8 +12,11 @@ pub fn show(args: &Show) -> Result<(), Error> {
         return print::out(&stage(args.stage, args.svg, &program, mode, None)?);
     }
     let program = source::program_on(&args.program, &args.inputs)?;
-    let kernel = program.compile(&Options { mode, ..Options::default() })?;
-    let (operands, _) = run::operands(&program, &kernel, (&args.inputs, &args.combine))?;
+    let options = Options { mode, ..Options::default() };
+    let data = run::Data { inputs: &args.inputs, combine: &args.combine, settings: &args.settings };
+    let kernel = program.compile(&options)?;
+    let run::Read { program, operands, .. } = run::operands(&program, &kernel, &data)?;
+    let kernel = program.compile(&options)?;
     let operands: Vec<(&str, &Tensor)> = operands.iter().map(|(name, t)| (name.as_str(), t)).collect();
     let call = kernel.bind(&operands)?;
     print::out(&stage(args.stage, args.svg, &program, mode, Some(&call))?)

@@ -1,7 +1,9 @@
 //! Tables on the command line: their files become operands, and results get their labels back.
 
+use super::files::{self, Files};
 use super::print;
-use fiberloom::relation::{self, Bound, Dictionary, Frame};
+use fiberloom::data::Place;
+use fiberloom::relation::{self, Bound, By, Dictionary, Frame, Reading};
 use fiberloom::{Error, Outcome, Program, Tensor, data};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -9,6 +11,8 @@ use std::time::{Duration, Instant};
 /// The labels of a program's domains, and how long its tables took.
 pub struct Tables {
     labels: Vec<Dictionary>,
+    /// Results whose rows are ordered or cut off.
+    pub arranged: Vec<Arranged>,
     /// Time to read the files, or their pack.
     pub read: Duration,
     /// Time to encode what was read.
@@ -22,6 +26,13 @@ pub struct Encoded {
     pub encode: Duration,
 }
 
+/// The rows of a result, ordered by columns, and how many of them there are at most.
+pub struct Arranged {
+    name: String,
+    by: Vec<By>,
+    most: usize,
+}
+
 /// `--in NAME=FILE`
 pub type Input = (String, PathBuf);
 
@@ -30,27 +41,31 @@ pub fn parted<'a>(program: &Program, inputs: &'a [Input]) -> (Vec<&'a Input>, Ve
     inputs.iter().partition(|(name, _)| program.table(name).is_some())
 }
 
-/// Reads tables, and appends what they give to the operands that are given; nothing of a program that has none.
+/// Reads tables, and appends what they give to the operands that are given: the program fitted to them, and their labels. Nothing of a
+/// program that has none.
 pub fn append(
     program: &Program,
-    files: &[&Input],
+    (files, settings): (&[&Input], &[(String, String)]),
     operands: &mut Vec<(String, Tensor<'static>)>,
     limit: u64,
-) -> Result<Option<Tables>, Error> {
+) -> Result<(Program, Option<Tables>), Error> {
     let relations = program.relations();
     if relations.domains.is_empty() && relations.tables.is_empty() {
-        return Ok(None);
+        return Ok((program.clone(), None));
     }
-    let Encoded { bound: Bound { operands: own, labels }, read, encode } = match of_pack(files)? {
+    let Encoded { bound, read, mut encode } = match of_pack(files)? {
         Some(path) => {
             let begin = Instant::now();
             let bound = relation::read_pack(path, (relations, program.typed()), limit)?;
             Encoded { bound, read: begin.elapsed(), encode: Duration::ZERO }
         }
-        None => encoded(program, files, operands, limit)?,
+        None => encoded(program, (files, settings), operands, limit)?.0,
     };
+    let begin = Instant::now();
+    let (program, Bound { operands: own, labels }) = relation::narrow(program, bound)?;
+    encode += begin.elapsed();
     operands.extend(own);
-    Ok(Some(Tables { labels, read, encode }))
+    Ok((program, Some(Tables { labels, arranged: Vec::new(), read, encode })))
 }
 
 /// The pack that the tables are in, if they are in one.
@@ -66,31 +81,138 @@ fn of_pack<'f>(files: &[&'f Input]) -> Result<Option<&'f Path>, Error> {
     }
 }
 
-/// Reads tables, and encodes them beside the operands that are given.
+/// Reads tables, and encodes them beside the operands that are given. The files that they stand in.
 pub fn encoded(
     program: &Program,
-    files: &[&Input],
+    (inputs, settings): (&[&Input], &[(String, String)]),
     operands: &[(String, Tensor<'static>)],
     limit: u64,
-) -> Result<Encoded, Error> {
-    let relations = program.relations();
+) -> Result<(Encoded, Vec<Files>), Error> {
     let options = data::Options { limit, ..data::Options::default() };
     let begin = Instant::now();
+    let files = files::of(inputs)?;
+    if let Some((name, _)) = settings.iter().find(|(name, _)| !files.iter().any(|files| files.table == *name)) {
+        return Err(Error::Call(format!("--table {name}: no data are given for a table `{name}`: --in {name}=FILE")));
+    }
     let mut frames: Vec<(&str, Frame)> = Vec::new();
-    for (name, path) in files {
-        let table = program.table(name).expect("it is one");
-        frames.push((name, relation::read(path, relations, table, &options)?));
+    let mut parts = Vec::new();
+    for files in &files {
+        let (frame, rows) = frame(program, files, settings, &options)?;
+        parts.push((frame.origin.clone(), rows));
+        frames.push((&files.table, frame));
     }
     let (read, begin) = (begin.elapsed(), Instant::now());
     let others: Vec<(&str, &[u64])> = operands.iter().map(|(name, t)| (name.as_str(), &t.extents[..])).collect();
-    let bound = program.bind_tables(&frames, &others, limit)?;
-    Ok(Encoded { bound, read, encode: begin.elapsed() })
+    let bound = program.bind_tables(&frames, &others, limit).map_err(|error| placed(error, &parts))?;
+    drop(frames);
+    Ok((Encoded { bound, read, encode: begin.elapsed() }, files))
+}
+
+/// The rows of a table, and how many of them stand in each of its files.
+fn frame(
+    program: &Program,
+    files: &Files,
+    settings: &[(String, String)],
+    options: &data::Options,
+) -> Result<(Frame<'static>, Vec<(String, usize)>), Error> {
+    let table = program.table(&files.table).expect("it is one");
+    let mut reading = Reading::default();
+    for (_, setting) in settings.iter().filter(|(name, _)| *name == files.table) {
+        reading.set(setting).map_err(Error::Call)?;
+    }
+    let mut frames = Vec::new();
+    for path in &files.paths {
+        frames.push(relation::read_as(path, (program.relations(), table), &reading, options)?);
+    }
+    let rows = frames.iter().map(|frame| (frame.origin.clone(), frame.rows)).collect();
+    let origin = format!("the {} files of `{}`", frames.len(), files.table);
+    Ok((relation::stacked(origin, frames)?, rows))
+}
+
+/// The error, at its place in one of several files.
+fn placed(error: Error, parts: &[(String, Vec<(String, usize)>)]) -> Error {
+    let Error::Data(mut error) = error else { return error };
+    let of = parts.iter().find(|(origin, rows)| *origin == error.file && rows.len() > 1);
+    let (Some((_, rows)), Place::Cell { row, .. }) = (of, &mut error.place) else { return Error::Data(error) };
+    let Some((file, at)) = located(rows, *row) else { return Error::Data(error) };
+    (error.file, *row) = (file.to_string(), at);
+    // The other row of a key that is there twice.
+    const OTHER: &str = "stands in row ";
+    if let Some(begin) = error.message.find(OTHER).map(|at| at + OTHER.len()) {
+        let digits = error.message[begin..].bytes().take_while(u8::is_ascii_digit).count();
+        let other = error.message[begin..begin + digits].parse().ok();
+        if let Some((file, at)) = other.and_then(|row| located(rows, row)) {
+            error.message.replace_range(begin..begin + digits, &format!("{at} of {file}"));
+        }
+    }
+    Error::Data(error)
+}
+
+/// The file that a row of several stands in, and which row of it that is, from 1.
+fn located(rows: &[(String, usize)], row: usize) -> Option<(&str, usize)> {
+    let mut before = 0;
+    for (file, count) in rows {
+        if row <= before + count {
+            return Some((file, row - before));
+        }
+        before += count;
+    }
+    None
+}
+
+/// How the rows of results are asked for.
+///
+/// # Errors
+/// A result that has no labels, or is none; a column that it has not.
+pub fn arranged(
+    program: &Program,
+    orders: &[(String, String)],
+    limits: &[(String, usize)],
+) -> Result<Vec<Arranged>, Error> {
+    let mut all: Vec<Arranged> = Vec::new();
+    for (name, columns) in orders {
+        let there = columns_of(program, name).ok_or_else(|| unlabelled("--order", name))?;
+        let by = By::all(columns);
+        if let Some(missing) = by.iter().find(|by| !there.contains(&by.column)) {
+            let there = there.iter().map(|column| format!("`{column}`")).collect::<Vec<_>>().join(", ");
+            let what = format!("--order {name}: `{name}` has no column `{}`: {there}", missing.column);
+            return Err(Error::Call(what));
+        }
+        all.push(Arranged { name: name.clone(), by, most: usize::MAX });
+    }
+    for (name, most) in limits {
+        columns_of(program, name).ok_or_else(|| unlabelled("--limit", name))?;
+        match all.iter_mut().find(|arranged| arranged.name == *name) {
+            Some(arranged) => arranged.most = *most,
+            None => all.push(Arranged { name: name.clone(), by: Vec::new(), most: *most }),
+        }
+    }
+    Ok(all)
+}
+
+fn unlabelled(option: &str, name: &str) -> Error {
+    Error::Call(format!("{option} {name}: the program has no result `{name}` with labels, whose rows have an order"))
+}
+
+/// The names of the columns that a result with labels has.
+fn columns_of(program: &Program, name: &str) -> Option<Vec<String>> {
+    if let Some(table) = program.made_table(name) {
+        let modes = table.modes.iter().map(|mode| mode.source.clone());
+        return Some(modes.chain(table.columns.iter().map(|column| column.source.clone())).collect());
+    }
+    let shown = program.relations().results.get(name)?;
+    Some(shown.modes.iter().map(|(mode, _)| mode.clone()).chain([name.to_string()]).collect())
 }
 
 impl Tables {
     /// A result with its labels, if it has some: a tensor whose modes or values are labelled, or a table.
     pub fn frame(&self, program: &Program, name: &str, outcome: &Outcome) -> Result<Option<Frame<'static>>, Error> {
-        program.decoded(name, outcome, &self.labels)
+        let frame = program.decoded(name, outcome, &self.labels)?;
+        let arranged = self.arranged.iter().find(|arranged| arranged.name == name);
+        Ok(match (frame, arranged) {
+            (Some(frame), Some(Arranged { by, most, .. })) => Some(relation::ordered(frame, by, *most)?),
+            (frame, _) => frame,
+        })
     }
 
     /// A result as it is printed: its rows, shortened.

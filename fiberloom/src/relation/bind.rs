@@ -127,13 +127,14 @@ impl<'b> Binding<'b, '_> {
         missing(&super::wanted(self.relations, table), frame.columns.iter().map(|column| column.name.as_str()))
             .map_err(within)?;
         let mode = |mode| match of_mode(self.relations, mode) {
-            Some(holds) => conform(frame, &mode.source, holds, false).map(Some),
+            Some(holds) => conform(frame, &mode.source, holds, Some(OF_KEY)).map(Some),
             None => Ok(None),
         };
         let modes = table.modes.iter().map(mode).collect::<Result<_, _>>().map_err(within)?;
         let column = |column: &TableColumn| {
-            let may_be_null = column.null.is_some() || matches!(column.holds, Holds::Domain(_));
-            conform(frame, &column.source, labelled(self.relations, column.holds), may_be_null)
+            let may_be_null = column.null.is_some() || matches!(column.holds, Holds::Domain(_) | Holds::Text);
+            let refused = (!may_be_null).then_some(OF_VALUE);
+            conform(frame, &column.source, labelled(self.relations, column.holds), refused)
         };
         let columns = table.columns.iter().map(column).collect::<Result<_, _>>().map_err(within)?;
         Ok(Rows::new(number, table, frame, modes, columns))
@@ -201,17 +202,15 @@ impl<'b> Binding<'b, '_> {
     }
 }
 
-/// The column of a frame as values that a declaration says.
-fn conform<'f>(frame: &'f Frame, source: &str, holds: Holds, may_be_null: bool) -> Result<Column<'f>, Fault> {
+/// What to do about a null in a key, and in a column of values.
+const OF_KEY: &str = "a key has none; `--table NAME=null-keys=drop` leaves such rows out";
+const OF_VALUE: &str = "where a null stands, the column says what stands for it, `fill VALUE`, or is of a domain";
+
+/// The column of a frame as values that a declaration says. A null is refused where there is help against it.
+fn conform<'f>(frame: &'f Frame, source: &str, holds: Holds, refused: Option<&str>) -> Result<Column<'f>, Fault> {
     let column = frame.column(source).ok_or_else(|| Fault::whole(format!("no column `{source}`")))?;
     let cell = |row: usize| Place::Cell { row: row + 1, column: source.to_string() };
-    if let (false, Some(row)) = (may_be_null, column.nulls.iter().position(|null| *null)) {
-        let help = match holds {
-            Holds::Text => {
-                "a column whose texts may be null is of a domain: `dim D: string`, and `NAME: D` in the table"
-            }
-            _ => "where a null stands, a column says `fill VALUE`; a mode has none",
-        };
+    if let (Some(help), Some(row)) = (refused, column.nulls.iter().position(|null| *null)) {
         return Err(Fault::new(cell(row), format!("a null, and {} holds none: {help}", declared(holds))));
     }
     if column.values.are(holds) {

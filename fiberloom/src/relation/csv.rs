@@ -9,7 +9,7 @@
 //! Fields that nobody wants are read past. A file is read through a buffer, a row at a time.
 
 use super::cell::{Collector, written};
-use super::{Cell, Column, Frame, Wanted, missing};
+use super::{Cell, Column, Frame, Reading, Wanted, named};
 use crate::data::number::Plain;
 use crate::data::{Fault, Options, Place};
 use fiberloom_core::counted;
@@ -21,38 +21,33 @@ use std::io::{Read, Write};
 pub(super) fn read(
     input: impl Read,
     wanted: &[Wanted],
+    reading: &Reading,
     options: &Options,
 ) -> Result<(usize, Vec<Column<'static>>), Fault> {
-    let mut lines = Lines::new(input, options.limit)?;
+    let mut lines = Lines::new(input, reading.separator, options.limit)?;
     let mut record = Record::default();
-    if !lines.record(&mut record)? {
+    if !lines.record(&mut record)? && reading.header {
         return Err(Fault::new(Place::Line(1, 1), "an empty file: a header of the columns' names expected"));
     }
-    let names: Vec<String> = (0..record.len())
-        .map(|n| record.text(n).map(str::to_string))
-        .collect::<Result<_, _>>()
-        .map_err(|()| Fault::new(Place::Line(1, 1), "a name in the header is not UTF-8"))?;
-    missing(wanted, names.iter().map(String::as_str))?;
+    let names = names(&record, reading.header)?;
+    named(wanted, names.iter().map(String::as_str)).map_err(|fault| separated(fault, &names))?;
     let place = |wanted: &Wanted| names.iter().position(|name| *name == wanted.source).unwrap_or(0);
     let places: Vec<usize> = wanted.iter().map(place).collect();
     let mut columns: Vec<Collector> = wanted.iter().map(|wanted| Collector::new(wanted.holds)).collect();
     let mut rows = 0;
-    while lines.record(&mut record)? {
+    // Without a header the first row is read already.
+    let mut first = !reading.header && record.len() > 0;
+    while std::mem::take(&mut first) || lines.record(&mut record)? {
         if record.is_blank() && names.len() > 1 {
             continue;
         }
         if record.len() != names.len() {
-            let (fields, header) =
-                (counted(record.len(), "field", "fields"), counted(names.len(), "column", "columns"));
-            return Err(Fault::new(
-                Place::Line(record.line, 1),
-                format!("{fields} in a row, and {header} in the header"),
-            ));
+            return Err(uneven(&record, names.len(), reading));
         }
         rows += 1;
         for ((column, wanted), place) in columns.iter_mut().zip(wanted).zip(&places) {
             let cell = || Place::Cell { row: rows, column: wanted.source.clone() };
-            field(column, wanted.holds, &record, *place).map_err(|fault| fault.at(cell))?;
+            field(column, (wanted.holds, reading), &record, *place).map_err(|fault| fault.at(cell))?;
         }
         if columns.iter().fold(0u64, |bytes, column| bytes.saturating_add(column.bytes)) > options.limit {
             return Err(Fault::over(options.limit));
@@ -62,9 +57,39 @@ pub(super) fn read(
     Ok((rows, columns.collect::<Result<_, _>>()?))
 }
 
+/// The names of columns: of the first row, or numbers.
+fn names(record: &Record, header: bool) -> Result<Vec<String>, Fault> {
+    if !header {
+        return Ok((1..=record.len()).map(|n| n.to_string()).collect());
+    }
+    let names = (0..record.len()).map(|n| record.text(n).map(str::to_string)).collect::<Result<_, _>>();
+    names.map_err(|()| Fault::new(Place::Line(1, 1), "a name in the header is not UTF-8"))
+}
+
+/// What is wrong with the names of columns, and what perhaps separates them.
+fn separated(mut fault: Fault, names: &[String]) -> Fault {
+    if let [name] = names
+        && let Some(c) = name.chars().find(|c| matches!(c, ';' | '\t' | '|'))
+    {
+        let c = if c == '\t' { "tab".to_string() } else { c.to_string() };
+        fault.message += &format!("; fields are separated by commas here: `--table NAME=separator={c}` reads others");
+    }
+    fault
+}
+
+/// A row that has other fields than there are columns. Perhaps something else separates them.
+fn uneven(record: &Record, columns: usize, reading: &Reading) -> Fault {
+    let (fields, header) = (counted(record.len(), "field", "fields"), counted(columns, "column", "columns"));
+    let first = if reading.header { "the header" } else { "the first" };
+    Fault::new(Place::Line(record.line, 1), format!("{fields} in a row, and {header} in {first}"))
+}
+
 /// Puts a field into a column.
-fn field(column: &mut Collector, holds: Holds, record: &Record, n: usize) -> Result<(), Fault> {
+fn field(column: &mut Collector, (holds, reading): (Holds, &Reading), record: &Record, n: usize) -> Result<(), Fault> {
     let (bytes, quoted) = record.field(n);
+    if !quoted && reading.null.as_ref().is_some_and(|null| null.as_bytes() == bytes) {
+        return column.null();
+    }
     if bytes.is_empty() && !(quoted && holds == Holds::Text) {
         return column.null();
     }
@@ -126,6 +151,7 @@ enum State {
 /// A file, row by row.
 struct Lines<R> {
     input: R,
+    separator: u8,
     buffer: Vec<u8>,
     at: usize,
     line: usize,
@@ -139,8 +165,8 @@ const CHUNK: usize = 1 << 16;
 
 impl<R: Read> Lines<R> {
     /// A file, past the mark of UTF-8 if it begins with it.
-    fn new(input: R, limit: u64) -> Result<Lines<R>, Fault> {
-        let mut lines = Lines { input, buffer: room::room(CHUNK)?, at: 0, line: 1, begin: 0, limit };
+    fn new(input: R, separator: u8, limit: u64) -> Result<Lines<R>, Fault> {
+        let mut lines = Lines { input, separator, buffer: room::room(CHUNK)?, at: 0, line: 1, begin: 0, limit };
         const MARK: &[u8] = "\u{feff}".as_bytes();
         lines.fill()?;
         if lines.buffer.starts_with(MARK) {
@@ -163,15 +189,15 @@ impl<R: Read> Lines<R> {
         record.bytes.clear();
         record.fields.clear();
         record.line = self.line;
-        let mut state = State::Begin;
+        let (mut state, separator) = (State::Begin, self.separator);
         loop {
             if self.at == self.buffer.len() && !self.fill()? {
                 return self.last(record, state);
             }
             let byte = self.buffer[self.at];
             match (state, byte) {
-                (State::Plain, _) if !matches!(byte, b',' | b'\n' | b'\r') => {
-                    self.run(record, |b| matches!(b, b',' | b'\n' | b'\r'))?;
+                (State::Plain, _) if byte != separator && !matches!(byte, b'\n' | b'\r') => {
+                    self.run(record, |b| b == separator || matches!(b, b'\n' | b'\r'))?;
                     continue;
                 }
                 (State::Quoted, _) if byte != b'"' => {
@@ -184,7 +210,7 @@ impl<R: Read> Lines<R> {
                     room::push(&mut record.bytes, b'"')?;
                     state = State::Quoted;
                 }
-                (_, b',') => {
+                (_, _) if byte == separator => {
                     record.end_field(state == State::Closed)?;
                     state = State::Begin;
                 }

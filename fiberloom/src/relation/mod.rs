@@ -24,10 +24,13 @@ mod csv;
 mod decode;
 mod dictionary;
 mod frame;
+mod guard;
 mod narrow;
+mod order;
 mod pack;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod reading;
 #[cfg(test)]
 mod tests;
 
@@ -35,11 +38,14 @@ pub use bind::{Bound, Given, bind};
 pub use decode::{decode, decode_table};
 pub use dictionary::Dictionary;
 pub use fiberloom_core::notation::relation::{
-    Asked, Domain, Holds, Label, Labels, Mode, NONE, Over, Relations, Shown, Table, Test, What, date, days,
+    Asked, Domain, Fitted, Holds, Label, Labels, Mode, NONE, Over, Relations, Shown, Table, Test, What, date, days,
 };
 pub use frame::{Cell, Column, Frame, Texts, Values};
-pub use narrow::narrow;
+pub(crate) use guard::held;
+pub use narrow::{fit, narrow};
+pub use order::{By, ordered};
 pub use pack::{holds_pack, is_pack, read_pack, write_pack};
+pub use reading::Reading;
 
 use crate::data::write::{Content, Output, write_together};
 use crate::data::{Cause, Error, Fault, Options, is_packed};
@@ -139,15 +145,44 @@ fn labelled(relations: &Relations, holds: Holds) -> Holds {
 /// # Errors
 /// The file is not there or not readable, has not the columns, or holds something else than is declared; memory over the limit.
 pub fn read(path: &Path, relations: &Relations, table: &Table, options: &Options) -> Result<Frame<'static>, Error> {
+    read_as(path, (relations, table), &Reading::default(), options)
+}
+
+/// The same, read in another way; `-` is standard input, a `.csv` file.
+///
+/// # Errors
+/// As of [`read`].
+pub fn read_as(
+    path: &Path,
+    (relations, table): (&Relations, &Table),
+    reading: &Reading,
+    options: &Options,
+) -> Result<Frame<'static>, Error> {
+    let wanted = wanted(relations, table);
+    if path.as_os_str() == "-" {
+        let columns = csv::read(std::io::stdin().lock(), &wanted, reading, options);
+        return reading.kept(framed(Path::new("<stdin>"), columns)?, table);
+    }
     let kind = Kind::known(path)?;
     let file = File::open(path).map_err(|e| Fault::io(e).within(path))?;
-    let wanted = wanted(relations, table);
     let columns = match kind {
-        Kind::Csv if is_packed(path) => csv::read(MultiGzDecoder::new(BufReader::new(file)), &wanted, options),
-        Kind::Csv => csv::read(file, &wanted, options),
+        Kind::Csv if is_packed(path) => csv::read(MultiGzDecoder::new(BufReader::new(file)), &wanted, reading, options),
+        Kind::Csv => csv::read(file, &wanted, reading, options),
         Kind::Parquet => of_parquet(file, &wanted, options),
     };
-    framed(path, columns)
+    reading.kept(framed(path, columns)?, table)
+}
+
+/// The rows of several frames of one table, one behind the other, under one name for messages.
+///
+/// # Errors
+/// Memory.
+///
+/// # Panics
+/// If there is none.
+pub fn stacked(origin: String, parts: Vec<Frame<'static>>) -> Result<Frame<'static>, Error> {
+    assert!(!parts.is_empty(), "a table of no file");
+    reading::stacked(origin, parts)
 }
 
 /// The same from the bytes of a file of this name.
@@ -155,9 +190,10 @@ pub fn read(path: &Path, relations: &Relations, table: &Table, options: &Options
 /// # Errors
 /// As of [`read`].
 pub fn read_bytes(name: &Path, bytes: &[u8], wanted: &[Wanted], options: &Options) -> Result<Frame<'static>, Error> {
+    let reading = &Reading::default();
     let columns = match Kind::known(name)? {
-        Kind::Csv if is_packed(name) => csv::read(MultiGzDecoder::new(Cursor::new(bytes)), wanted, options),
-        Kind::Csv => csv::read(Cursor::new(bytes), wanted, options),
+        Kind::Csv if is_packed(name) => csv::read(MultiGzDecoder::new(Cursor::new(bytes)), wanted, reading, options),
+        Kind::Csv => csv::read(Cursor::new(bytes), wanted, reading, options),
         Kind::Parquet => of_parquet_bytes(bytes, wanted, options),
     };
     framed(name, columns)
@@ -193,25 +229,56 @@ fn of_parquet_bytes(_: &[u8], _: &[Wanted], _: &Options) -> Result<(usize, Vec<C
     unreachable!("the kind is refused before")
 }
 
-/// Whether data of this origin have all wanted columns; `there` are the names of those that they have.
+/// Whether data of this origin have all wanted columns, each once; `there` are the names of those that they have.
 ///
 /// # Errors
-/// The first that they have not, with the names of others.
+/// The first that they have twice, or have not, with the names of others.
 pub fn has_columns<'n>(
     origin: &str,
     wanted: &[Wanted],
     there: impl Iterator<Item = &'n str> + Clone,
 ) -> Result<(), Error> {
-    missing(wanted, there).map_err(|fault| fault.within(Path::new(origin)))
+    named(wanted, there).map_err(|fault| fault.within(Path::new(origin)))
+}
+
+/// What is wrong with the names of a file's columns: a wanted one is not there, or twice.
+fn named<'n>(wanted: &[Wanted], there: impl Iterator<Item = &'n str> + Clone) -> Result<(), Fault> {
+    for wanted in wanted {
+        let mut places = there.clone().enumerate().filter(|(_, name)| *name == wanted.source).map(|(n, _)| n + 1);
+        if let (Some(first), Some(second)) = (places.next(), places.next()) {
+            let name = &wanted.source;
+            return Err(Fault::whole(format!(
+                "column `{name}` stands there twice, as the {} and the {} column: give one of them another name",
+                ordinal(first),
+                ordinal(second)
+            )));
+        }
+    }
+    missing(wanted, there)
+}
+
+/// 1st, 2nd, 3rd, 4th
+fn ordinal(n: usize) -> String {
+    let ending = match (n % 10, n % 100) {
+        (1, last) if last != 11 => "st",
+        (2, last) if last != 12 => "nd",
+        (3, last) if last != 13 => "rd",
+        _ => "th",
+    };
+    format!("{n}{ending}")
 }
 
 /// What is wrong with wanted columns that are not there, before those that are.
 fn missing<'n>(wanted: &[Wanted], there: impl Iterator<Item = &'n str> + Clone) -> Result<(), Fault> {
     /// More names than this are not listed.
     const LISTED: usize = 40;
+    let clipped = |name: &str| match name.char_indices().nth(60) {
+        Some((at, _)) => format!("`{}…`", &name[..at]),
+        None => format!("`{name}`"),
+    };
     let absent = wanted.iter().map(|wanted| wanted.source.as_str()).find(|name| !there.clone().any(|n| n == *name));
     let Some(absent) = absent else { return Ok(()) };
-    let (count, names) = (there.clone().count(), there.take(LISTED).map(|name| format!("`{name}`")));
+    let (count, names) = (there.clone().count(), there.take(LISTED).map(clipped));
     let names = names.collect::<Vec<_>>().join(", ");
     let more = if count > LISTED { format!(" and {} more", count - LISTED) } else { String::new() };
     let columns = counted(count, "column", "columns");

@@ -1,12 +1,15 @@
-//! Columns in the narrowest integers that hold their data: what a query reads is what it takes.
+//! A program fitted to its tables' data: columns are in the narrowest integers that hold them, since what a query reads is what it takes,
+//! and sums of decimals that 64 bits may not hold are guarded.
 
 use super::bind::Bound;
+use super::guard::unsure;
 use super::{Holds, Table};
 use crate::data::Fault;
 use crate::error::Error;
 use crate::program::Program;
 use fiberloom_core::algebra::{Type, Value};
-use fiberloom_core::format::{Array, Tensor};
+use fiberloom_core::format::{Array, Error as Unassembled, Tensor, room};
+use fiberloom_core::notation::relation::Fitted;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -14,7 +17,8 @@ use std::path::Path;
 const NARROW: [Type; 3] = [Type::I8, Type::I16, Type::I32];
 
 /// The program and its operands with each column of integers, dates, decimals or coordinates in the narrowest integers that hold its
-/// data: the same program, whose columns are converted where they are read.
+/// data: the same program, whose columns are converted where they are read. Where a sum of decimals may be larger than 64 bits hold, calls
+/// refuse it, by the result's name.
 ///
 /// ```
 /// use fiberloom::relation::{self, Given};
@@ -38,6 +42,15 @@ const NARROW: [Type; 3] = [Type::I8, Type::I16, Type::I32];
 /// # Errors
 /// Memory.
 pub fn narrow(program: &Program, bound: Bound) -> Result<(Program, Bound), Error> {
+    let (fitted, bound) = fit(program, bound)?;
+    Ok((program.fitted(&fitted)?, bound))
+}
+
+/// How a program is fitted to its operands, for [`Program::fitted`], and these operands for the program that is.
+///
+/// # Errors
+/// Memory.
+pub fn fit(program: &Program, bound: Bound) -> Result<(Fitted, Bound), Error> {
     let Bound { operands, labels } = bound;
     let mut types = BTreeMap::new();
     let narrowed = operands.into_iter().map(|(name, tensor)| {
@@ -50,8 +63,16 @@ pub fn narrow(program: &Program, bound: Bound) -> Result<(Program, Bound), Error
         }
         Ok((name, tensor))
     });
-    let operands = narrowed.collect::<Result<_, Error>>()?;
-    Ok((program.with_stored(&types)?, Bound { operands, labels }))
+    let operands = narrowed.collect::<Result<Vec<_>, Error>>()?;
+    let fitted = Fitted { stored: types, guarded: unsure(program.typed(), &operands) };
+    Ok((fitted, Bound { operands, labels }))
+}
+
+/// Each value as another, into a vector that is made at once.
+fn each<T>(values: &[i64], narrowed: impl Fn(i64) -> T) -> Result<Vec<T>, Unassembled> {
+    let mut all = room::room(values.len())?;
+    all.extend(values.iter().map(|x| narrowed(*x)));
+    Ok(all)
 }
 
 /// Whether this is a column that is read, of values in 64 bits with a sign.
@@ -74,9 +95,12 @@ fn narrowed(tensor: Tensor<'static>) -> Result<Tensor<'static>, Error> {
         from <= i128::from(least) && i128::from(most) <= to
     };
     let Some(ty) = NARROW.into_iter().find(holds) else { return Ok(tensor) };
-    let each = values.iter().map(|x| Value::from_i128(ty, i128::from(*x)));
-    let values =
-        Array::collected(ty, each).map_err(Fault::from).map_err(|fault| Error::Data(fault.within(Path::new(""))))?;
+    let values = match ty {
+        Type::I8 => each(values, |x| x as i8).map(Array::from),
+        Type::I16 => each(values, |x| x as i16).map(Array::from),
+        _ => each(values, |x| x as i32).map(Array::from),
+    };
+    let values = values.map_err(Fault::from).map_err(|fault| Error::Data(fault.within(Path::new(""))))?;
     let fill = Value::from_i128(ty, i128::from(fill));
     Ok(Tensor { values, fill, ..tensor })
 }

@@ -22,11 +22,12 @@ mod write;
 pub(super) use write::write;
 
 use super::cell::Collector;
-use super::{Column, Wanted, missing};
+use super::{Column, Wanted, named};
 use crate::data::{Fault, Options};
 use bytes::{Buf, Bytes};
 use chunk::Chunk;
 use form::Form;
+use parquet::basic::Compression;
 use parquet::column::page::{Page, PageMetadata, PageReader};
 use parquet::errors::{ParquetError, Result as Read};
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader};
@@ -172,7 +173,7 @@ fn columns<R: ChunkReader>(
 ) -> Result<(usize, Vec<Column<'static>>), Fault> {
     let metadata = ParquetMetaDataReader::new().parse_and_finish(&input).map_err(damaged)?;
     let schema = metadata.file_metadata().schema_descr();
-    missing(wanted, schema.root_schema().get_fields().iter().map(|field| field.name()))?;
+    named(wanted, schema.root_schema().get_fields().iter().map(|field| field.name()))?;
     let mut groups = Vec::new();
     let mut rows = 0usize;
     for group in metadata.row_groups() {
@@ -191,7 +192,7 @@ fn columns<R: ChunkReader>(
         taken: AtomicU64::new(0),
         limit: options.limit,
     };
-    let columns = beside(wanted.len(), |n| caught(|| file.column(&wanted[n], leaves[n])));
+    let columns = beside(wanted.len(), |n| file.column(&wanted[n], leaves[n]));
     Ok((rows, columns.into_iter().collect::<Result<_, _>>()?))
 }
 
@@ -252,31 +253,51 @@ impl<R: ChunkReader> Opened<'_, R> {
     fn column(&self, wanted: &Wanted, (leaf, form): (usize, Form)) -> Result<Column<'static>, Fault> {
         let mut to = Collector::new(wanted.holds);
         to.reserve(self.likely)?;
-        for (group, (rows, many)) in self.metadata.row_groups().iter().zip(&self.groups) {
-            let column = group.column(leaf);
-            let pages = self.pages(column, *many)?;
-            let counted = to.bytes;
-            let mut chunk = Chunk {
-                source: &wanted.source,
-                rows: *rows,
-                many: *many,
-                got: 0,
-                column: column.column_descr_ptr(),
-                form,
-                holds: wanted.holds,
-                to: &mut to,
-                taken: &self.taken,
-                counted,
-                limit: self.limit,
-            };
-            if column.encodings().all(chunk::knows) {
-                chunk.read(pages)?
-            } else {
-                chunk.read_each(pages)?
-            }
-            chunk.ends()?;
+        for n in 0..self.groups.len() {
+            let read = caught(|| self.chunk(wanted, n, (leaf, form), &mut to));
+            read.map_err(|fault| self.in_group(fault, &wanted.source, n))?;
         }
         to.column(&wanted.source)
+    }
+
+    /// Reads a column of row group `n`.
+    fn chunk(&self, wanted: &Wanted, n: usize, (leaf, form): (usize, Form), to: &mut Collector) -> Result<(), Fault> {
+        let (rows, many) = self.groups[n];
+        let column = self.metadata.row_group(n).column(leaf);
+        if form == Form::Nothing {
+            return (0..many).try_for_each(|_| to.null());
+        }
+        let pages = self.pages(column, many)?;
+        let counted = to.bytes;
+        let mut chunk = Chunk {
+            source: &wanted.source,
+            rows,
+            many,
+            got: 0,
+            column: column.column_descr_ptr(),
+            form,
+            holds: wanted.holds,
+            to,
+            taken: &self.taken,
+            counted,
+            limit: self.limit,
+        };
+        if column.encodings().all(chunk::knows) {
+            chunk.read(pages)?
+        } else {
+            chunk.read_each(pages)?
+        }
+        chunk.ends()
+    }
+
+    /// What is damaged, with its column and row group.
+    fn in_group(&self, mut fault: Fault, source: &str, n: usize) -> Fault {
+        let Some(what) = fault.message.strip_prefix("damaged: ") else { return fault };
+        let column = format!("column `{source}`");
+        let what = what.strip_prefix(&column).map_or(what, |rest| rest.trim_start_matches([':', ' ']));
+        let (number, all) = (n + 1, self.groups.len());
+        fault.message = format!("damaged: {column}, row group {number} of {all}: {what}");
+        fault
     }
 
     /// The pages of a column of a row group.
@@ -285,6 +306,12 @@ impl<R: ChunkReader> Opened<'_, R> {
             [Some(column.data_page_offset()), column.dictionary_page_offset(), Some(column.compressed_size())];
         if offsets.into_iter().flatten().any(|offset| offset < 0) {
             return Err(Fault::whole("damaged: an offset of a column is below 0"));
+        }
+        if !is_unpacked(column.compression()) {
+            let name = column.compression().to_string();
+            let name = name.split('(').next().unwrap_or_default();
+            let what = format!("packed by {name}, which is not read: write Snappy, Zstandard, gzip or LZ4");
+            return Err(Fault::whole(format!("column `{}` is {what}", column.column_path().string())));
         }
         let (start, length) = column.byte_range();
         if length > self.limit {
@@ -296,6 +323,12 @@ impl<R: ChunkReader> Opened<'_, R> {
         let held = Arc::new(Held { start, bytes });
         Ok(Pages(Box::new(SerializedPageReader::new(held, column, rows, None).map_err(damaged)?)))
     }
+}
+
+/// Whether pages that are packed so can be read.
+fn is_unpacked(how: Compression) -> bool {
+    use Compression::{GZIP, LZ4, LZ4_RAW, SNAPPY, UNCOMPRESSED, ZSTD};
+    matches!(how, UNCOMPRESSED | SNAPPY | GZIP(_) | ZSTD(_) | LZ4 | LZ4_RAW)
 }
 
 /// The place of a column among those that are not groups, and what it holds.

@@ -120,6 +120,20 @@ fn term(mut sum: Affine) -> Term {
     }
 }
 
+/// What to write in the place of what is no index.
+fn instead(kind: &ExprKind) -> &'static str {
+    use BinaryOp::{AndAlso, Eq, Ge, Gt, Le, Lt, Ne, OrElse};
+    match kind {
+        ExprKind::Literal(Literal::Bool(_))
+        | ExprKind::Unary(UnaryOp::Not, _)
+        | ExprKind::Binary(Lt | Le | Gt | Ge | Eq | Ne | AndAlso | OrElse, ..) => {
+            "a condition chooses one: `A[if x[i] > 0 then 1 else 0]`"
+        }
+        ExprKind::Literal(Literal::Float(_)) => "a whole number is one: `A[convert(x[i], i64)]`",
+        _ => "define a tensor of integers before, and read it here: `A[P[i]]`",
+    }
+}
+
 /// A coordinate that is computed: outside of calls `/` and `%` round down, as in every index.
 fn computed(e: Expr) -> Result<Expr, (Span, String)> {
     let span = e.span;
@@ -132,6 +146,7 @@ fn computed(e: Expr) -> Result<Expr, (Span, String)> {
             let args = [computed(*a)?, computed(*b)?].map(Argument::Expr);
             ExprKind::Call(Ident { name: name.to_string(), span }, args.to_vec())
         }
+        ExprKind::If(c, a, b) => ExprKind::If(c, Box::new(computed(*a)?), Box::new(computed(*b)?)),
         ExprKind::Unary(UnaryOp::Neg, a) => ExprKind::Unary(UnaryOp::Neg, Box::new(computed(*a)?)),
         ExprKind::Literal(Literal::Int(n)) if n < 0 => {
             let message = "an index is not negative: there is no place before the first";
@@ -139,12 +154,11 @@ fn computed(e: Expr) -> Result<Expr, (Span, String)> {
                 format!("the last one stands at the size less 1: `x[N-1]` for `x[-1]`, of `x: f64[N]`; this is {n}");
             return Err((span, format!("{message}\n{help}")));
         }
-        kind @ (ExprKind::Name(_) | ExprKind::Access(_) | ExprKind::Call(..) | ExprKind::Literal(Literal::Int(_))) => {
-            kind
-        }
-        _ => {
-            let message = "an index is a sum of index variables, sizes, integers, reads and calls";
-            return Err((span, format!("{message}\ndefine a tensor of integers before, and read it here: `A[P[i]]`")));
+        kind @ (ExprKind::Name(_) | ExprKind::Access(_) | ExprKind::Call(..)) => kind,
+        kind @ ExprKind::Literal(Literal::Int(_) | Literal::Text(_)) => kind,
+        kind => {
+            let message = "an index is a sum of index variables, sizes, integers, reads, calls and choices";
+            return Err((span, format!("{message}\n{}", instead(&kind))));
         }
     };
     Ok(Expr { kind, span })

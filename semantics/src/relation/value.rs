@@ -2,6 +2,7 @@
 
 use fiberloom_core::algebra::Type;
 use fiberloom_core::notation::syntax::{BinaryOp, Sort};
+use num_bigint::BigInt;
 use std::cmp::Ordering;
 
 /// What stands in a row of a table. A decimal is an integer, times the power of ten that its column declares.
@@ -41,8 +42,8 @@ pub enum Of {
     Bool(bool),
     /// An `i64`.
     Integer(i64),
-    /// An integer, times this power of ten.
-    Decimal(i64, u8),
+    /// A whole number of any size, of which this power of ten is one.
+    Decimal(BigInt, u8),
     /// An `f64`.
     Float(f64),
     /// A date.
@@ -72,7 +73,7 @@ impl Cell {
     /// It as a value of a column.
     pub(super) fn value(&self, sort: &Sort) -> Of {
         match (self, sort) {
-            (Cell::Number(n), Sort::Decimal(digits)) => Of::Decimal(*n, *digits),
+            (Cell::Number(n), Sort::Decimal(digits)) => Of::Decimal((*n).into(), *digits),
             (Cell::Number(n), _) => Of::Integer(*n),
             (Cell::Bool(b), _) => Of::Bool(*b),
             (Cell::Date(y, m, d), _) => Of::Date(*y, *m, *d),
@@ -83,10 +84,15 @@ impl Cell {
 }
 
 /// An integer, a power of ten, as it is written.
-fn number(text: &str) -> Option<(i64, u8)> {
+fn number(text: &str) -> Option<(BigInt, u8)> {
     let digits = text.split_once('.').map_or(0, |(_, behind)| behind.len());
     let whole: String = text.chars().filter(|c| *c != '.').collect();
     Some((whole.parse().ok()?, digits as u8))
+}
+
+/// How many of the last digit a whole one is.
+fn power(digits: u8) -> BigInt {
+    BigInt::from(10).pow(digits.into())
 }
 
 /// A date, as it is written.
@@ -114,12 +120,18 @@ impl Of {
         }
     }
 
+    /// As it is written, of a literal.
+    pub(super) fn written(&self) -> Option<&str> {
+        if let Of::Literal(text) = self { Some(text) } else { None }
+    }
+
     /// The zero of its kind.
     pub(super) fn zero(&self) -> Of {
         match self {
             Of::Bool(_) => Of::Bool(false),
-            Of::Decimal(_, digits) => Of::Decimal(0, *digits),
+            Of::Decimal(_, digits) => Of::Decimal(BigInt::ZERO, *digits),
             Of::Float(_) => Of::Float(0.0),
+            Of::Label(_) => Of::Label(None),
             Of::Literal(_) => Of::Literal("0".to_string()),
             _ => Of::Integer(0),
         }
@@ -131,26 +143,27 @@ impl Of {
         Ok(match (sort, self) {
             (Sort::Decimal(digits), of) => {
                 let (n, has) = of.scaled().ok_or_else(|| wrong(&of))?;
-                Of::Decimal(
-                    n.wrapping_mul(10i64.pow(u32::from(digits.checked_sub(has).ok_or_else(|| wrong(&of))?))),
-                    *digits,
-                )
+                Of::Decimal(n * power(digits.checked_sub(has).ok_or_else(|| wrong(&of))?), *digits)
             }
             (Sort::Date, Of::Literal(text)) => {
                 let (y, m, d) = date(&text).ok_or("no date")?;
                 Of::Date(y, m, d)
             }
             (Sort::Plain(ty), Of::Literal(text)) if ty.is_float() => Of::Float(text.parse().map_err(|_| "no float")?),
-            (Sort::Plain(_), Of::Literal(text)) => Of::Integer(number(&text).ok_or("no number")?.0),
+            (Sort::Plain(_), Of::Literal(text)) => {
+                let whole = number(&text).and_then(|(n, _)| i64::try_from(n).ok());
+                Of::Integer(whole.ok_or("no number")?)
+            }
             (_, of) => of,
         })
     }
 
     /// An integer and its power of ten.
-    fn scaled(&self) -> Option<(i64, u8)> {
+    fn scaled(&self) -> Option<(BigInt, u8)> {
         match self {
-            Of::Integer(n) | Of::Label(Some(Key::Number(n))) => Some((*n, 0)),
-            Of::Decimal(n, digits) | Of::Label(Some(Key::Decimal(n, digits))) => Some((*n, *digits)),
+            Of::Integer(n) | Of::Label(Some(Key::Number(n))) => Some(((*n).into(), 0)),
+            Of::Label(Some(Key::Decimal(n, digits))) => Some(((*n).into(), *digits)),
+            Of::Decimal(n, digits) => Some((n.clone(), *digits)),
             Of::Literal(text) => number(text),
             _ => None,
         }
@@ -160,8 +173,14 @@ impl Of {
     pub(super) fn converted(self, ty: Type) -> Result<Of, String> {
         match (&self, self.scaled()) {
             (Of::Float(x), _) if ty == Type::F64 => Ok(Of::Float(*x)),
-            (_, Some((n, digits))) if ty == Type::F64 => Ok(Of::Float(n as f64 / 10f64.powi(i32::from(digits)))),
-            (_, Some((n, digits))) if ty == Type::I64 => Ok(Of::Integer(n / 10i64.pow(u32::from(digits)))),
+            (_, Some((n, digits))) if ty == Type::F64 => {
+                let n: f64 = n.to_string().parse().map_err(|_| "no float")?;
+                Ok(Of::Float(n / 10f64.powi(i32::from(digits))))
+            }
+            (_, Some((n, digits))) if ty == Type::I64 => {
+                let whole = i64::try_from(n / power(digits));
+                whole.map(Of::Integer).map_err(|_| format!("convert({self:?}, {ty}): 64 bits do not hold it"))
+            }
             (Of::Bool(b), _) if ty == Type::I64 => Ok(Of::Integer(i64::from(*b))),
             _ => Err(format!("convert({self:?}, {ty})")),
         }
@@ -183,7 +202,7 @@ pub(super) fn alike(a: Of, b: Of) -> Result<(Of, Of), String> {
         (Of::Decimal(..), _) | (_, Of::Decimal(..)) => {
             let ((m, p), (n, q)) = (a.scaled().ok_or("no decimal")?, b.scaled().ok_or("no decimal")?);
             let most = p.max(q);
-            let up = |n: i64, has: u8| n.wrapping_mul(10i64.pow(u32::from(most - has)));
+            let up = |n: BigInt, has: u8| n * power(most - has);
             Ok((Of::Decimal(up(m, p), most), Of::Decimal(up(n, q), most)))
         }
         _ => Ok((a, b)),
@@ -211,10 +230,11 @@ fn beside(text: &str, other: &Of) -> Result<Of, String> {
         }
         Of::Label(Some(Key::Decimal(_, digits))) => {
             let (n, has) = number(text).filter(|(_, has)| has <= digits).ok_or_else(wrong)?;
-            Of::Label(Some(Key::Decimal(n * 10i64.pow(u32::from(digits - has)), *digits)))
+            let n = i64::try_from(n * power(digits - has)).map_err(|_| wrong())?;
+            Of::Label(Some(Key::Decimal(n, *digits)))
         }
-        Of::Label(_) => match number(text) {
-            Some((n, _)) => Of::Label(Some(Key::Number(n))),
+        Of::Label(_) => match number(text).map(|(n, _)| i64::try_from(n)) {
+            Some(n) => Of::Label(Some(Key::Number(n.map_err(|_| wrong())?))),
             None => Of::Text(text.to_string()),
         },
         Of::Bool(_) | Of::Literal(_) => return Err(wrong()),
@@ -263,7 +283,7 @@ pub(super) fn arithmetic(op: BinaryOp, a: Of, b: Of) -> Result<Of, String> {
     // The label of a coordinate is a number; 0 at none.
     let number = |of: Of| match of {
         Of::Label(Some(Key::Number(n))) => Of::Integer(n),
-        Of::Label(Some(Key::Decimal(n, digits))) => Of::Decimal(n, digits),
+        Of::Label(Some(Key::Decimal(n, digits))) => Of::Decimal(n.into(), digits),
         Of::Label(None) => Of::Integer(0),
         of => of,
     };
@@ -271,15 +291,22 @@ pub(super) fn arithmetic(op: BinaryOp, a: Of, b: Of) -> Result<Of, String> {
     if let (Mul, Some((m, p)), Some((n, q))) = (op, a.scaled(), b.scaled())
         && (matches!(a, Of::Decimal(..)) || matches!(b, Of::Decimal(..)))
     {
-        return Ok(Of::Decimal(m.wrapping_mul(n), p + q));
+        return Ok(Of::Decimal(m * n, p + q));
+    }
+    // What divides a decimal is a whole number, and what is left over is cut off.
+    if let (Div, Of::Decimal(m, digits), Some((n, 0))) = (op, &a, b.scaled()) {
+        return Ok(Of::Decimal(if n == BigInt::ZERO { n } else { m / n }, *digits));
     }
     let (a, b) = alike(a, b)?;
+    if let (Add | Sub, Of::Date(y, m, d), Of::Integer(n)) = (op, &a, &b) {
+        return Ok(later((*y, *m, *d), if op == Add { *n } else { -*n }));
+    }
     Ok(match (op, &a, &b) {
+        (Add, Of::Integer(n), Of::Date(y, m, d)) => later((*y, *m, *d), *n),
+        (Sub, Of::Date(y, m, d), Of::Date(z, n, e)) => Of::Integer(day_number(*y, *m, *d) - day_number(*z, *n, *e)),
         (Add, Of::Bool(a), Of::Bool(b)) => Of::Bool(*a || *b),
         (Mul, Of::Bool(a), Of::Bool(b)) => Of::Bool(*a && *b),
-        (Add | Sub, Of::Decimal(m, p), Of::Decimal(n, _)) => {
-            Of::Decimal(if op == Add { m.wrapping_add(*n) } else { m.wrapping_sub(*n) }, *p)
-        }
+        (Add | Sub, Of::Decimal(m, p), Of::Decimal(n, _)) => Of::Decimal(if op == Add { m + n } else { m - n }, *p),
         (_, Of::Float(a), Of::Float(b)) => Of::Float(match op {
             Add => a + b,
             Sub => a - b,
@@ -299,10 +326,37 @@ pub(super) fn arithmetic(op: BinaryOp, a: Of, b: Of) -> Result<Of, String> {
             let (Some((m, 0)), Some((n, 0))) = (self::number(x), self::number(y)) else {
                 return Err("literals that are no integers".to_string());
             };
-            arithmetic(op, Of::Integer(m), Of::Integer(n))?
+            let whole = |n: BigInt| i64::try_from(n).map(Of::Integer).map_err(|_| "a literal is too large".to_string());
+            arithmetic(op, whole(m)?, whole(n)?)?
         }
         _ => return Err(format!("{a:?} {} {b:?}", op.sign())),
     })
+}
+
+/// How many days the months before this one have in a year.
+fn before(year: i64, month: u8) -> i64 {
+    let leap = year % 4 == 0 && year % 100 != 0 || year % 400 == 0;
+    let lengths = [31, if leap { 29 } else { 28 }, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+    lengths[..usize::from(month) - 1].iter().sum()
+}
+
+/// The number of a day, counted from the first of year 1.
+fn day_number(year: i64, month: u8, day: u8) -> i64 {
+    let y = year - 1;
+    365 * y + y.div_euclid(4) - y.div_euclid(100) + y.div_euclid(400) + before(year, month) + i64::from(day) - 1
+}
+
+/// The date so many days later.
+fn later((year, month, day): (i64, u8, u8), days: i64) -> Of {
+    let number = day_number(year, month, day) + days;
+    // A year later than the right one by less than three in a thousand.
+    let mut year = number.div_euclid(365) + 1;
+    while day_number(year, 1, 1) > number {
+        year -= 1;
+    }
+    let in_year = number - day_number(year, 1, 1);
+    let month = (1..=12).rev().find(|month| before(year, *month) <= in_year).unwrap_or(1);
+    Of::Date(year, month, (in_year - before(year, month) + 1) as u8)
 }
 
 /// A part of a date.
@@ -320,8 +374,8 @@ pub(super) fn part(name: &str, of: &Of) -> Result<i64, String> {
     })
 }
 
-/// SQL's `LIKE`: `%` is any text, `_` any one character, else a character is itself.
-pub fn like(text: &str, pattern: &str) -> bool {
+/// SQL's `LIKE`: `%` is any text, `_` any one character, else a character is itself, and so is any behind the one that escapes.
+pub fn like(text: &str, pattern: &str, escape: Option<char>) -> bool {
     let mut chars = pattern.chars();
     let Some(first) = chars.next() else { return text.is_empty() };
     let rest = chars.as_str();
@@ -330,8 +384,13 @@ pub fn like(text: &str, pattern: &str) -> bool {
         chars.next().map(|c| (c, chars.as_str().to_string()))
     };
     match first {
-        '%' => text.char_indices().map(|(at, _)| &text[at..]).chain([""]).any(|text| like(text, rest)),
-        '_' => behind(text).is_some_and(|(_, text)| like(&text, rest)),
-        c => behind(text).is_some_and(|(d, text)| c == d && like(&text, rest)),
+        c if Some(c) == escape => {
+            let mut behind_it = rest.chars();
+            let itself = behind_it.next().unwrap_or(c);
+            behind(text).is_some_and(|(d, text)| itself == d && like(&text, behind_it.as_str(), escape))
+        }
+        '%' => text.char_indices().map(|(at, _)| &text[at..]).chain([""]).any(|text| like(text, rest, escape)),
+        '_' => behind(text).is_some_and(|(_, text)| like(&text, rest, escape)),
+        c => behind(text).is_some_and(|(d, text)| c == d && like(&text, rest, escape)),
     }
 }

@@ -71,3 +71,6 @@ if __name__ == "__main__":
     polars.from_arrow(table(False)).write_parquet("polars.parquet", row_group_size=15, statistics=False)
     nested = pyarrow.table({"list": [[1, 2], [3]], "key": [1, 2]})
     pyarrow.parquet.write_table(nested, "nested.parquet")
+    odd = {"packed": [1, 2], "nothing": pyarrow.nulls(2), "clock": [datetime.time(12, 30), datetime.time(1)]}
+    how = {"packed": "brotli", "nothing": "snappy", "clock": "snappy"}
+    pyarrow.parquet.write_table(pyarrow.table(odd), "kinds.parquet", compression=how)

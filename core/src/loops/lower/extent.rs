@@ -34,6 +34,7 @@ pub(super) fn extents(d: &mut Symbolic, program: &Program, classes: &Classes) ->
     }
     let needed = needed(&extents, program);
     let formulas = classes.formulas(extents.params.keys().copied().collect());
+    let unread = needed.clone();
     let wanted = wanted(needed, &formulas);
     extents.constants.extend(wanted.iter().filter_map(|c| number(classes, *c)));
     for (class, formula) in formulas.into_iter().filter(|(class, _)| wanted.contains(class)) {
@@ -44,6 +45,14 @@ pub(super) fn extents(d: &mut Symbolic, program: &Program, classes: &Classes) ->
         let value = of_formula(&extents, &formula);
         let value = d.define(&format!("n_{}", classes.name(class)), Type::I64, value);
         extents.derived.insert(class, value);
+    }
+    // The size of an operand that no loop reads: the caller knows it.
+    for class in unread {
+        if let Some(size) = classes.size_in(class).filter(|_| !extents.has(class)) {
+            let param = parameter(d, classes, class);
+            extents.params.insert(class, param);
+            extents.given.push((param, size));
+        }
     }
     // A number of turns may be an extent that no formula says.
     for class in program.turns() {

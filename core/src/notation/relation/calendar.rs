@@ -45,31 +45,31 @@ pub(super) fn function(part: usize, called: &str) -> Function {
     }
 }
 
-fn ident(name: &str) -> Ident {
+pub(super) fn ident(name: &str) -> Ident {
     Ident { name: name.to_string(), span: Span::default() }
 }
 
-fn kind(kind: ExprKind) -> Expr {
+pub(super) fn kind(kind: ExprKind) -> Expr {
     Expr { kind, span: Span::default() }
 }
 
-fn boxed(e: Expr) -> Box<Expr> {
+pub(super) fn boxed(e: Expr) -> Box<Expr> {
     Box::new(e)
 }
 
-fn name(of: &str) -> Expr {
+pub(super) fn name(of: &str) -> Expr {
     kind(ExprKind::Name(ident(of)))
 }
 
-fn int(n: i128) -> Expr {
+pub(super) fn int(n: i128) -> Expr {
     kind(ExprKind::Literal(Literal::Int(n)))
 }
 
-fn op(op: BinaryOp, a: Expr, b: Expr) -> Expr {
+pub(super) fn op(op: BinaryOp, a: Expr, b: Expr) -> Expr {
     kind(ExprKind::Binary(op, boxed(a), boxed(b)))
 }
 
-fn add(a: Expr, b: Expr) -> Expr {
+pub(super) fn add(a: Expr, b: Expr) -> Expr {
     op(BinaryOp::Add, a, b)
 }
 
@@ -85,6 +85,6 @@ fn div(a: Expr, by: i128) -> Expr {
     op(BinaryOp::Div, a, int(by))
 }
 
-fn call(function: &str, a: Expr, b: Expr) -> Expr {
+pub(super) fn call(function: &str, a: Expr, b: Expr) -> Expr {
     kind(ExprKind::Call(ident(function), vec![Argument::Expr(a), Argument::Expr(b)]))
 }

@@ -1,10 +1,11 @@
 //! Domains, tables and tensors: what each name holds, and the tensors that they become.
 
-use super::{Column, Domain, Holds, Label, Labels, Mode, NONE, Over, Relations, Table, What, calendar, label};
+use super::routine::Routine;
+use super::{Column, Domain, Fitted, Holds, Label, Labels, Mode, NONE, Over, Relations, Table, What, calendar, label};
 use crate::algebra::{Type, Value};
 use crate::notation::diagnostic::{Diagnostic, Span};
 use crate::notation::syntax::{self, Format, Ident, Item, Literal, ROW, Size, Sort};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// What is known of a tensor, a table or a column.
 #[derive(Clone)]
@@ -36,12 +37,18 @@ pub(super) struct Relate {
     taken: HashSet<String>,
     /// For each part of a date the function that says it, if it is asked for.
     parts: [Option<String>; calendar::PARTS.len()],
+    /// The names of other functions that expressions call.
+    pub routines: BTreeMap<Routine, String>,
     /// Sizes and format of each table.
     shapes: Vec<(Vec<Size>, Option<Format>)>,
     /// Names that statements define.
     results: HashSet<String>,
-    /// Columns that are stored in other types than their values have.
-    pub stored: BTreeMap<String, Type>,
+    /// Tables whose rows follow from the statements that define their columns.
+    pub followed: BTreeSet<String>,
+    /// The statements that say such rows, as text: each is made once.
+    pub said: HashSet<String>,
+    /// How it is fitted to its data.
+    pub fitted: Fitted,
     /// Declared functions: types of parameters, and of the value.
     pub functions: HashMap<String, (Vec<Type>, Type)>,
 }
@@ -64,6 +71,11 @@ impl Relate {
         self.results.contains(name)
     }
 
+    /// Notes that statements define it.
+    pub(super) fn defines(&mut self, name: String) {
+        self.results.insert(name);
+    }
+
     /// Declarations count wherever they stand.
     pub(super) fn declarations(&mut self, items: &[Item]) {
         self.note(items);
@@ -84,6 +96,7 @@ impl Relate {
                 _ => {}
             }
         }
+        self.note_rows(items);
     }
 
     fn note(&mut self, items: &[Item]) {
@@ -257,7 +270,7 @@ impl Relate {
             (Holds::Domain(_) | Holds::Text, _) => {
                 let help = match holds {
                     Holds::Text => {
-                        "where texts may be null, the column is of a domain: `dim D: string`, and `NAME: D` in the table"
+                        "a null there is no text: it is like nothing, and `is_none(x)` is true of it: leave `fill` out"
                     }
                     _ => "a null there is none, at which every array has its fill: leave `fill` out",
                 };
@@ -336,6 +349,7 @@ impl Relate {
         let of = match &what {
             What::Extent(d) => format!("{}_labels", self.domain_name(*d)),
             What::Values(d) => format!("{}_values", self.domain_name(*d)),
+            What::Lengths(d) => format!("{}_lengths", self.domain_name(*d)),
             What::At(d, _) => format!("{}_at", self.domain_name(*d)),
             What::Below(d, _) => format!("{}_below", self.domain_name(*d)),
             What::UpTo(d, _) => format!("{}_up_to", self.domain_name(*d)),
@@ -356,7 +370,7 @@ impl Relate {
     }
 
     /// A name like this one that the program does not have.
-    fn fresh(&mut self, like: &str) -> String {
+    pub(super) fn fresh(&mut self, like: &str) -> String {
         let numbered = (2..).map(|n| format!("{like}_{n}"));
         let free = |name: &String| !self.taken.contains(name);
         let name = std::iter::once(like.to_string()).chain(numbered).find(free).expect("there are names enough");
@@ -367,14 +381,15 @@ impl Relate {
     /// The plain program: declarations of what tables and labels become, and these items.
     pub(super) fn declared(&mut self, items: Vec<Item>) -> Vec<Item> {
         self.extents();
-        let mut all: Vec<Item> =
-            (0..self.out.tables.len()).flat_map(|t| self.tensors_of(t)).map(Item::Tensor).collect();
+        let tensors: Vec<syntax::Tensor> = (0..self.out.tables.len()).flat_map(|t| self.tensors_of(t)).collect();
+        let beside: Vec<syntax::Tensor> = tensors.iter().filter_map(|t| self.declared_beside(t)).collect();
+        let mut all: Vec<Item> = tensors.into_iter().chain(beside).map(Item::Tensor).collect();
         for asked in &self.out.asked {
             let span = Span::default();
             let over = |d: &usize| Size::Name(Ident { name: self.out.domains[*d].name.clone(), span });
             let (ty, sizes, format) = match &asked.what {
                 What::Extent(d) => (Type::Bool, vec![over(d)], Some("sparse")),
-                What::Values(d) => (Type::I64, vec![over(d)], None),
+                What::Values(d) | What::Lengths(d) => (Type::I64, vec![over(d)], None),
                 What::Passes(d, _) => (Type::Bool, vec![over(d)], None),
                 What::At(..) | What::Below(..) | What::UpTo(..) => (Type::I64, vec![], None),
                 What::Column { table, .. } => {
@@ -393,6 +408,7 @@ impl Relate {
         }
         let parts = self.parts.iter().enumerate().filter_map(|(part, name)| Some((part, name.as_ref()?)));
         all.extend(parts.map(|(part, name)| Item::Function(calendar::function(part, name))));
+        all.extend(self.routines.iter().map(|(routine, name)| Item::Function(routine.function(name))));
         all.extend(items);
         all
     }
@@ -402,7 +418,7 @@ impl Relate {
         for domain in 0..self.out.domains.len() {
             let read = self.out.tables.iter().filter(|t| !t.made);
             let has = read.flat_map(|t| &t.modes).any(|m| m.over == Over::Domain(domain));
-            let asked = |a: &super::Asked| matches!(a.what, What::Values(d) | What::Passes(d, _) if d == domain);
+            let asked = |a: &super::Asked| matches!(a.what, What::Values(d) | What::Lengths(d) | What::Passes(d, _) if d == domain);
             if !has && !self.out.asked.iter().any(asked) {
                 self.ask(What::Extent(domain));
             }
@@ -411,7 +427,7 @@ impl Relate {
 
     /// The type of a column's tensor.
     fn stored_as(&self, column: &Column) -> Type {
-        self.stored.get(&column.name).copied().unwrap_or(stored(column.holds))
+        self.fitted.stored.get(&column.name).copied().unwrap_or(stored(column.holds))
     }
 
     /// The tensors of a table: of one that is made, those that statements define.

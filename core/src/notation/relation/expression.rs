@@ -1,12 +1,14 @@
 //! Expressions over labels as expressions over coordinates, by what their values are.
 
+use super::compared::swapped;
 use super::declare::{Relate, stored, written};
 use super::index::power;
+use super::routine::Routine;
 use super::scope::Scope;
-use super::{Holds, Labels, MOST_DIGITS, Test, What, calendar};
+use super::{Change, Holds, Labels, MOST_DIGITS, NONE, Test, What, calendar, label};
 use crate::algebra::{COUNT, Op, Type};
 use crate::notation::diagnostic::Span;
-use crate::notation::syntax::{Access, Argument, BinaryOp, Expr, ExprKind, Ident, Literal, UnaryOp};
+use crate::notation::syntax::{Access, Argument, BinaryOp, Expr, ExprKind, Float, Ident, Literal, UnaryOp};
 
 /// An expression over coordinates.
 #[derive(Clone)]
@@ -28,6 +30,8 @@ pub(super) enum Of {
     Quote(String),
     /// This.
     Holds(Holds),
+    /// Texts that are changed one after the other: labels or texts of a column, at what the expression is.
+    Changed(Box<Of>, Vec<Change>),
     /// Texts of a table's column: the expression is an access to it, of which only something can be asked.
     Column(usize, usize),
 }
@@ -67,14 +71,14 @@ pub(super) fn call(name: &str, args: Vec<Expr>, span: Span) -> Expr {
     Expr { kind: ExprKind::Call(name, args.into_iter().map(Argument::Expr).collect()), span }
 }
 
-fn converted(e: Expr, ty: Type) -> Expr {
+pub(super) fn converted(e: Expr, ty: Type) -> Expr {
     let span = e.span;
     let name = Ident { name: "convert".to_string(), span };
     Expr { kind: ExprKind::Call(name, vec![Argument::Expr(e), Argument::Type(ty, span)]), span }
 }
 
 /// An integer with its power of ten: what adds to decimals, and is compared with them.
-fn digits(of: &Of) -> Option<u8> {
+pub(super) fn digits(of: &Of) -> Option<u8> {
     match of {
         Of::Holds(Holds::Decimal(digits)) => Some(*digits),
         Of::Holds(Holds::Plain(Type::I64)) => Some(0),
@@ -95,6 +99,38 @@ fn choice<'m>(parts: impl IntoIterator<Item = &'m Made>) -> Option<Of> {
     });
     let most = literals.collect::<Option<Vec<_>>>()?.into_iter().max_by_key(|(digits, _)| *digits);
     most.map(|(_, literal)| Of::Choice(literal))
+}
+
+/// The sum, difference or product of two literals, exactly; `None` if one of them is none, or it is none that a float prints as.
+fn folded(op: BinaryOp, a: &Of, b: &Of) -> Option<Of> {
+    let (Of::Number(x), Of::Number(y)) = (a, b) else { return None };
+    let (p, q) = (digits(a)?, digits(b)?);
+    let behind = if op == BinaryOp::Mul { p + q } else { p.max(q) };
+    let whole = |literal: &Literal, digits: u8| label::whole(&written(literal), digits);
+    let n = match op {
+        BinaryOp::Add => whole(x, behind)?.checked_add(whole(y, behind)?)?,
+        BinaryOp::Sub => whole(x, behind)?.checked_sub(whole(y, behind)?)?,
+        _ => whole(x, p)?.checked_mul(whole(y, q)?)?,
+    };
+    if matches!((x, y), (Literal::Int(_), Literal::Int(_))) {
+        return i64::try_from(n).ok().map(|n| Of::Number(Literal::Int(n.into())));
+    }
+    let (sign, one) = (if n < 0 { "-" } else { "" }, 10u128.checked_pow(behind.into())?);
+    let text = format!("{sign}{}.{:0width$}", n.unsigned_abs() / one, n.unsigned_abs() % one, width = behind.into());
+    let literal = Literal::Float(Float(text.parse().ok()?));
+    (label::whole(&written(&literal), behind) == Some(n)).then_some(Of::Number(literal))
+}
+
+fn is_domain(of: &Of) -> bool {
+    matches!(of, Of::Holds(Holds::Domain(_)))
+}
+
+fn is_text_of(of: &Of) -> bool {
+    matches!(of, Of::Column(..) | Of::Quote(_) | Of::Changed(..))
+}
+
+pub(super) fn is_coordinate(made: &Made) -> bool {
+    is_domain(&made.of)
 }
 
 fn is_decimal(of: &Of) -> bool {
@@ -134,9 +170,16 @@ impl Relate {
                 Some(Made { expr: Expr { kind, span }, of, none })
             }
             ExprKind::Call(name, args) => self.called(scope, name, args, span),
+            ExprKind::Reduce { function, vars, body, start: None } if self.is_statistic(&function.name) => {
+                let average = self.statistic(function, vars, body, span)?;
+                self.expr(scope, &average)
+            }
             ExprKind::Reduce { function, vars, body, start } => {
                 let inner = self.within(scope, &vars.iter().collect::<Vec<_>>(), body);
                 let body = self.expr(&inner, body)?;
+                // Labels have an order; what else is folded of them are numbers.
+                let ordered = matches!(function.name.as_str(), "min" | "max");
+                let body = if ordered || !is_coordinate(&body) { body } else { self.as_number(body)? };
                 let start = match start {
                     Some(start) => Some(self.expr(scope, start)?),
                     None => None,
@@ -154,13 +197,27 @@ impl Relate {
                     return self.no_decimal(&function.name, span);
                 }
                 let body = Box::new(parts.pop().expect("there is a body"));
-                let kind = ExprKind::Reduce { function: function.clone(), vars: vars.clone(), body, start };
+                let folded = self.fold_of(function, &of);
+                let kind = ExprKind::Reduce { function: folded, vars: vars.clone(), body, start };
                 let of = if counts { Of::Holds(Holds::Plain(Type::I64)) } else { of };
-                Some(Made { expr: Expr { kind, span }, of, none: none && !counts })
+                let mut expr = Expr { kind, span };
+                // The greatest of no coordinates is none.
+                if is_domain(&of) && function.name == "max" {
+                    expr = call("max", vec![expr, int(i128::from(NONE), span)], span);
+                }
+                Some(Made { expr, of, none: none && !counts })
             }
             ExprKind::Collapse { .. } | ExprKind::Split { .. } | ExprKind::Concat { .. } | ExprKind::Slice { .. } => {
                 self.shape_operator(scope, e)
             }
+        }
+    }
+
+    /// The function that folds such values: of coordinates the least is one of those that are not none.
+    pub(super) fn fold_of(&mut self, function: &Ident, of: &Of) -> Ident {
+        match is_domain(of) && function.name == "min" {
+            true => Ident { name: self.routine(Routine::Least), span: function.span },
+            false => function.clone(),
         }
     }
 
@@ -212,7 +269,7 @@ impl Relate {
         let fill = known.map_or(Literal::Int(0), |k| k.fill);
         let none = matches!(holds, Holds::Domain(_));
         let read = Relate::read(access, permits, &fill);
-        let expr = if self.stored.contains_key(&a.tensor.name) { converted(read, stored(holds)) } else { read };
+        let expr = if self.fitted.stored.contains_key(&a.tensor.name) { converted(read, stored(holds)) } else { read };
         Some(Made { expr, of: Of::Holds(holds), none })
     }
 
@@ -222,11 +279,16 @@ impl Relate {
             Of::Holds(Holds::Domain(_)) => self.number(made, span)?,
             _ => made,
         };
-        if let Of::Quote(_) | Of::Column(..) = made.of {
+        if is_text_of(&made.of) {
             self.say(span, "a text has no sign and no truth", "compare it: `==`, or ask `like(…)`");
             return None;
         }
+        let negated = match (&made.of, op) {
+            (Of::Number(_), UnaryOp::Neg) => folded(BinaryOp::Sub, &Of::Number(Literal::Int(0)), &made.of),
+            _ => None,
+        };
         let of = choice([&made]).filter(|_| op == UnaryOp::Neg).unwrap_or(made.of.settled());
+        let of = negated.unwrap_or(of);
         let kind = ExprKind::Unary(op, Box::new(made.expr));
         Some(Made { expr: Expr { kind, span }, of, none: false })
     }
@@ -240,20 +302,24 @@ impl Relate {
                 let (a, b) = (self.as_number(a)?, self.as_number(b)?);
                 let date = |m: &Made| m.of == Of::Holds(Holds::Date);
                 let days = (date(&a), date(&b));
+                let quoted = matches!((&a.of, &b.of), (Of::Quote(_), _) | (_, Of::Quote(_)));
+                let folded = folded(op, &a.of, &b.of);
                 let (parts, mut of, _) = match days {
-                    (true, false) | (false, true)
-                        if !matches!((&a.of, &b.of), (Of::Quote(_), _) | (_, Of::Quote(_))) =>
-                    {
-                        (vec![a.expr, b.expr], Of::Holds(Holds::Date), false)
-                    }
+                    (true, false) | (false, true) if !quoted => (vec![a.expr, b.expr], Of::Holds(Holds::Date), false),
                     _ => self.aligned(vec![a, b], span)?,
                 };
-                if of == Of::Holds(Holds::Date) && days == (true, true) && op == Sub {
+                // What is no date beside one is a date in quotes.
+                if of == Of::Holds(Holds::Date) && (days == (true, true) || quoted) {
+                    if op == Add {
+                        let help = "days are added to a date, `d[i] + 30`; two dates have a difference: `d[i] - \"2022-01-01\"`";
+                        self.say(span, "two dates are added", help);
+                        return None;
+                    }
                     of = Of::Holds(Holds::Plain(Type::I64));
                 }
                 let [a, b] = <[Expr; 2]>::try_from(parts).expect("two were given");
                 let kind = ExprKind::Binary(op, Box::new(a), Box::new(b));
-                Some(Made { expr: Expr { kind, span }, of, none: false })
+                Some(Made { expr: Expr { kind, span }, of: folded.unwrap_or(of), none: false })
             }
             Div if is_decimal(&a.of) => {
                 let b = self.as_number(b)?;
@@ -285,9 +351,10 @@ impl Relate {
     fn product(&mut self, a: Made, b: Made, span: Span) -> Option<Made> {
         let (a, b) = (self.as_number(a)?, self.as_number(b)?);
         if !is_decimal(&a.of) && !is_decimal(&b.of) {
+            let folded = folded(BinaryOp::Mul, &a.of, &b.of);
             let (parts, of, _) = self.aligned(vec![a, b], span)?;
             let [a, b] = <[Expr; 2]>::try_from(parts).expect("two were given");
-            return Some(Made { expr: binary(BinaryOp::Mul, a, b), of, none: false });
+            return Some(Made { expr: binary(BinaryOp::Mul, a, b), of: folded.unwrap_or(of), none: false });
         }
         let (Some(m), Some(n)) = (digits(&a.of), digits(&b.of)) else { return self.beside_decimal(span) };
         if m + n > MOST_DIGITS {
@@ -299,14 +366,14 @@ impl Relate {
         Some(Made { expr: binary(BinaryOp::Mul, a, b), of: Of::Holds(Holds::Decimal(m + n)), none: false })
     }
 
-    fn beside_decimal<T>(&mut self, span: Span) -> Option<T> {
+    pub(super) fn beside_decimal<T>(&mut self, span: Span) -> Option<T> {
         let help = "beside a decimal stand decimals and values of i64; convert(…, i64), or convert(…, f64) the decimal";
         self.say(span, "a decimal stands beside what is none", help);
         None
     }
 
     /// A decimal, an integer or a literal with so many digits behind its point, as an integer.
-    fn with_digits(&mut self, made: Made, wanted: u8, span: Span) -> Option<Expr> {
+    pub(super) fn with_digits(&mut self, made: Made, wanted: u8, span: Span) -> Option<Expr> {
         match &made.of {
             Of::Number(literal) => {
                 self.scaled(literal, wanted, made.expr.span).map(|n| int(i128::from(n), made.expr.span))
@@ -402,7 +469,7 @@ impl Relate {
 
     /// What is neither a bare text nor texts of a column.
     fn closed(&mut self, made: Made) -> Option<Made> {
-        if let Of::Quote(_) | Of::Column(..) = made.of {
+        if is_text_of(&made.of) {
             let help = "compare it with labels, dates or a column of texts, or ask `like(…)`";
             self.say(made.expr.span, "a text stands where a value is needed", help);
             return None;
@@ -411,13 +478,13 @@ impl Relate {
     }
 
     /// A value, the label of a coordinate if it is one; a quoted text stays.
-    fn as_number(&mut self, made: Made) -> Option<Made> {
+    pub(super) fn as_number(&mut self, made: Made) -> Option<Made> {
         match made.of {
             Of::Holds(Holds::Domain(_)) => {
                 let span = made.expr.span;
                 self.number(made, span)
             }
-            Of::Column(..) => self.closed(made),
+            Of::Column(..) | Of::Changed(..) => self.closed(made),
             _ => Some(made),
         }
     }
@@ -426,7 +493,7 @@ impl Relate {
     pub(super) fn number(&mut self, made: Made, span: Span) -> Option<Made> {
         let Of::Holds(Holds::Domain(domain)) = made.of else {
             return match made.of {
-                Of::Quote(_) | Of::Column(..) => self.closed(made),
+                Of::Quote(_) | Of::Column(..) | Of::Changed(..) => self.closed(made),
                 _ => Some(made),
             };
         };
@@ -498,14 +565,6 @@ impl Relate {
     }
 
     fn compared(&mut self, op: BinaryOp, a: Made, b: Made, span: Span) -> Option<Made> {
-        use BinaryOp::*;
-        let swapped = match op {
-            Lt => Gt,
-            Le => Ge,
-            Gt => Lt,
-            Ge => Le,
-            same => same,
-        };
         let literal = |m: &Made| match &m.of {
             Of::Quote(text) => Some(Literal::Text(text.clone())),
             Of::Number(literal) => Some(literal.clone()),
@@ -517,7 +576,7 @@ impl Relate {
                 let label = literal(&b).expect("it is one");
                 self.against(op, a, domain, &label, (b.expr.span, span))
             }
-            (_, Of::Holds(Holds::Domain(_))) if literal(&a).is_some() => self.compared(swapped, b, a, span),
+            (_, Of::Holds(Holds::Domain(_))) if literal(&a).is_some() => self.compared(swapped(op), b, a, span),
             (Of::Holds(Holds::Domain(d)), Of::Holds(Holds::Domain(e))) => {
                 if d != e {
                     return self.two_domains(*d, *e, span);
@@ -528,13 +587,39 @@ impl Relate {
                 let (at, test) = ((*table, *column), Test::Is(text.clone()));
                 self.column_is(op, a, at, test, span)
             }
-            (Of::Quote(_), Of::Column(..)) => self.compared(swapped, b, a, span),
-            (Of::Column(..), _) | (_, Of::Column(..)) => {
+            (Of::Changed(of, changes), Of::Quote(text)) => {
+                let (of, changes, text) = ((**of).clone(), changes.clone(), text.clone());
+                let changed = |test| Test::Changed(changes, Box::new(test));
+                let (test, negated) = match op {
+                    BinaryOp::Eq | BinaryOp::Ne => (Test::Is(text), op == BinaryOp::Ne),
+                    BinaryOp::Lt | BinaryOp::Ge => (Test::Below(text), op == BinaryOp::Ge),
+                    _ => (Test::UpTo(text), op == BinaryOp::Gt),
+                };
+                let a = Made { of, ..a };
+                let is = self.passes(a.clone(), changed(test), span)?;
+                if !negated {
+                    return Some(is);
+                }
+                let not = Expr { kind: ExprKind::Unary(UnaryOp::Not, Box::new(is.expr)), span };
+                // What is no text is other than each, and not greater.
+                let expr = match op {
+                    BinaryOp::Ne => not,
+                    _ => binary(BinaryOp::AndAlso, self.passes(a, Test::Any, span)?.expr, not),
+                };
+                Some(Made::plain(Expr { span, ..expr }, Type::Bool))
+            }
+            (Of::Quote(_), Of::Changed(..)) => self.compared(swapped(op), b, a, span),
+            (Of::Quote(_), Of::Column(..)) => self.compared(swapped(op), b, a, span),
+            (Of::Column(..) | Of::Changed(..), _) | (_, Of::Column(..) | Of::Changed(..)) => {
                 let help = "a column whose texts are compared with others', or with none, is of a domain: `dim D: string`, and `NAME: D` in its table";
                 self.say(span, "texts of a column are compared with what is no text in quotes", help);
                 None
             }
             _ => {
+                let (a, b) = (self.as_number(a)?, self.as_number(b)?);
+                if is_decimal(&a.of) || is_decimal(&b.of) {
+                    return self.decimals_compared(op, a, b, span).map(|e| Made::plain(e, Type::Bool));
+                }
                 let (parts, _, _) = self.aligned(vec![a, b], span)?;
                 let [a, b] = <[Expr; 2]>::try_from(parts).expect("two were given");
                 Some(Made::plain(Expr { kind: ExprKind::Binary(op, Box::new(a), Box::new(b)), span }, Type::Bool))
@@ -603,16 +688,24 @@ impl Relate {
                 made.push(self.expr(scope, e));
             }
         }
-        let made = made.into_iter().collect::<Option<Vec<_>>>()?;
+        let mut made = made.into_iter().collect::<Option<Vec<_>>>()?;
         let test: Option<fn(String) -> Test> = match name.name.as_str() {
-            "like" => Some(Test::Like),
+            "like" => Some(|text| Test::Like(text, None)),
             "prefix" => Some(Test::Prefix),
             "suffix" => Some(Test::Suffix),
             "contains" => Some(Test::Contains),
             _ => None,
         };
         if let Some(test) = test {
+            let escape = if name.name == "like" { self.escape(&mut made)? } else { None };
+            let test = |text| match escape {
+                None => test(text),
+                escape => Test::Like(text, escape),
+            };
             return self.tested(name, made, test, span);
+        }
+        if self.is_of_texts(&name.name) && made.iter().any(|m| is_text_of(&m.of) || self.is_text(&m.of)) {
+            return self.of_text(name, made, span);
         }
         if let Some(part) = calendar::PARTS.iter().position(|(word, _)| *word == name.name) {
             return self.part_of_date(part, name, made, span);
@@ -622,23 +715,15 @@ impl Relate {
                 let [x] = <[Made; 1]>::try_from(made).ok()?;
                 self.convert(x, *ty, span)
             }
-            ("select", [_, ..]) | ("mask", [_, ..]) => {
-                let mut rest = made;
-                let condition = rest.remove(0);
-                let mask = name.name == "mask";
-                let chosen = choice(&rest);
-                let (parts, of, none) = match mask {
-                    true => {
-                        let x = rest.pop()?;
-                        let x = self.as_number(x)?;
-                        let x = self.closed(x)?;
-                        (vec![x.expr], x.of.settled(), false)
-                    }
-                    false => self.aligned(rest, span)?,
+            ("is_none", [_]) if !self.functions.contains_key("is_none") => self.is_none(made.into_iter().next()?, span),
+            ("select", [_, ..]) | ("mask", [_, ..]) => self.chosen_of(name, made, span),
+            ("min", [_, _]) if made.iter().any(is_coordinate) => {
+                let (parts, of, none) = self.aligned(made, span)?;
+                let expr = match is_domain(&of) {
+                    true => self.by_routine(Routine::Least, parts, span),
+                    false => call("min", parts, span),
                 };
-                let of = chosen.unwrap_or(of);
-                let args = std::iter::once(condition.expr).chain(parts).collect();
-                Some(Made { expr: call(&name.name, args, span), of, none })
+                Some(Made { expr, of, none })
             }
             ("min" | "max" | "coalesce", _) => {
                 let (parts, of, none) = self.aligned(made, span)?;
@@ -653,9 +738,47 @@ impl Relate {
         }
     }
 
+    /// Whether a label, or a text of a column, is not there; a value always is.
+    fn is_none(&mut self, x: Made, span: Span) -> Option<Made> {
+        let none = match x.of.clone() {
+            Of::Changed(of, _) => return self.is_none(Made { of: *of, ..x }, span),
+            Of::Column(table, column) => {
+                let some = self.asked_of(x, (table, column), Test::Any, span);
+                Expr { kind: ExprKind::Unary(UnaryOp::Not, Box::new(some)), span }
+            }
+            Of::Holds(Holds::Domain(_)) if x.none => binary(BinaryOp::Lt, x.expr, int(0, span)),
+            _ => Expr { kind: ExprKind::Literal(Literal::Bool(false)), span },
+        };
+        Some(Made::plain(Expr { span, ..none }, Type::Bool))
+    }
+
+    /// `select(c, x, y)`, and `mask(c, x)`: of a label none where the condition does not hold, else 0.
+    fn chosen_of(&mut self, name: &Ident, mut rest: Vec<Made>, span: Span) -> Option<Made> {
+        let condition = rest.remove(0);
+        let chosen = choice(&rest);
+        let (parts, of, none) = match name.name == "mask" {
+            true if rest.iter().any(is_coordinate) => {
+                let x = rest.pop()?;
+                let none = int(i128::from(NONE), span);
+                let expr = call("select", vec![condition.expr, x.expr, none], span);
+                return Some(Made { expr, of: x.of, none: true });
+            }
+            true => {
+                let x = rest.pop()?;
+                let x = self.as_number(x)?;
+                let x = self.closed(x)?;
+                (vec![x.expr], x.of.settled(), false)
+            }
+            false => self.aligned(rest, span)?,
+        };
+        let of = chosen.unwrap_or(of);
+        let args = std::iter::once(condition.expr).chain(parts).collect();
+        Some(Made { expr: call(&name.name, args, span), of, none })
+    }
+
     /// Any other function: it takes values.
     fn called_plainly(&mut self, name: &Ident, args: &[Argument], made: Vec<Made>, span: Span) -> Option<Made> {
-        let is_text = |made: &Made| matches!(made.of, Of::Column(..) | Of::Quote(_));
+        let is_text = |made: &Made| is_text_of(&made.of);
         let known = self.functions.contains_key(&name.name) || Op::from_name(&name.name).is_some();
         if !known && made.iter().any(is_text) {
             let help =
@@ -688,7 +811,23 @@ impl Relate {
         Some(Made::plain(Expr { kind: ExprKind::Call(name.clone(), taken), span }, ty))
     }
 
-    fn tested(&mut self, name: &Ident, made: Vec<Made>, test: fn(String) -> Test, span: Span) -> Option<Made> {
+    /// Takes the third argument of `like`: the character that makes the one behind it stand for itself.
+    fn escape(&mut self, made: &mut Vec<Made>) -> Option<Option<char>> {
+        if made.len() != 3 {
+            return Some(None);
+        }
+        let last = made.pop()?;
+        let one = |text: &str| text.chars().next().filter(|c| text.len() == c.len_utf8());
+        let escape = if let Of::Quote(text) = &last.of { one(text) } else { None };
+        if escape.is_none() {
+            let help = "write like(x, \"50!%\", \"!\"): behind it `%` and `_` are themselves";
+            self.say(last.expr.span, "what escapes is one character in quotes", help);
+            return None;
+        }
+        Some(escape)
+    }
+
+    fn tested(&mut self, name: &Ident, made: Vec<Made>, test: impl Fn(String) -> Test, span: Span) -> Option<Made> {
         let Ok([x, pattern]) = <[Made; 2]>::try_from(made) else {
             self.say(
                 span,
@@ -705,7 +844,25 @@ impl Relate {
             );
             return None;
         };
-        let test = test(text);
+        let (x, test) = match x.of {
+            Of::Changed(of, changes) => (Made { of: *of, ..x }, Test::Changed(changes, Box::new(test(text)))),
+            _ => (x, test(text)),
+        };
+        if !matches!(&x.of, Of::Column(..)) && !self.is_text(&x.of) {
+            let help = "a column `string`, or of a domain whose labels are texts";
+            self.say(x.expr.span, format!("`{name}` asks texts, and this is none"), help);
+            return None;
+        }
+        self.passes(x, test, span)
+    }
+
+    /// Whether these are labels that are texts.
+    fn is_text(&self, of: &Of) -> bool {
+        matches!(of, Of::Holds(Holds::Domain(d)) if self.out.domains[*d].labels == Labels::Text)
+    }
+
+    /// Whether a test holds of labels, or of texts of a column; not of none.
+    fn passes(&mut self, x: Made, test: Test, span: Span) -> Option<Made> {
         match x.of {
             Of::Column(table, column) => {
                 let expr = self.asked_of(x, (table, column), test, span);
@@ -715,11 +872,7 @@ impl Relate {
                 let passes = self.ask(What::Passes(domain, test));
                 Some(Made::plain(Relate::asked_at(passes, Some(x), Literal::Bool(false), span), Type::Bool))
             }
-            _ => {
-                let help = "a column `string`, or of a domain whose labels are texts";
-                self.say(x.expr.span, format!("`{name}` asks texts, and this is none"), help);
-                None
-            }
+            _ => None,
         }
     }
 

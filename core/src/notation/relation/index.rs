@@ -1,11 +1,11 @@
 //! Indices, accesses and statements.
 
 use super::declare::{Known, Relate};
-use super::expression::{Made, Of, call, int};
+use super::expression::{Made, Of, call, int, is_coordinate};
 use super::scope::Scope;
 use super::{Holds, Shown};
 use crate::notation::diagnostic::{Diagnostic, Span};
-use crate::notation::syntax::{Access, Expr, ExprKind, Index, Item, Literal, Repeat, Statement, Turns};
+use crate::notation::syntax::{Access, Assign, Expr, ExprKind, Index, Item, Literal, Repeat, Statement, Turns};
 use std::collections::BTreeSet;
 
 impl Relate {
@@ -22,9 +22,17 @@ impl Relate {
                     if let (Some((literal, _)), Some(known)) = (&mut plain.fill, self.known.get(&t.name.name)) {
                         *literal = known.fill.clone();
                     }
+                    made.extend(self.declared_beside(&plain).map(Item::Tensor));
                     made.push(Item::Tensor(plain));
                 }
-                Item::Statement(s) => made.extend(self.statement(s, false).map(Item::Statement)),
+                Item::Statement(s) => {
+                    if let Some(plain) = self.statement(s, false) {
+                        made.extend(self.beside(&plain));
+                        made.push(Item::Statement(plain));
+                        let rows = self.rows_of(s).and_then(|rows| self.statement(&rows, false));
+                        made.extend(rows.map(Item::Statement));
+                    }
+                }
                 Item::Repeat(block) => made.extend(self.repeat(block).map(Item::Repeat)),
                 Item::Dim(_) | Item::Function(_) | Item::Schedule(_) => made.push(item.clone()),
             }
@@ -48,6 +56,10 @@ impl Relate {
             scope.vars.insert(var, domain);
         }
         let rhs = self.expr(&scope, &s.rhs);
+        let rhs = match rhs {
+            Some(rhs) if is_coordinate(&rhs) && is_sum(s) => self.as_number(rhs),
+            rhs => rhs,
+        };
         let lhs = self.left(&scope, s, rhs.as_ref());
         let (lhs, rhs) = (lhs?, rhs?);
         let known = self.known.get(&s.lhs.tensor.name).cloned()?;
@@ -58,7 +70,11 @@ impl Relate {
             self.out.results.insert(s.lhs.tensor.name.clone(), Shown { modes, holds });
         }
         let locals = locals.into_iter().collect::<Option<Vec<_>>>()?;
-        Some(Statement { lhs, rhs, locals, op: s.op.clone(), schedule: s.schedule.clone(), span: s.span })
+        let op = match (&s.op, known.holds) {
+            (Assign::Fold(function), Some(holds)) => Assign::Fold(self.fold_of(function, &Of::Holds(holds))),
+            (op, _) => op.clone(),
+        };
+        Some(Statement { lhs, rhs, locals, op, schedule: s.schedule.clone(), span: s.span })
     }
 
     /// The left side; what a result that is not declared has follows from it and from the right side.
@@ -68,7 +84,7 @@ impl Relate {
             let holds = match rhs?.of.clone() {
                 Of::Holds(holds) => Some(holds),
                 Of::Number(_) | Of::Choice(_) => None,
-                Of::Quote(_) | Of::Column(..) => {
+                Of::Quote(_) | Of::Column(..) | Of::Changed(..) => {
                     let help = "declare the result with a domain: `table T[…] { name: D }`";
                     self.say(s.rhs.span, "texts are asked and compared, and no array holds them", help);
                     return None;
@@ -167,6 +183,11 @@ impl Relate {
                 self.say(span, format!("{what}, and `{}` is read at whole numbers", of.tensor), help);
                 return None;
             }
+            (Of::Changed(..), _) => {
+                let help = "a text that is changed is compared; what is grouped by it is a column of the data";
+                self.say(span, format!("this is a text, and `{}` is read at coordinates", of.tensor), help);
+                return None;
+            }
             (Of::Column(..) | Of::Quote(_), None) => {
                 let (what, help) = no_coordinate(Holds::Text);
                 self.say(span, format!("{what}, and `{}` is read at whole numbers", of.tensor), help);
@@ -255,6 +276,19 @@ fn no_coordinate(holds: Holds) -> (&'static str, &'static str) {
         }
         Holds::Decimal(_) => ("this is a decimal", "an index is a whole number: convert(…, i64)"),
         _ => ("this is no whole number", "an index is a whole number: convert(…, i64)"),
+    }
+}
+
+/// Whether a statement adds values up, or folds them otherwise than by their order: its right side then has values, and no labels.
+fn is_sum(s: &Statement) -> bool {
+    match &s.op {
+        Assign::Add => true,
+        Assign::Fold(function) => !matches!(function.name.as_str(), "min" | "max"),
+        Assign::Set => {
+            let on = |access: &Access| crate::notation::free::variables(access, &int(0, s.span));
+            let left: BTreeSet<String> = on(&s.lhs).into_iter().collect();
+            variables(s).iter().any(|name| !left.contains(name))
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Texts as labels: dates, decimals, and what is asked of texts.
 
-use super::{Label, Labels};
+use super::{Change, Label, Labels};
 use crate::algebra::Type;
 
 /// Days from 1970-01-01 to a date of the Gregorian calendar, written `YYYY-MM-DD`.
@@ -40,6 +40,11 @@ pub fn date(days: i64) -> String {
 
 /// A decimal, as written, times a power of ten; `None` if it has more digits behind its point than that, or is no number that fits.
 pub fn decimal(text: &str, digits: u8) -> Option<i64> {
+    whole(text, digits).and_then(|number| i64::try_from(number).ok())
+}
+
+/// The same of as many digits as 128 bits hold.
+pub(super) fn whole(text: &str, digits: u8) -> Option<i128> {
     let (sign, text) = match text.strip_prefix('-') {
         Some(rest) => (-1, rest),
         None => (1, text.strip_prefix('+').unwrap_or(text)),
@@ -58,7 +63,7 @@ pub fn decimal(text: &str, digits: u8) -> Option<i64> {
     for digit in whole.bytes().chain(part.bytes()).chain(std::iter::repeat_n(b'0', usize::from(digits) - part.len())) {
         number = number.checked_mul(10)?.checked_add(i128::from(digit - b'0'))?;
     }
-    i64::try_from(sign * number).ok()
+    Some(sign * number)
 }
 
 /// A label of such labels, as the language writes it.
@@ -79,8 +84,10 @@ fn fits(number: i64, ty: Type) -> bool {
 /// What is asked of a text.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Test {
-    /// SQL's `LIKE`: `%` stands for any text, `_` for any one character.
-    Like(String),
+    /// SQL's `LIKE`: `%` stands for any text, `_` for any one character, and behind the character that escapes each for itself.
+    Like(String, Option<char>),
+    /// It is a text: no null.
+    Any,
     /// It begins so.
     Prefix(String),
     /// It ends so.
@@ -89,35 +96,63 @@ pub enum Test {
     Contains(String),
     /// It is this text.
     Is(String),
+    /// It is less than this one, by its bytes.
+    Below(String),
+    /// It is not greater than this one.
+    UpTo(String),
+    /// This is so of what it is changed to.
+    Changed(Vec<Change>, Box<Test>),
 }
 
 impl Test {
     /// Whether it is so of a text.
     pub fn holds(&self, text: &str) -> bool {
         match self {
-            Test::Like(pattern) => like(text, pattern),
+            Test::Like(pattern, escape) => like(text, pattern, *escape),
+            Test::Any => true,
             Test::Prefix(what) => text.starts_with(what.as_str()),
             Test::Suffix(what) => text.ends_with(what.as_str()),
             Test::Contains(what) => text.contains(what.as_str()),
             Test::Is(what) => text == what,
+            Test::Below(what) => text < what.as_str(),
+            Test::UpTo(what) => text <= what.as_str(),
+            Test::Changed(changes, test) => {
+                test.holds(&changes.iter().fold(text.to_string(), |text, change| change.of(&text)))
+            }
         }
     }
 }
 
 /// Whether a text is like a pattern. Each `%` but the last is taken to end as early as it can: what follows it may then stand anywhere
 /// behind.
-fn like(text: &str, pattern: &str) -> bool {
-    let (text, pattern): (Vec<char>, Vec<char>) = (text.chars().collect(), pattern.chars().collect());
+fn like(text: &str, pattern: &str, escape: Option<char>) -> bool {
+    /// What a place of a pattern stands for.
+    #[derive(PartialEq)]
+    enum Place {
+        Text,
+        One,
+        This(char),
+    }
+    let text: Vec<char> = text.chars().collect();
+    let (mut pattern, mut rest) = (Vec::new(), pattern.chars());
+    while let Some(c) = rest.next() {
+        pattern.push(match c {
+            c if Some(c) == escape => Place::This(rest.next().unwrap_or(c)),
+            '%' => Place::Text,
+            '_' => Place::One,
+            c => Place::This(c),
+        });
+    }
     let (mut t, mut p) = (0, 0);
     // Behind the last `%`, and how far the text is taken by it.
     let mut any: Option<(usize, usize)> = None;
     while t < text.len() {
         match pattern.get(p) {
-            Some('%') => {
+            Some(Place::Text) => {
                 any = Some((p + 1, t));
                 p += 1;
             }
-            Some(c) if *c == '_' || *c == text[t] => (t, p) = (t + 1, p + 1),
+            Some(place) if *place == Place::One || *place == Place::This(text[t]) => (t, p) = (t + 1, p + 1),
             _ => match any {
                 Some((behind, taken)) => {
                     any = Some((behind, taken + 1));
@@ -127,7 +162,7 @@ fn like(text: &str, pattern: &str) -> bool {
             },
         }
     }
-    pattern[p..].iter().all(|c| *c == '%')
+    pattern[p..].iter().all(|place| *place == Place::Text)
 }
 
 #[cfg(test)]
@@ -217,7 +252,17 @@ mod tests {
         ];
         let no =
             [("", "_"), ("abc", "ab"), ("abc", "%d%"), ("abc", "____"), ("abab", "%aba"), ("a", "a_"), ("Abc", "a%")];
-        yes.iter().for_each(|(text, pattern)| assert!(like(text, pattern), "{text} like {pattern}"));
-        no.iter().for_each(|(text, pattern)| assert!(!like(text, pattern), "{text} not like {pattern}"));
+        yes.iter().for_each(|(text, pattern)| assert!(like(text, pattern, None), "{text} like {pattern}"));
+        no.iter().for_each(|(text, pattern)| assert!(!like(text, pattern, None), "{text} not like {pattern}"));
+        let escaped = [
+            ("50%", "50!%", true),
+            ("500", "50!%", false),
+            ("a!b", "a!!b", true),
+            ("a_", "%!_", true),
+            ("a", "!_", false),
+        ];
+        escaped
+            .iter()
+            .for_each(|(text, pattern, is)| assert_eq!(like(text, pattern, Some('!')), *is, "{text} {pattern}"));
     }
 }

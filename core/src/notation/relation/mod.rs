@@ -17,25 +17,38 @@
 //!  declare.rs      domains, tables, tensors: what each name holds
 //!  scope.rs        index variables: which domain each runs over
 //!  expression.rs   expressions, by what their values are
+//!  compared.rs     decimals compared, whatever digits they have
 //!  index.rs        indices and statements
 //!  function.rs     functions of labels as arrays
 //!  label.rs        texts as dates and decimals; `like`
+//!  text.rs         texts that are changed
 //!  calendar.rs     year, month, day as functions of the language
+//!  rows.rs         which rows a result that is a table has
+//!  statistic.rs    averages
+//!  routine.rs      other functions that expressions call
+//!  guard.rs        results beside results, which say whether 64 bits hold them
 //! ```
 
 mod calendar;
+mod compared;
 mod declare;
 mod expression;
 mod function;
+mod guard;
 mod index;
 mod label;
+mod routine;
+mod rows;
 mod scope;
+mod statistic;
+mod text;
 
 use super::diagnostic::{Diagnostic, Span};
 use super::syntax::{self, Item, Sort};
 use crate::algebra::{Type, Value};
 pub use label::{Test, date, days, decimal};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+pub use text::Change;
 
 /// The most digits behind the point of a decimal: so many an `i64` holds.
 pub const MOST_DIGITS: u8 = 18;
@@ -54,6 +67,17 @@ pub struct Relations {
     pub asked: Vec<Asked>,
     /// What modes and values of the results are, by the results' names.
     pub results: BTreeMap<String, Shown>,
+    /// By the name of a [guarded](Fitted::guarded) result that of the `f64` result beside it, of the same modes.
+    pub about: BTreeMap<String, String>,
+}
+
+/// How a program is fitted to its data. It means the same.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Fitted {
+    /// Columns that are stored in other types than their values have, and converted where they are read.
+    pub stored: BTreeMap<String, Type>,
+    /// Results of decimals which 64 bits may not hold: beside each there is one that says so.
+    pub guarded: BTreeSet<String>,
 }
 
 /// Coordinates that have labels.
@@ -185,6 +209,8 @@ pub enum What {
     Extent(usize),
     /// `i64[D]`: the labels, which are numbers.
     Values(usize),
+    /// `i64[D]`: how many characters the labels have, which are texts.
+    Lengths(usize),
     /// `i64[]`: a label's coordinate; −2 where no data have the label.
     At(usize, Label),
     /// `i64[]`: how many labels are less.
@@ -213,14 +239,13 @@ pub struct Shown {
     pub holds: Holds,
 }
 
-/// The plain program that a program over labels becomes, and what it says of labels; `None` of a program that has none. Columns that
-/// `stored` has are of that type there, and converted where they are read.
+/// The plain program that a program over labels becomes, fitted to data, and what it says of labels; `None` of a program that has none.
 ///
 /// # Errors
 /// All that is wrong with its labels, in the order of the text.
 pub fn relate(
     program: &syntax::Program,
-    stored: &BTreeMap<String, Type>,
+    fitted: &Fitted,
 ) -> Result<Option<(syntax::Program, Relations)>, Vec<Diagnostic>> {
     let labelled = |item: &Item| match item {
         Item::Domain(_) | Item::Table(_) => true,
@@ -231,7 +256,7 @@ pub fn relate(
         return Ok(None);
     }
     let mut relate = declare::Relate::default();
-    relate.stored.clone_from(stored);
+    relate.fitted.clone_from(fitted);
     relate.declarations(&program.items);
     let items = relate.items(&program.items);
     if !relate.errors.is_empty() {

@@ -41,6 +41,13 @@ impl Binding<'_, '_> {
                 self.vector(declared, labels[*domain].len(), Ok(Array::from_values(Type::Bool, [])))
             }
             What::Values(domain) => self.vector(declared, labels[*domain].len(), numbers(&labels[*domain])),
+            What::Lengths(domain) => {
+                let lengths = match &labels[*domain] {
+                    Dictionary::Texts(texts) => room::collected(texts.iter().map(|text| text.chars().count() as i64)),
+                    numbers => room::repeated(0, numbers.len()),
+                };
+                self.vector(declared, labels[*domain].len(), lengths.map(Array::from).map_err(Fault::from))
+            }
             What::Passes(domain, test) => {
                 let holds = |text: &str| u8::from(test.holds(text));
                 let passes = match &labels[*domain] {

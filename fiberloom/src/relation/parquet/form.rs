@@ -19,6 +19,8 @@ pub(super) enum Form {
     Decimal(u8),
     /// Bytes that are UTF-8.
     Text,
+    /// Nulls alone.
+    Nothing,
 }
 
 /// The most digits behind the point of a decimal that is read: those of 128 bits.
@@ -50,13 +52,14 @@ impl Form {
             };
         }
         match physical {
+            _ if matches!(logical, Some(LogicalType::Unknown)) => Ok(Form::Nothing),
             Physical::BOOLEAN => Ok(Form::Plain(Type::Bool)),
             Physical::FLOAT => Ok(Form::Plain(Type::F32)),
             Physical::DOUBLE => Ok(Form::Plain(Type::F64)),
             Physical::INT32 | Physical::INT64 => Form::of_integers(physical, logical, converted),
             Physical::BYTE_ARRAY => match logical {
                 None | Some(LogicalType::String | LogicalType::Enum | LogicalType::Json) => Ok(Form::Text),
-                Some(other) => Err(format!("{other:?}, which no declaration says")),
+                Some(other) => Err(called(other)),
             },
             Physical::FIXED_LEN_BYTE_ARRAY | Physical::INT96 => {
                 Err(format!("{physical}, of which only decimals are read: write numbers, texts, dates or timestamps"))
@@ -84,7 +87,7 @@ impl Form {
             ) => Ok(Form::Plain(unsigned)),
             (None, ConvertedType::TIME_MILLIS | ConvertedType::TIME_MICROS) => Err("times of day".to_string()),
             (None, _) => Ok(Form::Plain(wide)),
-            (Some(other), _) => Err(format!("{other:?}, which no declaration says")),
+            (Some(other), _) => Err(called(other)),
         }
     }
 
@@ -100,7 +103,7 @@ impl Form {
                     .to_string())
             }
             Form::Plain(ty) => Ok(Cell::Plain(Value::from_bits(ty, x as u64))),
-            Form::Text => Err("an integer where a text is expected".to_string()),
+            Form::Text | Form::Nothing => Err("an integer where none is expected".to_string()),
         }
     }
 
@@ -118,6 +121,19 @@ impl Form {
             },
         }
     }
+}
+
+/// What is said of a column that no declaration can say.
+fn called(logical: &LogicalType) -> String {
+    let what = match logical {
+        LogicalType::Time(_) => "times of day",
+        LogicalType::Bson => "BSON",
+        LogicalType::Uuid => "UUIDs",
+        LogicalType::Float16 => "floats of 16 bits",
+        LogicalType::Map | LogicalType::List => "lists or maps",
+        _ => "values of a kind that this version does not know",
+    };
+    format!("{what}, which no declaration says: write numbers, texts, dates or timestamps")
 }
 
 /// The number of such bytes, the highest first, the first of which has the sign.

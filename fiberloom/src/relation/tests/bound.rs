@@ -165,8 +165,8 @@ fn labels_are_asked() {
         asked("absent", What::At(NATION, label("GHANA"))),
         asked("below", What::Below(DAY, day("1994-02-01"))),
         asked("upto", What::UpTo(DAY, day("1994-03-01"))),
-        asked("passes", What::Passes(NATION, Test::Like("%R_NC%".into()))),
-        asked("noted", What::Column { table: 0, column: 3, test: Test::Like("%green".into()) }),
+        asked("passes", What::Passes(NATION, Test::Like("%R_NC%".into(), None))),
+        asked("noted", What::Column { table: 0, column: 3, test: Test::Like("%green".into(), None) }),
     ];
     let program = plain("{dense, ragged}", "dense");
     let bound = bound(&relations, &program, line(), supp()).unwrap();
@@ -246,8 +246,9 @@ fn what_is_refused_says_where() {
     let of_supp = |column| says(bound(&relations(), &program, line(), with(column, supp())));
     let third = vec![false, false, true, false, false];
     let (exit, text) = of_line(Column::new("order", whole([30, 10, 30, 10, 30])).with_nulls(third.clone()));
-    let help = "where a null stands, a column says `fill VALUE`; a mode has none";
+    let help = "a key has none; `--table NAME=null-keys=drop` leaves such rows out";
     assert_eq!((exit, text), (3, format!("line.csv: row 3, column order: a null, and `i64` holds none: {help}")));
+    let help = "where a null stands, the column says what stands for it, `fill VALUE`, or is of a domain";
     let (_, text) = of_line(Column::new("price", whole([1, 2, 3, 4, 5])).with_nulls(third));
     assert_eq!(text, format!("line.csv: row 3, column price: a null, and `dec(2)` holds none: {help}"));
     let (_, text) = of_line(Column::new("price", Values::Plain(Array::from(vec![1.5, 0.25, 0.125, 1.0, 1.0]))));

@@ -99,6 +99,27 @@ fn what_is_refused_says_where() {
     refused(over, "in.parquet: the data take more than the limit of 100 bytes");
 }
 
+/// How a column is packed, what it holds, nulls alone.
+#[test]
+fn what_is_not_read_is_called_by_its_name() {
+    let read = |wanted: Wanted| parquet(&file("kinds.parquet"), &[wanted]);
+    let packed =
+        "in.parquet: column `packed` is packed by BROTLI, which is not read: write Snappy, Zstandard, gzip or LZ4";
+    refused(read(want("packed", Plain(Type::I64))), packed);
+    let clock = "in.parquet: column `clock` holds times of day, which no declaration says: write numbers, texts, dates or timestamps";
+    refused(read(want("clock", Plain(Type::I64))), clock);
+    for holds in [Plain(Type::I64), Date, Holds::Text] {
+        let frame = read(want("nothing", holds)).unwrap();
+        assert_eq!((frame.rows, frame.columns[0].cell(0), frame.columns[0].cell(1)), (2, None, None));
+    }
+    let mut bytes = file("snappy.parquet");
+    // Pages, long before the footer.
+    let at = bytes.len() / 8;
+    bytes[at..at + 200].iter_mut().for_each(|byte| *byte ^= 0x5a);
+    let error = parquet(&bytes, &every_column()).unwrap_err().to_string();
+    assert!(error.starts_with("in.parquet: damaged: column `") && error.contains("`, row group "), "{error}");
+}
+
 #[test]
 fn a_frame_is_written_and_read_back() {
     let null = || vec![false, true, false];

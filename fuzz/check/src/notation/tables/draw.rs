@@ -61,6 +61,9 @@ struct Draw<'u, 'b> {
 }
 
 const TEXTS: [&str; 8] = ["", "a", "ab", "b", "ba", "a b", "green", "\"q\""];
+/// Decimals of 12 digits: 0, 0.05, 0.15, their neighbours, and the largest.
+const FINE: [i64; 8] =
+    [0, 50_000_000_000, 150_000_000_000, 149_999_999_999, -50_000_000_001, 1, i64::MAX, i64::MIN + 1];
 const PATTERNS: [&str; 7] = ["%", "a%", "%b", "_", "%a%b%", "green", "%r_e%"];
 const DATES: [(i64, u8, u8); 6] =
     [(1969, 12, 31), (1970, 1, 1), (1994, 1, 1), (1994, 2, 28), (2000, 2, 29), (1995, 12, 1)];
@@ -143,7 +146,15 @@ impl Draw<'_, '_> {
         }
         let mut columns = Vec::new();
         for c in 0..self.below(4) {
-            let value = [Kind::Decimal(2), Kind::Integer, Kind::Date, Kind::Text, Kind::Bool];
+            let value = [
+                Kind::Decimal(2),
+                Kind::Integer,
+                Kind::Date,
+                Kind::Text,
+                Kind::Bool,
+                Kind::Decimal(2),
+                Kind::Decimal(12),
+            ];
             let holds = match self.below(2) {
                 0 => Holds::Domain(self.below(self.domains.len())),
                 _ => Holds::Value(self.one(&value)),
@@ -193,7 +204,7 @@ impl Draw<'_, '_> {
             for column in &table.columns {
                 let (kind, may_be_null) = match column.holds {
                     Holds::Domain(d) => (self.domains[d], true),
-                    Holds::Value(kind) => (kind, column.fill),
+                    Holds::Value(kind) => (kind, column.fill || kind == Kind::Text),
                 };
                 let null = may_be_null && self.below(5) == 0;
                 if null {
@@ -210,6 +221,9 @@ impl Draw<'_, '_> {
     fn cell(&mut self, kind: Kind) -> Cell {
         match kind {
             Kind::Integer => Cell::Number(self.below(7) as i64 - 3),
+            Kind::Decimal(12) => Cell::Number(self.one(&FINE)),
+            // A large one times its 10¹⁰ leaves 64 bits, and so do its products.
+            Kind::Decimal(2) if self.below(8) == 0 => Cell::Number(self.one(&[1_000_000_000, -3_000_000_000])),
             Kind::Decimal(_) => Cell::Number(self.below(9) as i64 * 5 - 15),
             Kind::Date => {
                 let (y, m, d) = self.one(&DATES);
@@ -224,6 +238,8 @@ impl Draw<'_, '_> {
     fn literal(&mut self, kind: Kind) -> String {
         match kind {
             Kind::Integer => (self.below(9) as i64 - 4).to_string(),
+            Kind::Decimal(12) => self.one(&["0", "-1", "0.05", "0.000000000001", "10000000", "-99999999"]).to_string(),
+            Kind::Decimal(2) => self.one(&["0", "-1", "0.5", "0.125", "-0.051", "10000000", "0.1"]).to_string(),
             Kind::Decimal(_) => self.one(&["0", "-1", "0.5", "1.5", "2", "-0.5"]).to_string(),
             Kind::Date => {
                 let (y, m, d) = self.one(&DATES);
@@ -312,7 +328,16 @@ impl Draw<'_, '_> {
 
     fn comparison(&mut self, vars: &[Var]) -> Option<String> {
         let op = self.one(&["<", "<=", ">", ">=", "==", "!="]);
-        match self.below(7) {
+        match self.below(8) {
+            7 => {
+                let d = self.below(self.domains.len());
+                let of = match self.below(2) {
+                    0 => self.coordinate(d, vars, 2)?,
+                    _ => self.column(Kind::Text, vars)?,
+                };
+                self.said("is none");
+                Some(format!("is_none({of})"))
+            }
             0 | 1 => {
                 let d = self.below(self.domains.len());
                 let (at, literal) = (self.coordinate(d, vars, 2)?, self.literal(self.domains[d]));
@@ -334,6 +359,9 @@ impl Draw<'_, '_> {
                     0 => ("prefix", quoted(self.one(&TEXTS))),
                     1 => ("suffix", quoted(self.one(&TEXTS))),
                     2 => ("contains", quoted(self.one(&TEXTS))),
+                    3 if self.below(3) == 0 => {
+                        ("like", format!("{}, \"!\"", quoted(self.one(&["%!%", "a!_%", "!!", "_!b"]))))
+                    }
                     _ => ("like", quoted(self.one(&PATTERNS))),
                 };
                 let texts: Vec<usize> = (0..self.domains.len()).filter(|d| self.domains[*d] == Kind::Text).collect();
@@ -345,10 +373,28 @@ impl Draw<'_, '_> {
                     false => self.column(Kind::Text, vars)?,
                 };
                 self.said(function);
+                let change = self.one(&["", "", "lower", "upper", "trim", "substr"]);
+                let text = match change {
+                    "" => text,
+                    "substr" => format!("substr({text}, {}, {})", 1 + self.below(2), self.below(3)),
+                    change => format!("{change}({text})"),
+                };
+                if !change.is_empty() && self.below(2) == 0 {
+                    self.said("a text that is changed, compared");
+                    let literal = quoted(self.one(&["", "A", "AB", "green", "b"]));
+                    return Some(format!("{text} {op} {literal}"));
+                }
                 Some(format!("{function}({text}, {pattern})"))
             }
             5 => {
-                let kind = self.one(&[Kind::Date, Kind::Decimal(2), Kind::Integer]);
+                let kind = self.one(&[Kind::Date, Kind::Decimal(2), Kind::Integer, Kind::Decimal(12)]);
+                if self.below(2) == 0
+                    && let (Some(a), Some(b)) =
+                        (self.column(Kind::Decimal(2), vars), self.column(Kind::Decimal(12), vars))
+                {
+                    self.said("decimals of two scales compared");
+                    return Some(if self.below(2) == 0 { format!("{a} {op} {b}") } else { format!("{b} {op} {a}") });
+                }
                 let literal = self.literal(kind);
                 self.said(format!("{kind:?} compared"));
                 Some(format!("{} {op} {literal}", self.column(kind, vars)?))
@@ -401,6 +447,10 @@ impl Draw<'_, '_> {
                     (format!("year[{c}]"), 0)
                 })
             }
+            3 if self.below(3) == 0 => self.column(Kind::Date, vars).map(|c| {
+                self.words.push("a difference of dates".to_string());
+                (format!("({c} - \"1994-02-28\")"), 0)
+            }),
             3 => self.column(Kind::Date, vars).map(|c| {
                 let part = ["year", "month", "day"][c.len() % 3];
                 (format!("{part}({c})"), 0)
@@ -436,13 +486,28 @@ impl Draw<'_, '_> {
         let sort = if digits == 0 { "i64".to_string() } else { format!("dec({digits})") };
         // Variables have extents where they stand in a mode.
         let row = format!("{}[{names}]", table.name);
-        match self.below(5) {
+        match self.below(6) {
+            5 => {
+                let d = self.below(self.domains.len());
+                let (over, of) = (self.below(self.domains.len()), self.coordinate(d, &vars, 2));
+                match (of, self.coordinate(over, &vars, 2)) {
+                    (Some(of), Some(at)) if of.contains('[') => self.end_of_group(n, (over, &at), (d, &of), &condition),
+                    _ => (format!("tensor R{n}: i64[]"), format!("R{n}[] = count({names}: {row})")),
+                }
+            }
             0 | 1 => self.scatter(n, &vars, (&value, &sort), &format!("{row} && {condition}")),
             2 => {
                 self.said("a sum");
                 (
                     format!("tensor R{n}: {sort}[]"),
                     format!("R{n}[] = sum({names}: if {row} && {condition} then {value} else 0)"),
+                )
+            }
+            3 if self.below(3) == 0 => {
+                self.said("an average");
+                (
+                    format!("tensor R{n}: f64[]"),
+                    format!("R{n}[] = avg({names}: if {row} && {condition} then {value} else 0)"),
                 )
             }
             3 => {
@@ -462,6 +527,28 @@ impl Draw<'_, '_> {
                 )
             }
         }
+    }
+
+    /// The least or the greatest label of each group.
+    fn end_of_group(
+        &mut self,
+        n: usize,
+        (over, at): (usize, &str),
+        (d, of): (usize, &str),
+        condition: &str,
+    ) -> (String, String) {
+        let fold = self.one(&["min", "max"]);
+        self.said(format!("{fold}= of labels"));
+        let format = self.one(&["", "sparse", "{hashed}"]);
+        let declared = format!("table G{n}[g{n}: D{over}] {{ R{n}: D{d} }} {format}");
+        let of = match self.below(2) {
+            0 => {
+                self.said("mask of labels");
+                format!("mask({condition}, {of})")
+            }
+            _ => of.to_string(),
+        };
+        (declared, format!("R{n}[{at}] {fold}= {of}"))
     }
 
     fn scatter(&mut self, n: usize, vars: &[Var], (value, sort): (&str, &str), condition: &str) -> (String, String) {
@@ -493,7 +580,14 @@ impl Draw<'_, '_> {
             let sum = format!("R{n}[] = sum({}: if {condition} then {value} else 0)", names.join(","));
             return (format!("tensor R{n}: {sort}[]"), sum);
         }
-        let declared = format!("tensor R{n}: {sort}[{}] {format}", sizes.join(", "));
+        let declared = match self.below(3) {
+            0 => {
+                self.said("a table of sums");
+                let modes = sizes.iter().enumerate().map(|(m, size)| format!("g{n}_{m}: {size}"));
+                format!("table G{n}[{}] {{ R{n}: {sort} }} {format}", modes.collect::<Vec<_>>().join(", "))
+            }
+            _ => format!("tensor R{n}: {sort}[{}] {format}", sizes.join(", ")),
+        };
         (declared, format!("R{n}[{}] += if {condition} then {value} else 0", places.join(", ")))
     }
 }
