@@ -62,7 +62,7 @@ impl Tiles {
 /// 4 × 16 numbers of eight bytes fill half of the registers of a machine with vectors of 32 bytes or more; 256 turns of a column fill half of
 /// its first cache, and a block of rows its second.
 const USUAL: Tiles =
-    Tiles { rows: 4, bytes: 128, depth: 256, block: [16, 128], held: 1 << 17, part: 1 << 13, fewest: [8, 16, 8] };
+    Tiles { rows: 4, bytes: 128, depth: 256, block: [16, 128], held: 1 << 17, part: 1 << 10, fewest: [8, 16, 8] };
 
 /// The longest rows of which a block is held whole.
 const LONGEST: i64 = 1 << 18;

@@ -431,7 +431,11 @@ mod tests {
     #[test]
     fn joins_and_prefixes_answer_as_the_meaning() {
         let report = run(of(800, 200), Engine::Rewrites, Walk::Compared);
-        reached(&report, Effort::Usual, ["values compared ==", "index compared <=", "reduction sum", "operator &&"]);
+        reached(
+            &report,
+            Effort::Usual,
+            ["values compared ==", "values compared <", "index compared <=", "reduction sum", "operator &&"],
+        );
     }
 
     /// Temporaries and copies that schedules ask for, and what the planner says that it decided, read back.

@@ -12,7 +12,7 @@ use super::work::{Stage, Work};
 use arbitrary::Unstructured;
 use fiberloom_codegen::{Compiled, OptLevel, compile};
 use fiberloom_core::algebra::{Mode, Value};
-use fiberloom_core::format::{Assembly, Entries, Format, Tensor};
+use fiberloom_core::format::{Array, Assembly, Entries, Format, Tensor};
 use fiberloom_core::loops::plan::Plan;
 use fiberloom_core::loops::{self, Bound, Failure, Kernel, Sound, Tiles};
 use fiberloom_core::notation::{self, typed};
@@ -347,7 +347,8 @@ fn lowered(
 
 /// What runs a kernel.
 enum Code<'k> {
-    Loops(machine::Prepared<'k>),
+    /// With the number of its buffers: a rewrite may have made workspaces, which kernels before it lack.
+    Loops(machine::Prepared<'k>, usize),
     Machine(OptLevel, Compiled),
 }
 
@@ -359,14 +360,16 @@ fn codes<'k>(
     engine: Engine,
     work: &mut Work,
 ) -> Result<Vec<Code<'k>>, Stop> {
-    let loops = |prepared: Result<machine::Prepared<'k>, machine::Fault>| {
-        prepared.map(Code::Loops).map_err(|e| Finding::new("fault", e).into())
+    let loops = |buffers: usize, prepared: Result<machine::Prepared<'k>, machine::Fault>| {
+        prepared.map(|code| Code::Loops(code, buffers)).map_err(|e| Finding::new("fault", e).into())
     };
+    let here = kernel.buffers.len();
     let levels = match engine {
         Engine::Meaning => return Ok(vec![]),
-        Engine::Loops => return Ok(vec![loops(work.time(Stage::Run, || machine::Prepared::of(kernel)))?]),
+        Engine::Loops => return Ok(vec![loops(here, work.time(Stage::Run, || machine::Prepared::of(kernel)))?]),
         Engine::Rewrites => {
-            return stages.iter().map(|s| loops(work.time(Stage::Run, || machine::Prepared::new(s)))).collect();
+            let prepared = |s: &'k Kernel| loops(s.buffers.len(), work.time(Stage::Run, || machine::Prepared::new(s)));
+            return stages.iter().map(prepared).collect();
         }
         Engine::Llvm(levels) => levels,
     };
@@ -382,7 +385,7 @@ fn codes<'k>(
         Ok(Code::Machine(*opt_level, code))
     };
     // Nothing stops machine code that visits an extent of 2³³.
-    let before = subject.is_long().then(|| loops(machine::Prepared::of(kernel)));
+    let before = subject.is_long().then(|| loops(here, machine::Prepared::of(kernel)));
     before.into_iter().chain(levels.iter().map(&mut made)).collect()
 }
 
@@ -390,7 +393,7 @@ impl Code<'_> {
     /// It takes as many turns of blocks as it may, and stops.
     fn stops(&self, bound: &Bound) -> Result<(), Finding> {
         let stopped = match self {
-            Code::Loops(prepared) => match prepared.run(&bound.params, &bound.arrays(), &Default::default()) {
+            Code::Loops(prepared, n) => match prepared.run(&bound.params, &arrays(bound, *n), &Default::default()) {
                 Err(machine::Fault::Stopped(failure)) => Some(failure),
                 _ => None,
             },
@@ -415,8 +418,8 @@ impl Code<'_> {
         work: &mut Work,
     ) -> Result<Option<Results>, Finding> {
         let buffers = match self {
-            Code::Loops(prepared) => {
-                let run = || prepared.run(&bound.params, &bound.arrays(), limits);
+            Code::Loops(prepared, n) => {
+                let run = || prepared.run(&bound.params, &arrays(bound, *n), limits);
                 let ran = match work.time(Stage::Run, run) {
                     Err(machine::Fault::Stopped(Failure::Unheld)) => return Ok(None),
                     ran => ran.map_err(|e| Finding::new("fault", e))?,
@@ -440,6 +443,13 @@ impl Code<'_> {
         };
         Ok(Some(loops::collect(kernel, bound, &mut loops::taken(buffers)).expect("memory")))
     }
+}
+
+/// What a kernel with so many buffers is called with, operands first: all that rewrites add or take away are workspaces behind them.
+fn arrays<'b>(bound: &'b Bound, buffers: usize) -> Vec<Option<&'b Array<'b>>> {
+    let mut arrays = bound.arrays();
+    arrays.resize(buffers, None);
+    arrays
 }
 
 /// Results in their own formats; `None` if one of them is refused that holds, as the meaning says too, what its format has no

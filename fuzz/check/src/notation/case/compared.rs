@@ -1,7 +1,8 @@
-//! What is added where values are equal, or up to where the turn is, or from there on: joins, prefixes, suffixes.
+//! What is added where values are equal, or one is less, or up to where the turn is, or from there on: joins, ranks, prefixes, suffixes.
 //!
 //! ```text
 //!  R0[i] = sum(j: mask(A0[i] == A1[j] && A2[i] == A3[j], …))      keys of a few small numbers, in vectors of any level
+//!  R0[i] = sum(j: mask(A0[i] < A1[j], …))
 //!  R0[i] = max(j: mask(j <= i, …))
 //! ```
 
@@ -44,7 +45,11 @@ pub fn compared(u: &mut Unstructured) -> Case {
 
 /// Where values of two variables are equal, or the second is before the first, or behind it.
 fn holds(m: &mut Maker, a: usize, b: usize) -> Expr {
-    match m.below(6) {
+    match m.below(7) {
+        6 => {
+            let op = m.one(&[Op::Le, Op::Lt, Op::Ge, Op::Gt]);
+            Expr::Apply(op, vec![key(m, a), key(m, b)])
+        }
         4 | 5 => {
             let op = m.one(&[Op::Le, Op::Lt, Op::Ge, Op::Gt]);
             let bound = match m.below(3) {

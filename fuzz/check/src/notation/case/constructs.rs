@@ -3,7 +3,6 @@
 use super::{Case, Expr};
 use crate::notation::legal::named;
 use crate::notation::statistics::shaped;
-use fiberloom_core::algebra::Op;
 use fiberloom_core::check::check;
 use fiberloom_core::format::Format;
 use fiberloom_core::iteration::Thin;
@@ -59,8 +58,8 @@ pub fn constructs(case: &Case) -> Vec<String> {
                 Expr::Apply(op, args) => {
                     let compares = op.is_comparison() && args.iter().any(|a| matches!(a, Expr::Var(..)));
                     all.extend(compares.then(|| format!("index compared {}", named(*op))));
-                    let read = *op == Op::Eq && args.iter().all(|a| matches!(a, Expr::Access(..)));
-                    all.extend(read.then(|| "values compared ==".to_string()));
+                    let read = op.is_comparison() && args.iter().all(|a| matches!(a, Expr::Access(..)));
+                    all.extend(read.then(|| format!("values compared {}", named(*op))));
                     format!("{strict}operator {}", named(*op))
                 }
                 Expr::Reduce(op, ..) => format!("{strict}reduction {op}"),

@@ -52,7 +52,7 @@ pub enum Made {
 }
 
 /// The kinds of programs.
-pub const KINDS: [(&str, Made); 30] = [
+pub const KINDS: [(&str, Made); 32] = [
     ("product of a row", Made::Of("A:IJ x:J", &[("y:I", "y[i] = sum(j: A[i,j] * x[j])")])),
     ("two by element", Made::Of("A:IJ B:IJ", &[("R:IJ", "R[i,j] = A[i,j] ? B[i,j]")])),
     ("two vectors", Made::Of("x:J z:J", &[("R:J", "R[j] = x[j] ? z[j]")])),
@@ -80,6 +80,8 @@ pub const KINDS: [(&str, Made); 30] = [
         Made::Of("A:IJ x:J z:J", &[("T:IJ", "T[i,j] = A[i,j] * x[j]"), ("y:I", "y[i] = sum(j: T[i,j] * z[j])")]),
     ),
     ("transposed beside", Made::Of("A:IJ B:JI", &[("R:IJ", "R[i,j] = A[i,j] ? B[j,i]")])),
+    ("ranks", Made::Of("x:J z:I", &[("y:I", "y[i] = convert(count(j: x[j] > z[i]), TYPE)")])),
+    ("up to a value", Made::Of("x:J u:J z:I", &[("y:I", "y[i] = sum(j: mask(x[j] <= z[i], u[j]))")])),
     ("compared", Made::Drawn(|m| m.compared())),
     ("moved", Made::Drawn(|m| m.moved())),
     ("sliced", Made::Drawn(|m| m.sliced())),
