@@ -1,0 +1,414 @@
+"""Tables at the borders of the readers' constants, drawn: each value stands where pyarrow has it, or the table is refused by name and row.
+
+```text
+ borders of types, of days, of digits ──draw──▶ Arrow arrays ──write_table──▶ .parquet    lengths at 8, 64 and 4096 rows, and one less and more
+                                                    │                            │
+                                              fl.compile(…)(t=…)          fiberloom run --in t=…
+                                                    └───────▶ values of each row ◀┘ beside `meant`, which says exactly what a declaration holds
+```
+"""
+
+import collections
+import csv
+import datetime
+import decimal
+import math
+import os
+import pathlib
+import re
+import subprocess
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import fiberloom as fl
+
+decimal.getcontext().prec = 100
+
+# How many rows there are: about bits of a byte and of a word, rows of a batch, and two of them.
+LENGTHS = [0, 1, 7, 8, 9, 63, 64, 65, 4095, 4096, 4097, 8191, 8193]
+WHOLE = sorted({sign * 2**bits + more for bits in (7, 8, 15, 16, 31, 32, 53, 63, 64) for sign in (1, -1) for more in (-1, 0, 1)})
+WHOLE += [0, 1, -1, 3 * 10**9, 10**18, 92233720368547758, -92233720368547758]
+FLOATS = [0.0, -0.0, 0.1, -0.25, 1.5, 127.0, 128.0, 2.0**31, 2.0**53, 2.0**63, -(2.0**63), 1e300, 5e-324, math.inf, math.nan]
+NARROW_FLOATS = [0.0, -0.0, 0.1, -0.25, 1.5, 16777216.0, 2.0**31, 2.0**63, 3.4028235e38, 1e-45, math.inf, math.nan]
+# 0001-01-01, 1969-12-31, 1970-01-02, 9999-12-31, and about 8, 16 and 31 bits.
+DAYS = [-719162, -1, 0, 1, 2932896, 127, 128, -129, 32767, 32768, -32769, 2**31 - 1, -(2**31)]
+FAR = [2**31, -(2**31) - 1]
+TEXTS = ["", "a", "é", "elf letters", "twelve bytes", "13 characters", *("x" * n for n in (127, 128, 255, 256)), "twelve bytes and more"]
+PER_DAY = {"s": 86400, "ms": 86400 * 10**3, "us": 86400 * 10**6, "ns": 86400 * 10**9}
+
+
+class Refused(Exception):
+    """What a declaration does not hold."""
+
+
+# ---- what a value becomes
+
+
+def exactly(value, ty):
+    """A number as one of the language's types, if it is exactly one."""
+    dtype = np.dtype({"i": "int", "u": "uint", "f": "float"}[ty[0]] + ty[1:])
+    if dtype.kind == "f":
+        if isinstance(value, decimal.Decimal):
+            return np.float32(str(value)) if ty == "f32" else float(value)
+        with np.errstate(over="ignore"):
+            made = dtype.type(value)
+        if not math.isnan(float(value)) and (math.isinf(made) != math.isinf(value) or made != value or int_of(made) != int_of(value)):
+            raise Refused
+        return made
+    if not math.isfinite(value) or value != int(value) or not np.iinfo(dtype).min <= int(value) <= np.iinfo(dtype).max:
+        raise Refused
+    return int(value)
+
+
+def int_of(value):
+    """The whole number that it is, if it is one: an int and a float are compared as such."""
+    return int(value) if math.isfinite(value) and value == int(value) else None
+
+
+def scaled(value, digits):
+    """The integer that is a number times this power of ten."""
+    number = decimal.Decimal(str(value))
+    whole = number.scaleb(digits) if number.is_finite() else decimal.Decimal("0.5")
+    if whole != whole.to_integral_value() or not -(2**63) <= int(whole) < 2**63:
+        raise Refused
+    return int(whole)
+
+
+def meant(value, declared):
+    """What a value is where `declared` is: a number, days, an integer times a power of ten."""
+    if declared == "date":
+        if math.isnan(value):
+            raise Refused
+        return value
+    if declared.startswith("dec"):
+        return scaled(value, int(declared[4:-1]))
+    return exactly(value, declared) if declared != "bool" else value
+
+
+def expected(values, declared, fill):
+    """What each row has, or the number of the first row that is refused, from 1."""
+    known = {}
+    for row, value in enumerate(values):
+        if value is not None and value not in known:
+            try:
+                known[value] = meant(value, declared)
+            except Refused:
+                return row + 1
+    return [fill if value is None else known[value] for value in values]
+
+
+def read(array):
+    """The values of an array of Arrow's, by pyarrow: numbers, days, texts."""
+    ty = array.type
+    if pa.types.is_dictionary(ty):
+        array, ty = array.cast(ty.value_type), ty.value_type
+    if pa.types.is_date32(ty):
+        return array.cast(pa.int32()).to_pylist()
+    if pa.types.is_date64(ty):
+        return [None if x is None else days(x, PER_DAY["ms"]) for x in array.cast(pa.int64()).to_pylist()]
+    if pa.types.is_timestamp(ty):
+        return [None if x is None else days(x, PER_DAY[ty.unit]) for x in array.cast(pa.int64()).to_pylist()]
+    if pa.types.is_float32(ty):
+        return [None if x is None else np.float32(x) for x in array.to_pylist()]
+    return array.to_pylist()
+
+
+def days(time, per_day):
+    """Days, or NaN where a time of day stands."""
+    return time // per_day if time % per_day == 0 else math.nan
+
+
+# ---- what is drawn
+
+
+def within(values, ty):
+    info = np.iinfo(ty.to_pandas_dtype())
+    return [x for x in values if info.min <= x <= info.max]
+
+
+def numbers(rng, precision, scale):
+    """Decimals of so many digits: the largest, about 64 bits, and whole ones."""
+    most = 10**precision - 1
+    about = [0, 1, -1, most, -most, 10**scale, 2**63 - 1, -(2**63), 2**63, 10 ** max(precision - 1, 0), 25 * 10 ** max(scale - 2, 0)]
+    return [decimal.Decimal(x).scaleb(-scale) for x in about if abs(x) <= most]
+
+
+def kinds():
+    """Of each type of Arrow's the values at borders, and the declarations under which it is read."""
+    made = {}
+    for bits in (8, 16, 32, 64):
+        for name in (f"int{bits}", f"uint{bits}"):
+            ty = getattr(pa, name)()
+            own = ("u" if name[0] == "u" else "i") + str(bits)
+            made[name] = (ty, within(WHOLE, ty), [own, "i64", "i32", "u64", "u8", "f64", "f32", "dec(2)"])
+    made["float64"] = (pa.float64(), FLOATS, ["f64", "f32", "i64", "dec(2)", "dec(17)"])
+    made["float32"] = (pa.float32(), NARROW_FLOATS, ["f32", "f64", "i64", "dec(1)"])
+    made["bool"] = (pa.bool_(), [True, False], ["bool"])
+    made["date32"] = (pa.date32(), DAYS, ["date"])
+    made["date64"] = (pa.date64(), [x * PER_DAY["ms"] for x in DAYS + FAR], ["date"])
+    for unit, per_day in PER_DAY.items():
+        near = [x * per_day for x in DAYS + FAR if -(2**63) <= x * per_day < 2**63]
+        made[f"timestamp {unit}"] = (pa.timestamp(unit), near + [1], ["date"])
+    for precision, scale in [(1, 0), (9, 2), (18, 2), (19, 4), (22, 0), (23, 2), (38, 2), (38, 18), (38, 20), (38, 38)]:
+        declared = ["dec(2)", f"dec({min(scale, 18)})", "i64", "f64"]
+        made[f"decimal {precision} {scale}"] = (pa.decimal128(precision, scale), (precision, scale), declared)
+    return made
+
+
+KINDS = kinds()
+
+
+def drawn(rng, kind, length, share):
+    """An array of so many rows of values at borders, a share of them null; half of the time of few values that are not refused."""
+    ty, values, _ = KINDS[kind]
+    if pa.types.is_decimal(ty):
+        values = numbers(rng, *values)
+    few = [values[n] for n in rng.choice(len(values), size=min(len(values), int(rng.integers(1, 4))), replace=False)]
+    of = [few, values][rng.integers(2)] if length else values
+    held = [of[n] for n in rng.integers(0, len(of), length)]
+    null = rng.random(length) < share
+    if length:
+        null[rng.integers(length)] |= share > 0
+    return masked(plain(held, ty), null)
+
+
+def plain(held, ty):
+    """An array without nulls: what is no object of Python's is written as integers."""
+    if pa.types.is_temporal(ty):
+        return pa.array(held, pa.int32() if ty == pa.date32() else pa.int64()).view(ty)
+    return pa.array(held, ty)
+
+
+def masked(array, null):
+    """The same array with nulls, in whose places the values still stand."""
+    if not null.any():
+        return array
+    bits = pa.py_buffer(np.packbits(~null, bitorder="little").tobytes())
+    return pa.Array.from_buffers(array.type, len(array), [bits, *array.buffers()[1:]])
+
+
+# ---- what is read
+
+
+def written(declared, fill):
+    """A program that copies a column, and its result's name: days of a date, a decimal's integer."""
+    given = '"1970-01-01"' if declared == "date" else "false" if declared == "bool" else fill
+    column = f"table t[row: N] {{ a: {declared} fill {given} }}"
+    ty = "i64" if declared == "date" or declared.startswith("dec") else declared
+    if declared.startswith("dec"):
+        return f"{column}  tensor y: {declared}[N] dense  y[n] = a[n]"
+    return f"{column}  tensor y: {ty}[N] dense  y[n] = a[n]" + (' - "1970-01-01"' if declared == "date" else "")
+
+
+def fill_of(rng, declared):
+    """What stands for a null: 0, or what is a border itself."""
+    if declared in ("date", "bool"):
+        return 0
+    return 0 if declared.startswith(("f", "dec")) else int(rng.choice([0, 1, 127] if declared[0] == "u" else [0, -1, 127, -128]))
+
+
+KERNELS = {}
+
+
+def compiled(text):
+    if text not in KERNELS:
+        KERNELS[text] = fl.compile(text)
+    return KERNELS[text]
+
+
+def by_package(table, declared, fill):
+    """The column of a table as the package's kernels read it."""
+    y = compiled(written(declared, fill))(t=table)["y"]
+    if not declared.startswith("dec"):
+        return y.to_numpy()
+    # Rows that are 0 are left out.
+    values = [0] * len(table)
+    for row, value in zip(*y.columns().values(), strict=True):
+        values[row] = int(value.scaleb(int(declared[4:-1])))
+    return values
+
+
+def same(found, wanted):
+    """That each value is the one that is meant, and of floats each bit but a NaN's."""
+    assert len(found) == len(wanted)
+    if isinstance(found, np.ndarray) and found.dtype.kind == "f":
+        wanted = np.array(wanted, found.dtype)
+        np.testing.assert_array_equal(found, wanted)
+        np.testing.assert_array_equal(np.signbit(found), np.signbit(wanted) | (np.isnan(found) & np.signbit(found)))
+    else:
+        assert list(found) == list(wanted)
+
+
+# How many tables were read, and how many were refused.
+COUNTS = collections.Counter()
+
+
+def compared(readers, wanted, named):
+    """That a reader gives what is meant, or an error that names table or file, row and column. `named` is what it begins with."""
+    if not isinstance(wanted, int):
+        same(readers(), wanted)
+        COUNTS["read"] += 1
+        return
+    with pytest.raises(fl.OperandError) as raised:
+        readers()
+    assert str(raised.value).startswith(f"{named}: row {wanted}, column a: "), (str(raised.value), wanted)
+    COUNTS["refused"] += 1
+
+
+def is_wide(array):
+    """Whether decimals need more than 64 bits, or digits, than the package takes of Arrow's; zeros at the end apart."""
+    if not pa.types.is_decimal(array.type):
+        return False
+    held = [x for x in array.to_pylist() if x is not None and x != 0]
+    digits = max([0, *(-x.normalize().as_tuple().exponent for x in held)])
+    return digits > 18 or any(not -(2**63) <= int(x.scaleb(digits)) < 2**63 for x in held)
+
+
+def sliced(rng, array):
+    """The same rows in one chunk, behind rows that a slice leaves away, or in several."""
+    before = int(rng.choice([0, 1, 7, 8, 9]))
+    longer = pa.concat_arrays([array.slice(0, before), array, array.slice(0, 3)])
+    before = min(before, len(array))
+    way, cut = rng.integers(3), int(rng.integers(len(array) + 1))
+    if way == 0:
+        return array
+    whole = longer.slice(before, len(array))
+    return whole if way == 1 else pa.chunked_array([whole.slice(0, cut), array.slice(cut)])
+
+
+def is_guarded(wanted, declared):
+    """Whether a result of decimals is so near 64 bits that it is refused by the result's name."""
+    return declared.startswith("dec") and isinstance(wanted, list) and any(abs(x) >= 9.22e18 for x in wanted)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_arrays_of_arrow_are_read_as_declared(kind):
+    rng = np.random.default_rng(list(kind.encode()))
+    for declared in KINDS[kind][2]:
+        for length in rng.choice(LENGTHS, 4, replace=False):
+            array = drawn(rng, kind, int(length), rng.choice([0, 0.1, 1]))
+            fill = fill_of(rng, declared)
+            table = pa.table({"a": sliced(rng, array)})
+            wanted = expected(read(array), declared, fill)
+            if is_wide(array):
+                refusal = "t: .*column a: .*(64 bits|18 are held|is beyond|digits behind|not exactly)"
+            elif is_guarded(wanted, declared):
+                refusal = "tensor `y`: a value is about 9.22"
+            else:
+                compared(lambda: by_package(table, declared, fill), wanted, "t")
+                continue
+            with pytest.raises(fl.OperandError, match=refusal):
+                by_package(table, declared, fill)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_tables_give_columns_and_streams_back(kind):
+    rng = np.random.default_rng([1, *kind.encode()])
+    for length in LENGTHS:
+        array = drawn(rng, kind, length, rng.choice([0, 0.1, 1]))
+        wanted = read(array)
+        given = pa.table({"a": sliced(rng, array)})
+        has_times = any(isinstance(x, float) and math.isnan(x) for x in wanted) and pa.types.is_temporal(array.type)
+        if has_times or is_wide(array):
+            with pytest.raises(fl.OperandError, match="table: .*column a: .*(a time of day|64 bits|18 are held)"):
+                fl.table(given).columns()
+            continue
+        columns = fl.table(given).columns()["a"]
+        found = columns.astype(np.int64) if columns.dtype.kind == "M" else columns
+        lost = np.array([x is None for x in wanted], bool)
+        assert (np.isnat(columns) if columns.dtype.kind == "M" else np.ma.getmaskarray(np.ma.asarray(columns))).tolist() == (
+            lost.tolist() if columns.dtype != object else [False] * length
+        )
+        same(np.ma.getdata(found)[~lost], [x for x in wanted if x is not None])
+        far = pa.types.is_temporal(array.type) and any(x is not None and not -(2**31) <= x < 2**31 for x in wanted)
+        if far:
+            with pytest.raises(BufferError, match=r"column a, row \d+: a date that 32 bits do not hold"):
+                fl.table(given).to_arrow()
+        else:
+            out = fl.table(given).to_arrow()
+            out.validate(full=True)
+            assert repr(read(out["a"].combine_chunks())) == repr(wanted) or decimals_of(out, wanted)
+        COUNTS["given back"] += 1
+
+
+def decimals_of(out, wanted):
+    """Whether a column has these decimals, with other digits behind the point."""
+    return pa.types.is_decimal(out["a"].type) and out["a"].to_pylist() == wanted
+
+
+# ---- texts, dictionaries and labels
+
+TEXTUAL = {
+    "string": pa.string(),
+    "large_string": pa.large_string(),
+    "string_view": pa.string_view(),
+    "dictionary": pa.dictionary(pa.int8(), pa.string()),
+    "wide dictionary": pa.dictionary(pa.uint16(), pa.large_string()),
+}
+ROWS = "dim D: {}  table t[row: N] {{ a: D }}  table out[row: N] {{ of: D, b: i64 fill 0 }}  of[n] = a[n]  b[n] = 1"
+
+
+def textual(rng, ty, length, share):
+    """Texts of lengths at borders in such an array, and the same as a list."""
+    texts = [*TEXTS, "".join(rng.choice(list("aé"), 12)), "".join(rng.choice(list("ab"), 13))]
+    held = [texts[n] for n in rng.integers(0, len(texts), length)]
+    null = rng.random(length) < share
+    wanted = [None if none else text for text, none in zip(held, null, strict=True)]
+    if pa.types.is_dictionary(ty):
+        return pa.array(wanted, ty.value_type).dictionary_encode().cast(ty), wanted
+    return masked(pa.array(held, ty), null), wanted
+
+
+@pytest.mark.parametrize("name", TEXTUAL)
+def test_texts_of_lengths_at_borders(name):
+    rng, ty = np.random.default_rng(list(name.encode())), TEXTUAL[name]
+    for length in LENGTHS:
+        array, wanted = textual(rng, ty, length, rng.choice([0, 0.3]))
+        table = pa.table({"a": sliced(rng, array)})
+        assert fl.table(table).columns()["a"].tolist() == wanted
+        assert fl.table(table).to_arrow()["a"].to_pylist() == wanted
+        assert compiled(ROWS.format("string"))(t=table)["out"].to_arrow()["of"].to_pylist() == wanted
+        longest = compiled('table t[row: N] { a: string }  tensor y: bool[N] dense  y[n] = a[n] == "13 characters"')
+        assert longest(t=table)["y"].to_numpy().tolist() == [text == "13 characters" for text in wanted]
+        COUNTS["texts"] += 1
+
+
+def test_what_stands_in_a_nulls_place_is_not_looked_at():
+    """Bytes that are no UTF-8, a place beyond a dictionary, a view of no buffer, a time of day, an uint64 that is no label."""
+    valid = pa.py_buffer(b"\x02")
+    offsets, broken = pa.py_buffer(np.array([0, 1, 2], np.int32)), pa.py_buffer(b"\xffa")
+    view = pa.py_buffer(np.array([[20, 0, 7, 9], [1, 97, 0, 0]], np.int32))
+    places = pa.Array.from_buffers(pa.int8(), 2, [valid, pa.py_buffer(b"\x63\x00")])
+    arrays = {
+        "utf8": (pa.Array.from_buffers(pa.string(), 2, [valid, offsets, broken]), "string", "a"),
+        "view": (pa.Array.from_buffers(pa.string_view(), 2, [valid, view]), "string", "a"),
+        "dictionary": (pa.DictionaryArray.from_arrays(places, pa.array(["a"]), safe=False), "string", "a"),
+        "timestamp": (masked(pa.array([1, 86400]).view(pa.timestamp("s")), np.array([True, False])), "date", datetime.date(1970, 1, 2)),
+        "uint64": (masked(pa.array([2**63, 7], pa.uint64()), np.array([True, False])), "i64", 7),
+        "decimal": (
+            masked(pa.array([decimal.Decimal(10**30), decimal.Decimal(7)], pa.decimal128(38, 0)), np.array([True, False])),
+            "dec(0)",
+            decimal.Decimal(7),
+        ),
+    }
+    for what, (array, labels, value) in arrays.items():
+        table = pa.table({"a": array})
+        assert fl.table(table).columns()["a"].tolist() == [None, value], what
+        assert compiled(ROWS.format(labels))(t=table)["out"].columns()["of"].tolist() == [None, value], what
+
+
+@pytest.mark.parametrize("count", [127, 128, 129, 255, 256, 257, 32767, 32768, 32769])
+def test_labels_as_many_as_a_narrow_column_holds(count):
+    """Coordinates of so many labels in 8 bits and in 16; labels that follow one another, that are close, and far apart."""
+    rng = np.random.default_rng(count)
+    for step in (1, 3, 5000):
+        labels = rng.permutation(count) * step - 128
+        table = pa.table({"a": pa.array(np.append(labels, labels[:3]))})
+        out = compiled(ROWS.format("i64"))(t=table)["out"].columns()["of"]
+        np.testing.assert_array_equal(out, np.append(labels, labels[:3]))
+        tally = compiled("dim D: i64  table t[row: N] { a: D }  tensor h: i64[D]  h[a[n]] += 1")(t=table)["h"].columns()
+        np.testing.assert_array_equal(tally["D"], np.sort(labels))
+        np.testing.assert_array_equal(tally["h"], 1 + np.isin(np.sort(labels), labels[:3]))
