@@ -30,8 +30,8 @@ WHOLE = sorted({sign * 2**bits + more for bits in (7, 8, 15, 16, 31, 32, 53, 63,
 WHOLE += [0, 1, -1, 3 * 10**9, 10**18, 92233720368547758, -92233720368547758]
 FLOATS = [0.0, -0.0, 0.1, -0.25, 1.5, 127.0, 128.0, 2.0**31, 2.0**53, 2.0**63, -(2.0**63), 1e300, 5e-324, math.inf, math.nan]
 NARROW_FLOATS = [0.0, -0.0, 0.1, -0.25, 1.5, 16777216.0, 2.0**31, 2.0**63, 3.4028235e38, 1e-45, math.inf, math.nan]
-# 0001-01-01, 1969-12-31, 1970-01-02, 9999-12-31, and about 8, 16 and 31 bits.
-DAYS = [-719162, -1, 0, 1, 2932896, 127, 128, -129, 32767, 32768, -32769, 2**31 - 1, -(2**31)]
+# The ends of the years -1, 0 and 1, 1969-12-31, 1970-01-02, 9999-12-31, a day more, and about 8, 16 and 31 bits.
+DAYS = [-719529, -719528, -719163, -719162, 2932897, -1, 0, 1, 2932896, 127, 128, -129, 32767, 32768, -32769, 2**31 - 1, -(2**31)]
 FAR = [2**31, -(2**31) - 1]
 TEXTS = ["", "a", "é", "elf letters", "twelve bytes", "13 characters", "twelve bytes and more"]
 TEXTS += ["x" * n for n in (127, 128, 255, 256)]
@@ -334,6 +334,23 @@ def decimals_of(out, wanted):
     return pa.types.is_decimal(out["a"].type) and out["a"].to_pylist() == wanted
 
 
+@pytest.mark.parametrize("part", ["year", "month", "day"])
+def test_parts_of_dates_at_borders_are_numpys(part):
+    days_ = np.array([day + more for day in DAYS + FAR for more in (-1, 0, 1)], np.int64)
+    dates = days_.astype("datetime64[D]")
+    months = dates.astype("datetime64[M]")
+    wanted = {
+        "year": months.astype("datetime64[Y]").astype(np.int64) + 1970,
+        "month": months.astype(np.int64) % 12 + 1,
+        "day": (dates - months).astype(np.int64) + 1,
+    }
+    kernel = compiled(f"table t[row: N] {{ a: date }}  tensor y: i64[N] dense  y[n] = {part}(a[n])")
+    np.testing.assert_array_equal(kernel(t={"a": dates})["y"].to_numpy(), wanted[part])
+    # In narrow columns, too.
+    near = np.abs(days_) < 2**15
+    np.testing.assert_array_equal(kernel(t={"a": dates[near]})["y"].to_numpy(), wanted[part][near])
+
+
 # ---- texts, dictionaries and labels
 
 TEXTUAL = {
@@ -576,13 +593,13 @@ def shown(value, declared):
     """A value as a CSV file has it."""
     if value is None:
         return ""
-    if declared == "date":
+    if declared == "date" and not isinstance(value, str):
         return str(np.datetime64(int(value), "D"))
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 OF_TEXTS = {
-    "date": [x for x in DAYS if abs(x) < 2**31 - 1],
+    "date": [x for x in DAYS if -719528 <= x <= 2932896] + ["10000-01-01", "1900-02-29", "1994-04-31", "1994-1-1", "1994-12-31 "],
     "dec(2)": ["0", "-0.01", "92233720368547758.07", "-92233720368547758.08", "92233720368547758.08", "1.005", "1.100", "+1"],
     "dec(18)": ["9.223372036854775807", "9.223372036854775808", "0.000000000000000001", "0.0000000000000000001", "1e3"],
     "i64": WHOLE,
@@ -594,6 +611,15 @@ OF_TEXTS = {
 }
 
 
+def by_calendar(text):
+    """The days of a date that is written out, by Python's calendar."""
+    try:
+        day = datetime.date.fromisoformat(text)
+    except ValueError:
+        raise Refused from None
+    return (day - datetime.date(1970, 1, 1)).days
+
+
 def meant_of_text(value, declared):
     """What a number that is written out becomes."""
     if declared == "f64":
@@ -602,6 +628,8 @@ def meant_of_text(value, declared):
         return float(value)
     if declared.startswith("dec") and "e" in str(value):
         raise Refused
+    if declared == "date" and isinstance(value, str):
+        return by_calendar(value.strip())
     return meant(value, declared)
 
 
@@ -632,3 +660,16 @@ def test_numbers_of_csv_are_read_as_declared(declared, tmp_path):
         with pytest.raises(fl.OperandError) as raised:
             by_command(file, declared, 0)
         assert str(raised.value).startswith(f"{file}: row 4098, column a: "), value
+
+
+@pytest.mark.parametrize("day, text", [(-719529, None), (-719528, "0000-01-01"), (2932896, "9999-12-31"), (2932897, None)])
+def test_dates_of_four_digits_are_written_as_text(day, text, tmp_path):
+    file, out = tmp_path / "t.parquet", tmp_path / "out.csv"
+    pq.write_table(pa.table({"a": plain([0, day], pa.date32())}), file)
+    if text is None:
+        with pytest.raises(fl.OperandError, match="row 2, column of: the date .* is in no year from 0 to 9999"):
+            run(ROWS.format("date"), file, out)
+        assert not out.exists()
+    else:
+        run(ROWS.format("date"), file, out)
+        assert out.read_text() == f"row,of,b\n0,1970-01-01,1\n1,{text},1\n"
