@@ -1,10 +1,10 @@
 """Tables at the borders of the readers' constants, drawn: values stand where pyarrow has them, or row and column are named.
 
 ```text
- borders of types, of days, of digits ──draw──▶ Arrow arrays ──write_table──▶ .parquet, .csv    of 8, 64 and 4096 rows, one less, one more
-                                                    │                            │
-                                              fl.compile(…)(t=…)          fiberloom run --in t=…
-                                                    └───────▶ values of each row ◀┘ beside `meant`, which says what is held exactly
+ borders of types, days, digits ──draw──▶ Arrow's arrays ──write_table──▶ .parquet, .csv    of 64 and 4096 rows, one less, one more
+                                               │                             │
+                                       fl.compile(…)(t=…)        fiberloom run --in t=…
+                                               └──▶ values of each row ◀─────┘  beside `meant`, which says what is held exactly
 ```
 """
 
@@ -286,7 +286,7 @@ def cases(kind):
 
 def test_what_is_drawn_is_read_and_is_refused():
     refused = [isinstance(wanted, int) for kind in KINDS for *_, wanted in cases(kind)]
-    assert 400 < len(refused) and 0.2 < np.mean(refused) < 0.6, np.mean(refused)
+    assert 400 < len(refused) and 0.1 < np.mean(refused) < 0.6, np.mean(refused)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -100,7 +100,7 @@ def by_numpy(array, key):
         return error
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(6))
 def test_keys_are_numpys(seed):
     rng = np.random.default_rng(seed)
     read = refused = 0
@@ -143,7 +143,8 @@ def limits(dtype):
     if dtype.kind == "f":
         info = np.finfo(dtype)
         near = [0.0, -0.0, 0.5, 1.5, 2.5, -0.5, -1.5, 1.0, -1.0, 2.0, 3.0, 1e-3, 7.25]
-        far = [info.max, info.min, info.tiny, info.smallest_subnormal, 1 / info.eps, 0.5 / info.eps + 0.5, np.inf, -np.inf, np.nan]
+        far = [info.max, info.min, info.tiny, info.smallest_subnormal, 1 / info.eps, 0.5 / info.eps + 0.5]
+        far += [np.inf, -np.inf, np.nan]
         return np.array(near + far, dtype)
     info = np.iinfo(dtype)
     held = {info.min, info.min + 1, 0, 1, 2, 3, 7, info.max // 2, info.max - 1, info.max, *([-1, -2, -7] if info.min else [])}
@@ -152,7 +153,8 @@ def limits(dtype):
 
 PAIRS = ["add", "subtract", "multiply", "maximum", "minimum", "equal", "less", "less_equal", "floor_divide", "remainder"]
 BITS = ["bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift"]
-UNARY = ["negative", "abs", "sign", "square", "positive", "round", "floor", "ceil", "trunc", "isnan", "isinf", "isfinite", "signbit"]
+UNARY = ["negative", "abs", "sign", "square", "positive", "round", "floor", "ceil", "trunc"]
+UNARY += ["isnan", "isinf", "isfinite", "signbit"]
 ALL = [np.dtype(bool), *INTEGERS, *FLOATS]
 
 
@@ -191,6 +193,21 @@ def test_pairs_of_limits(dtype):
         if compared(lambda: function(fl.asarray(x.copy()), fl.asarray(y.copy())), lambda: function(x, y), signs):
             refused.add(name)
     assert refused == ({"floor_divide", "remainder", "left_shift", "right_shift"} if dtype.kind == "b" else set())
+
+
+@pytest.mark.parametrize("formats", [("csr", "coo"), ("csc", "dense")], ids="-".join)
+@pytest.mark.parametrize("dtype", [np.dtype(name) for name in ("bool", "int8", "uint64", "float32")], ids=str)
+def test_pairs_of_limits_of_sparse_arrays(dtype, formats):
+    """What is not stored is 0. Of floats 0 times x is 0 whatever x is, so that products and quotients are not compared."""
+    rng = np.random.default_rng(3)
+    stand = limits(dtype)
+    x, y = (np.where(rng.random((6, 7)) < 0.5, rng.choice(stand, (6, 7)), dtype.type(0)) for _ in range(2))
+    A, B = fl.asarray(x.copy(), formats[0]), fl.asarray(y.copy(), formats[1])
+    folding = {"multiply", "floor_divide", "remainder"}
+    for name in PAIRS + BITS * (dtype.kind != "f"):
+        if not (dtype.kind == "f" and name in folding):
+            function = getattr(np, name)
+            compared(lambda: function(A, B), lambda: function(x, y), signs=False)
 
 
 @pytest.mark.parametrize("dtype", ALL, ids=str)
@@ -293,7 +310,6 @@ REDUCED = {
     "uint64": np.array([[2**64 - 1, 1], [7, 2**63]], np.uint64),
     "bool": np.array([[True, True, False], [False, True, False]]),
     "one": np.array([[2.0]]),
-    "one integer": np.array([[7]]),
     "no rows": np.zeros((0, 3)),
 }
 FOLDS = ["sum", "prod", "max", "min", "any", "all", "argmax", "argmin", "count_nonzero", "cumsum"]
@@ -336,7 +352,7 @@ NARROWED = [("int8", np.uint64, [-1, 5]), ("int64", np.int8, [128, 2]), ("uint64
 
 
 @pytest.mark.parametrize("dtype, to, values", NARROWED)
-@pytest.mark.xfail(strict=True, reason="elements beyond the type that a sum is asked in become its limit, and NumPy's wrap around")
+@pytest.mark.xfail(strict=True, reason="elements beyond the type of a sum become its limit, and NumPy's wrap around")
 def test_sums_in_a_type_that_does_not_hold_the_elements(dtype, to, values):
     x = np.array(values, dtype)
     same(fl.asarray(x.copy()).sum(dtype=to), np.sum(x, dtype=to))

@@ -190,7 +190,11 @@ SPARSE = {
     "permuted": (lambda T: T.permuted([1, 0]), full, lambda S: S.toarray().T),
     "with_fill": (lambda T: T.with_fill(2.0), full, lambda S: np.where(S.toarray() == 0, 2, S.toarray())),
     "with_fill of a transpose": (lambda T: T.T.with_fill(2.0), full, lambda S: np.where(S.toarray() == 0, 2, S.toarray()).T),
-    "permuted of with_fill": (lambda T: T.with_fill(2.0).permuted([1, 0]), full, lambda S: np.where(S.toarray(), S.toarray(), 2).T),
+    "permuted of with_fill": (
+        lambda T: T.with_fill(2.0).permuted([1, 0]),
+        full,
+        lambda S: np.where(S.toarray() == 0, 2, S.toarray()).T,
+    ),
     "another fill value by a number": (lambda T: T + 1.0, full, lambda S: S.toarray() + 1),
     "the same fill value": (lambda T: T * 2.0, full, lambda S: S.toarray() * 2),
     "a comparison": (lambda T: T > 3.0, full, lambda S: S.toarray() > 3),
