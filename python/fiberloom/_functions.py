@@ -33,6 +33,11 @@ def answered(function, types, given, named):
     return function(*_converted(given, name), **_converted(named, name))
 
 
+def applied(ufunc, operands):
+    """What a function of elements that the namespace has not gives of ndarrays, in which dense tensors stand."""
+    return ufunc(*(_converted(operand, f"numpy.{ufunc.__name__}") for operand in operands))
+
+
 def _binds(signature, given, named) -> bool:
     if len(given) == 1 and not named:
         return True  # Each takes an array, and may take others.

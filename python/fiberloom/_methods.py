@@ -236,6 +236,13 @@ def _taken(self, indices, axis):
     return _namespace().take(flat(self), places) if axis is None else _namespace().take(self, places, axis=axis)
 
 
+def _applied(self, x):
+    """The product with a dense array, dense whatever the format is: SciPy's solvers make ndarrays of it."""
+    made = _namespace().matmul(self, x)
+    is_stored = hasattr(made, "to") and getattr(x, "format", "dense") == "dense"
+    return made.to("dense") if is_stored else made
+
+
 def _two(function: str, parameter: str = "other"):
     return lambda self, **named: getattr(_namespace(), function)(self, named[parameter])
 
@@ -281,10 +288,10 @@ _METHODS = {
     "maximum": ("other", "The greater of each element and another array's.", _two("maximum")),
     "minimum": ("other", "The less of each element and another array's.", _two("minimum")),
     "power": ("n", "Each element to a power.", _two("pow", "n")),
-    "matvec": ("x", "``self @ x``, as a `scipy.sparse.linalg.LinearOperator` has it.", _two("matmul", "x")),
-    "matmat": ("x", "``self @ x``.", _two("matmul", "x")),
-    "rmatvec": ("x", "``self.T @ x``.", lambda self, x: _namespace().matmul(self.T, x)),
-    "rmatmat": ("x", "``self.T @ x``.", lambda self, x: _namespace().matmul(self.T, x)),
+    "matvec": ("x", "``self @ x``, as a `scipy.sparse.linalg.LinearOperator` has it.", lambda self, x: _applied(self, x)),
+    "matmat": ("x", "``self @ x``.", lambda self, x: _applied(self, x)),
+    "rmatvec": ("x", "``self.T @ x``.", lambda self, x: _applied(self.T, x)),
+    "rmatmat": ("x", "``self.T @ x``.", lambda self, x: _applied(self.T, x)),
 }
 
 

@@ -148,8 +148,13 @@ def __array_ufunc__(self, ufunc, method, *operands, out=None, **named):
 
     name = _UFUNCS.get(ufunc.__name__, ufunc.__name__)
     function = getattr(_namespace(), name, None) if name in _elementwise() else None
-    if function is None or method != "__call__" or named or not all(map(_is_operand, operands)):
+    if method != "__call__" or named or not all(map(_is_operand, operands)):
         return NotImplemented
+    if function is None or name == "reciprocal" and operands[0].dtype.kind != "f":
+        # NumPy's own, of ndarrays: of integers its reciprocal is a whole number.
+        from ._functions import applied
+
+        return NotImplemented if out is not None else applied(ufunc, operands)
     if out is None:
         return function(*operands)
     (into,) = out

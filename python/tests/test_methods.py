@@ -137,10 +137,11 @@ def test_arrays_of_scipys_matrices(matrix):
         assert not hasattr(fl.asarray(DENSE), name)
 
 
-def test_tensors_are_linear_operators(matrix):
+@pytest.mark.parametrize("format", ["csr", "csc", "coo", "dcsr"])
+def test_tensors_are_linear_operators(format, matrix):
     S = matrix((8, 8), density=0.4)
     S = sp.csr_array(S @ S.T + sp.eye_array(8))
-    T, b = fl.asarray(S.copy()), np.arange(8.0)
+    T, b = fl.asarray(S.copy(), format), np.arange(8.0)
     same(T.matvec(b), S @ b)
     same(T.rmatvec(b), S.T @ b)
     same(T.matmat(np.eye(8)), S.toarray())
