@@ -1,7 +1,6 @@
 //! What a body names, sets and stores to: what of an expression stays as it is while the body runs.
 
-use super::{BufferId, Expr, Kernel, Stmt, Var};
-use crate::algebra::{Type, result_type};
+use super::{BufferId, Expr, Stmt, Var};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most parts of an expression in which names are replaced by what they stand for.
@@ -90,18 +89,4 @@ pub(super) fn parts(e: &Expr) -> usize {
     let mut n = 0;
     e.each(&mut |_| n += 1);
     n
-}
-
-/// The type of an expression.
-pub(super) fn type_of(e: &Expr, kernel: &Kernel) -> Option<Type> {
-    Some(match e {
-        Expr::Const(x) => x.ty(),
-        Expr::Var(v) => kernel.vars[v.0 as usize].1,
-        Expr::Load(b, _) => kernel.buffers[b.0 as usize].ty,
-        Expr::Capacity(_) | Expr::Among(..) => Type::I64,
-        Expr::Op(op, args) => {
-            let types: Option<Vec<Type>> = args.iter().map(|a| type_of(a, kernel)).collect();
-            result_type(*op, &types?)?
-        }
-    })
 }

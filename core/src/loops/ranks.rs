@@ -20,7 +20,7 @@ use super::appending::in_no_loop;
 use super::arith::{binary, int, minus, plus, times};
 use super::downward::in_place;
 use super::flatten::map_blocks;
-use super::inside::{Inside, Named, type_of};
+use super::inside::{Inside, Named};
 use super::names::Vars;
 use super::{Buffer, BufferId, Entry, Expr, How, Kernel, Role, Stmt, Var, fold_of};
 use crate::algebra::{Mode, Op, Type, Value, identity, properties};
@@ -147,9 +147,7 @@ impl Search<'_> {
         match (op, folded) {
             (Op::OrElse, condition) if ty == Type::Bool => Some((condition, Counted::Any)),
             (Op::AndAlso, condition) if ty == Type::Bool => Some((condition, Counted::All)),
-            (Op::Add, Expr::Op(Op::Convert(_), args))
-                if exact && type_of(&args[0], self.kernel) == Some(Type::Bool) =>
-            {
+            (Op::Add, Expr::Op(Op::Convert(_), args)) if exact && self.kernel.type_of(&args[0]) == Ok(Type::Bool) => {
                 Some((&args[0], Counted::One))
             }
             (Op::Add, Expr::Op(Op::Mask, args)) => Some((&args[0], Counted::Value(args[1].clone(), nothing?))),
@@ -169,7 +167,7 @@ impl Search<'_> {
         let of_key = copy.key_ty;
         let bound = Vars::of(&mut self.kernel.vars).fresh("bound", of_key);
         let said = Expr::Op(Op::Convert(of_key), vec![of.bound.clone()]);
-        let same = type_of(&of.bound, self.kernel) == Some(of_key);
+        let same = self.kernel.type_of(&of.bound) == Ok(of_key);
         let holds = binary(of.comparison, load(copy.keys, Expr::Var(mid)), Expr::Var(bound));
         let up = vec![Stmt::Set(low, plus(Expr::Var(mid), int(1)))];
         let down = vec![Stmt::Set(high, Expr::Var(mid))];
@@ -202,7 +200,7 @@ impl Search<'_> {
 
     /// Makes a sorted copy of the keys in front of the loop that stands in no other, and the folds from an end.
     fn copied(&mut self, of: &Compared) -> Copied {
-        let ty = type_of(&of.key, self.kernel).expect("it is compared");
+        let ty = self.kernel.type_of(&of.key).expect("it is compared");
         let as_i64 = ty.range().is_some_and(|(least, most)| least >= i64::MIN.into() && most <= i64::MAX.into());
         let key_ty = if as_i64 { Type::I64 } else { ty };
         let values = matches!(of.counted, Counted::Value(..));
@@ -281,7 +279,7 @@ impl Search<'_> {
     fn taken(&mut self, of: &Compared, to: &Copied) -> Stmt {
         let turn = Vars::of(&mut self.kernel.vars).again(of.turn);
         let key = in_place(of.key.clone(), of.turn, &Expr::Var(turn));
-        let ty = type_of(&of.key, self.kernel).expect("it is compared");
+        let ty = self.kernel.type_of(&of.key).expect("it is compared");
         let named = Vars::of(&mut self.kernel.vars).fresh("key", ty);
         let kept = Expr::Var(to.kept);
         let stored =

@@ -16,7 +16,7 @@
 
 use super::super::arith::{int, minus};
 use super::super::blocks::steps_with;
-use super::super::inside::{Inside, Named, type_of};
+use super::super::inside::{Inside, Named};
 use super::super::strips::is_cheap;
 use super::super::{BufferId, Entry, Expr, How, Kernel, Role, Stmt, Stored, Var, fold_of};
 use crate::algebra::{Op, Type, Value};
@@ -289,9 +289,9 @@ impl Folded {
         let whole = parting.part(e)?;
         let Parting { rows, panel, .. } = parting;
         let panel = panel?;
-        let panel_ty = type_of(&panel, kernel)?;
+        let panel_ty = kernel.type_of(&panel).ok()?;
         let fits = rows.len() <= ROWS && rows.iter().any(|e| e.reads(i));
-        let rows = rows.into_iter().map(|e| type_of(&e, kernel).map(|ty| (e, ty))).collect::<Option<_>>()?;
+        let rows = rows.into_iter().map(|e| kernel.type_of(&e).ok().map(|ty| (e, ty))).collect::<Option<_>>()?;
         fits.then_some(Folded { rows, panel, panel_ty, whole })
     }
 }
