@@ -4,6 +4,7 @@
 //!  mirror      core/src and tests hold the nine nouns, and nothing that is none; which rooms are empty, its table says
 //!  arrows      each crate depends on those below it only
 //!  circles     each module of `core` imports those before it only
+//!  ignorance   what decides takes nothing of what is emitted
 //!  paths       a path that a document names exists
 //!  headers     each module begins with `//!`
 //!  words       no `Manager`, `Helper`, `Impl`, `util`; nothing unfinished
@@ -65,6 +66,25 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("python", &["fiberloom", "fiberloom-core", "fiberloom-front"]),
     ("xtask", &[]),
 ];
+
+/// Folders whose files take nothing of these names, by import or by path.
+const IGNORANT: &[(&str, &[&str])] = &[(
+    "core/src/loops/choose/",
+    &[
+        "lower",
+        "arith",
+        "Expr",
+        "Term",
+        "Symbolic",
+        "Stmt",
+        "Var",
+        "Buffer",
+        "BufferId",
+        "LevelBuffers",
+        "Entry",
+        "Kernel",
+    ],
+)];
 
 /// The page that the code is held to.
 const ARCHITECTURE: &str = "docs/architecture.md";
@@ -129,6 +149,7 @@ pub fn check() -> Tidied {
         tidied.expect(text.starts_with("//!"), || format!("{name}:1: a module begins with `//!`: what it is"));
         words(&name, &text, &mut tidied);
         circles(&name, &text, &mut tidied);
+        ignorance(&name, &text, &mut tidied);
         lengths.push((text.lines().count(), longest_function(&text), name));
     }
     report_lengths(lengths, &mut tidied);
@@ -198,6 +219,36 @@ fn circles(name: &str, text: &str, tidied: &mut Tidied) {
             });
         }
     }
+}
+
+/// What a file takes from `loops`: none of the names that its folder is not to know.
+fn ignorance(name: &str, text: &str, tidied: &mut Tidied) {
+    let Some((_, unknown)) = IGNORANT.iter().find(|(folder, _)| name.starts_with(folder)) else { return };
+    let code: String = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
+    let above = if name.ends_with("/mod.rs") { "super::" } else { "super::super::" };
+    let taken = ["crate::loops::", above].into_iter().flat_map(|path| code.split(path).skip(1)).flat_map(first_names);
+    for taken in taken {
+        let message = || format!("{name}: takes `{taken}` of `loops`, which this folder is not to know");
+        tidied.expect(!unknown.contains(&taken), message);
+    }
+}
+
+/// The first names of the paths in what follows `::`: one, or those of a list in braces.
+fn first_names(after: &str) -> Vec<&str> {
+    let first = |path: &'_ str| path.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(path.len());
+    let Some(list) = after.strip_prefix('{') else { return vec![&after[..first(after)]] };
+    let deeper = |c: char| i32::from(c == '{') - i32::from(c == '}');
+    let mut depth = 0;
+    let end = list.find(|c| {
+        depth += deeper(c);
+        depth < 0
+    });
+    let mut depth = 0;
+    let paths = list[..end.unwrap_or(list.len())].split(|c| {
+        depth += deeper(c);
+        c == ',' && depth == 0
+    });
+    paths.map(str::trim).map(|path| &path[..first(path)]).collect()
 }
 
 /// Whether a letter may stand in the name of a module.
@@ -354,7 +405,7 @@ fn report_lengths(mut files: Vec<(usize, (usize, String), String)>, tidied: &mut
 
 #[cfg(test)]
 mod tests {
-    use super::{Tidied, check, circles, is_path, longest_function};
+    use super::{Tidied, check, circles, first_names, ignorance, is_path, longest_function};
 
     /// Tests run in the package's folder.
     fn from_root() {
@@ -373,6 +424,21 @@ mod tests {
         assert_eq!(wrong("core/src/format/mod.rs", "#[cfg(test)]\nmod tests {\n    use crate::loops::Kernel;\n}\n"), 0);
         assert_eq!(wrong("core/src/new.rs", ""), 1);
         assert_eq!(wrong("codegen/src/lib.rs", "use crate::jit::Kernel;\n"), 0);
+    }
+
+    #[test]
+    fn what_decides_knows_nothing_of_what_is_emitted() {
+        let wrong = |path: &str, text: &str| {
+            let mut tidied = Tidied::default();
+            ignorance(path, text, &mut tidied);
+            tidied.wrong.len()
+        };
+        let imports = "use crate::loops::{choose::{Facts, scope::Scope}, Expr};\n";
+        assert_eq!(first_names("{choose::{Facts, scope::Scope}, Expr};"), ["choose", "Expr"]);
+        assert_eq!(wrong("core/src/loops/choose/along.rs", imports), 1);
+        assert_eq!(wrong("core/src/loops/choose/mod.rs", "use super::lower::Widths;\n"), 1);
+        assert_eq!(wrong("core/src/loops/choose/along.rs", "use crate::notation::concrete::Expr;\n"), 0);
+        assert_eq!(wrong("core/src/loops/lower/range.rs", imports), 0);
     }
 
     #[test]

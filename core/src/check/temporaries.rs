@@ -8,7 +8,7 @@
 //! ```
 
 use super::schedules::Commands;
-use super::{Scope, formats};
+use super::{Check, Scope, formats};
 use crate::algebra::Mode;
 use crate::format::Format;
 use crate::notation::Diagnostic;
@@ -108,12 +108,36 @@ impl Commands<'_> {
             scope.vars.extend(known.map(|v| (name.clone(), VarId(v as u32))));
         }
         let value = self.c.expr(&scope, expr, None)?;
+        let value = self.as_it_occurs(&scope, expr, value);
         self.c.nesting(&value, 0)?;
         if let Some(d) = refused(&value) {
             self.c.error(d);
             return None;
         }
         Some(value)
+    }
+
+    /// A value with its literals in the type in which it occurs: where nothing but literals says a type, what stands around says it.
+    fn as_it_occurs(&mut self, scope: &Scope, expr: &syntax::Expr, value: Expr) -> Expr {
+        let mut types = vec![];
+        self.made.staged.parts().for_each(|e| e.walk(&mut |e| types.push(e.ty)));
+        types.sort();
+        types.dedup();
+        let occurs = |c: &Check, made: &Made, e: &Expr| made.staged.has(e, &c.out.vars, Mode::Algebraic);
+        if occurs(self.c, &self.made, &value) {
+            return value;
+        }
+        for ty in types.into_iter().filter(|ty| *ty != value.ty) {
+            let (errors, vars, sizes) = (self.c.errors.len(), self.c.out.vars.len(), self.c.out.sizes.len());
+            let other = self.c.expr(scope, expr, Some(ty)).filter(|e| occurs(self.c, &self.made, e));
+            self.c.errors.truncate(errors);
+            if let Some(other) = other {
+                return other;
+            }
+            self.c.out.vars.truncate(vars);
+            self.c.out.sizes.truncate(sizes);
+        }
+        value
     }
 
     /// A mode of a temporary: one of the variables that are free in its value.

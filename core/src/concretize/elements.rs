@@ -79,7 +79,7 @@ pub(super) fn read_before(s: Draft, c: &mut Concretize) -> Draft {
 /// Whether a version is one of dense levels that the kernel has made, like the one that is made of it.
 fn is_own(out: &Out, was: Place, made: Place) -> bool {
     let (old, new) = (&out.tensors[was.0], &out.tensors[made.0]);
-    let alike = (&old.format, old.ty) == (&new.format, new.ty);
+    let alike = (&old.format, old.ty, old.fill) == (&new.format, new.ty, new.fill);
     !matches!(old.role, Role::Operand(_)) && old.format.is_dense() && alike && !old.extents.is_empty()
 }
 

@@ -100,7 +100,7 @@ impl LevelBuffers {
 
 /// An expression. No side effects; both arguments of `AndAlso` and `OrElse` and all of `Select` may be evaluated only
 /// where needed: these three guard loads.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Expr {
     /// A constant.
     Const(Value),

@@ -77,6 +77,14 @@ impl Staged {
         Some(stage)
     }
 
+    /// Whether a value occurs in what is evaluated; `vars` has the names of variables.
+    pub(crate) fn has(&self, value: &Expr, vars: &[Var], mode: Mode) -> bool {
+        let pattern = Pattern::new(value, vars, mode).without(&self.empty);
+        // What stands in its place does not have it.
+        let other = Expr { kind: Kind::Literal(Value::zero(value.ty)), ..value.clone() };
+        self.parts().any(|e| pattern.replaced(e, &|_| other.clone()).is_some())
+    }
+
     /// All that is evaluated: the right side, and the temporaries' values.
     pub(crate) fn parts(&self) -> impl Iterator<Item = &Expr> {
         [&self.rhs].into_iter().chain(self.stages.iter().map(|stage| &stage.expr))

@@ -45,7 +45,7 @@ pub enum Compare {
 pub const LANES: i64 = 8;
 
 /// What [`Domain::among`] seeks: the number of the first lane, counted from `begin` on, else [`LANES`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Sought {
     /// The first before `end` whose element is the target.
     Target,

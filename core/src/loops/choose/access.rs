@@ -1,11 +1,8 @@
 //! Accesses at a loop: which levels open, what they are, and which lists are walked.
 
-use crate::algebra::Op;
 use crate::format::LevelKind;
 use crate::iteration::{Point, background};
-use crate::loops::Expr;
-use crate::loops::arith::{binary, int};
-use crate::loops::choose::{Facts, along, condition, scope::Scope};
+use crate::loops::choose::{Facts, along, condition, scope::Scope, symbol::Sym};
 use crate::loops::plan::{self};
 use crate::map::Size;
 use crate::notation::concrete::{self, AccessId, Index, Iterated, Origin};
@@ -58,17 +55,9 @@ pub fn is_of_stray(cx: &Facts, scope: &Scope, u: Index) -> bool {
 }
 
 /// The conditions that the parts hold, of those that are asked, of whose variables a variable is made.
-pub fn asked_around(cx: &Facts, scope: &Scope, u: Index) -> Vec<Expr> {
+pub fn asked_around(cx: &Facts, scope: &Scope, u: Index) -> Vec<Sym> {
     let asked = scope.all_asked().iter().filter(|asked| depends(cx, u, asked.part));
-    asked.filter_map(|asked| asked.inside.clone()).collect()
-}
-
-/// The condition that some of these variables is out of a part that is asked; `None` if none can be.
-pub fn is_outside(cx: &Facts, scope: &Scope, of: &[Index]) -> Option<Expr> {
-    let mut inside: Vec<Expr> = of.iter().flat_map(|u| asked_around(cx, scope, *u)).collect();
-    inside.dedup();
-    let outside = inside.into_iter().map(|inside| Expr::Op(Op::Not, vec![inside]));
-    outside.reduce(|a, b| binary(Op::OrElse, a, b))
+    asked.filter_map(|asked| asked.inside).collect()
 }
 
 /// The variable of an access's next level, if it has one.
@@ -109,7 +98,7 @@ pub fn opened_by(
 pub fn walked(cx: &Facts, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
     let mut lists = lists(cx, scope, body, v);
     let asked = |a: AccessId| protocol(cx, scope, a) == Some(Iterated::As(Protocol::Locate));
-    lists.retain(|a| !asked(*a) && scope.laid(*a).is_none());
+    lists.retain(|a| !asked(*a) && !scope.is_laid(*a));
     let hashed = |a: AccessId| {
         let kind = cx.program.tensor(a).format.levels[scope.fiber(a).depth];
         kind.has_table() && protocol(cx, scope, a).is_none()
@@ -136,7 +125,7 @@ pub fn looplets(cx: &Facts, scope: &Scope, body: &concrete::Expr, v: Index) -> V
         for l in scope.fiber(a).depth..access.vars.len() {
             let w = cx.program.level_var(access, l);
             let here = along::binds(cx, scope, v, w);
-            if !here && along::coordinate(cx, scope, w).is_none() {
+            if !here && !along::is_bound(cx, scope, w) {
                 break;
             }
             let looplet = cx.program.tensor(a).format.levels[l].looplet();
@@ -146,14 +135,6 @@ pub fn looplets(cx: &Facts, scope: &Scope, body: &concrete::Expr, v: Index) -> V
         }
     }
     all
-}
-
-/// The conditions that the coordinate of an access's level is one of its array; none of a list that has no entry elsewhere.
-pub fn in_array(cx: &Facts, scope: &Scope, (a, level): (AccessId, usize), v: Index, at: &Expr) -> Vec<Expr> {
-    let missing = cx.program.may_miss(v).then(|| binary(Op::Ge, at.clone(), int(0)));
-    let list = cx.program.tensor(a).format.levels[level].is_list() && scope.laid(a).is_none();
-    let asked = if list && scope.is_loose(v) { vec![] } else { asked_around(cx, scope, v) };
-    missing.into_iter().chain(asked).collect()
 }
 
 /// Whether these loops visit no coordinate of `w` twice: one of them moves it, or each moves it by the whole range

@@ -171,8 +171,7 @@ pub fn gathers(cx: &Facts, scope: &Scope, e: &concrete::Expr) -> usize {
 /// Whether an expression can be computed from what loops around have bound, by gathers and searches.
 pub fn is_ready(cx: &Facts, scope: &Scope, e: &concrete::Expr) -> bool {
     let bound = |v: &Index| {
-        along::coordinate(cx, scope, *v).is_some()
-            || cx.program.roots(*v).into_iter().all(|u| along::coordinate(cx, scope, u).is_some())
+        along::is_bound(cx, scope, *v) || cx.program.roots(*v).into_iter().all(|u| along::is_bound(cx, scope, u))
     };
     match e {
         concrete::Expr::Literal(_) => true,
@@ -251,7 +250,7 @@ pub fn produces(
 pub fn is_decided(cx: &Facts, scope: &Scope, e: &concrete::Expr) -> bool {
     match e {
         concrete::Expr::Literal(_) => true,
-        concrete::Expr::Index(v) => along::coordinate(cx, scope, *v).is_some(),
+        concrete::Expr::Index(v) => along::is_bound(cx, scope, *v),
         concrete::Expr::Access(a, _) => access::next_var(cx, scope, *a).is_none(),
         concrete::Expr::Column(column) => access::next_var(cx, scope, column.of).is_none(),
         concrete::Expr::Call(Fun::Op(_), args, _) => args.iter().all(|e| is_decided(cx, scope, e)),

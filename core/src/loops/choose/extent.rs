@@ -1,22 +1,14 @@
-//! Extents of a kernel: numbers, parameters, and expressions of these.
+//! Extents of a kernel: their names, those that are numbers, and what they are in terms of others.
 
-use crate::loops::arith::int;
-use crate::loops::{Expr, Var};
+use crate::loops::choose::symbol::Sym;
 use crate::map::{ClassId, Size};
-use crate::notation::typed::{SizeId, VarId};
 use std::collections::BTreeMap;
 
 /// The extents of a kernel.
 #[derive(Default)]
 pub struct Extents {
-    /// What the caller passes.
-    pub params: BTreeMap<ClassId, Var>,
-    /// Parameters that are extents of no tensor of the caller.
-    pub solved: Vec<(Var, VarId)>,
-    /// Parameters that are extents of no tensor, and sizes that the caller says.
-    pub given: Vec<(Var, SizeId)>,
-    /// Extents that follow from the parameters.
-    pub derived: BTreeMap<ClassId, Expr>,
+    /// Their names.
+    pub names: BTreeMap<ClassId, Sym>,
     /// Extents that are made of other extents, in terms of these.
     pub sizes: BTreeMap<ClassId, Size>,
     /// Extents that the program states as numbers.
@@ -24,27 +16,14 @@ pub struct Extents {
 }
 
 impl Extents {
-    /// An extent as an expression.
-    pub fn at(&self, class: ClassId) -> Expr {
-        let constant = self.number(class).map(int);
-        let parameter = || self.params.get(&class).map(|v| Expr::Var(*v));
-        constant.or_else(parameter).unwrap_or_else(|| self.derived[&class].clone())
+    /// The name of an extent.
+    pub fn name(&self, class: ClassId) -> Sym {
+        self.names[&class]
     }
 
     /// An extent that the program states as a number.
     pub fn number(&self, class: ClassId) -> Option<i64> {
         self.constants.get(&class).copied()
-    }
-
-    /// Whether the kernel can say an extent.
-    pub fn has(&self, class: ClassId) -> bool {
-        self.params.contains_key(&class) || self.derived.contains_key(&class) || self.constants.contains_key(&class)
-    }
-
-    /// Makes an extent a parameter that the caller solves for.
-    pub fn solve(&mut self, class: ClassId, param: Var, of: VarId) {
-        self.params.insert(class, param);
-        self.solved.push((param, of));
     }
 
     /// A size with known extents as numbers, as expressions take it.

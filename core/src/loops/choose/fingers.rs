@@ -1,10 +1,10 @@
 //! Lists of which loops see pieces one after another: fingers that stay where the last piece ended, and blocks.
 
-use crate::loops::Expr;
 use crate::loops::choose::{
     Facts, access,
     range::Piece,
     scope::{Block, Scope},
+    symbol::Sym,
 };
 use crate::loops::plan::{self};
 use crate::map::{Map, Size};
@@ -81,7 +81,7 @@ pub fn goes_between(cx: &Facts, scope: &Scope, map: &Map<Index>, v: Index) -> bo
 }
 
 /// The block, with these positions, of an access's next level at the loop over `v`, which is bound.
-pub fn block(cx: &Facts, scope: &Scope, a: AccessId, v: Index, (begin, end): (Expr, Expr)) -> Block {
+pub fn block(cx: &Facts, scope: &Scope, a: AccessId, v: Index, (begin, end): (Sym, Sym)) -> Block {
     let (_, w) = access::next_var(cx, scope, a).expect("a list comes next");
     let map = cx.program.root_map(w);
     let length = cx.extents.known(&map.factors[&v]);

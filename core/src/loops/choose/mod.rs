@@ -3,7 +3,8 @@
 //! ```text
 //!  known      facts       the program, its extents, what it is compiled for: the same everywhere        (extent.rs)
 //!             scope       what the loops around have bound, opened and found absent                      (scope.rs)
-//!             range       a part of a loop, in which the body is one expression                 (range.rs, cut.rs)
+//!             range       a part of a loop, in which the body is one expression                         (range.rs)
+//!             symbol      names of coordinates, positions and conditions: whether two are the same    (symbol.rs)
 //!             effect      what becomes of the loop's values
 //!  asked      access      which levels open at a loop, which lists are walked                           (access.rs)
 //!             along       lines `c + r·v` of variables along a loop, and what they reach                 (along.rs)
@@ -21,7 +22,6 @@ pub(super) mod access;
 pub(super) mod along;
 pub(super) mod budget;
 pub(super) mod condition;
-pub(super) mod cut;
 mod extent;
 pub(super) mod fingers;
 pub(super) mod inner;
@@ -30,34 +30,26 @@ pub(super) mod range;
 pub(super) mod result;
 pub(super) mod scope;
 pub(super) mod split;
+pub(super) mod symbol;
 pub(super) mod tables;
 pub(super) mod walk;
 pub(super) mod windows;
 
-use super::lower::Widths;
 use crate::algebra::Value;
 use crate::format::LevelKind;
 use crate::iteration::Simplify;
 use crate::notation::concrete::{AccessId, Expr, Place, Program};
 use crate::notation::typed::Fun;
 pub(super) use extent::Extents;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 /// What is known of a kernel before any loop begins.
 pub(super) struct Facts<'a> {
     pub program: &'a Program,
     pub simplify: Simplify<'a>,
     pub extents: Extents,
-    /// Index widths of what the kernel makes.
-    pub made: Widths,
-    /// As [`Options::few`](super::lower::Options::few).
-    pub few: i64,
-    /// As [`Options::sought`](super::lower::Options::sought).
-    pub sought: u32,
     /// Tensors whose arrays move.
     pub moving: FxHashSet<Place>,
-    /// Tensors that go on in the arrays of an earlier version.
-    pub taken: FxHashMap<Place, Place>,
 }
 
 /// What a place does with the values that come to it, as far as loops are chosen by it.

@@ -1,9 +1,6 @@
 //! Ranges of a loop.
 
-use crate::algebra::Op;
-use crate::loops::Expr;
-use crate::loops::arith::{binary, int};
-use crate::loops::choose::scope::Scope;
+use crate::loops::choose::{scope::Scope, symbol::Sym};
 use crate::map::{Map, Size};
 use crate::notation::concrete::{self, Index};
 
@@ -11,7 +8,7 @@ use crate::notation::concrete::{self, Index};
 #[derive(Clone, Debug)]
 pub struct Bound {
     /// Its value.
-    pub at: Expr,
+    pub at: Sym,
     /// The value in terms of extents, if it is loop-invariant.
     pub size: Option<Size>,
 }
@@ -25,16 +22,9 @@ pub struct Range {
     pub hi: Bound,
 }
 
-impl Range {
-    /// The number of coordinates.
-    pub fn len(&self) -> Expr {
-        if self.lo.at == int(0) { self.hi.at.clone() } else { binary(Op::Sub, self.hi.at.clone(), self.lo.at.clone()) }
-    }
-}
-
 impl Bound {
     /// A bound that is not known in terms of extents.
-    pub fn at(at: Expr) -> Bound {
+    pub fn at(at: Sym) -> Bound {
         Bound { at, size: None }
     }
 }

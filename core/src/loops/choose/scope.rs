@@ -1,40 +1,31 @@
 //! What the loops around a place have bound, and where each access stands.
 
-use crate::algebra::Op;
-use crate::loops::arith::{binary, int};
-use crate::loops::choose::{Facts, budget::Budget, cut::Opened, range::Range};
-use crate::loops::{BufferId, Expr, Term};
+use crate::loops::choose::{
+    Facts,
+    budget::Budget,
+    range::Range,
+    symbol::{Counting, Run, Stretch, Sym},
+};
 use crate::map::{Map, Size};
 use crate::notation::concrete::{self, AccessId, Index};
-use crate::stream::{EntryRun, Interval, State};
+use crate::stream::{Interval, State};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// An entry's first position, and where its run of positions ends if it has several.
-pub type Positions = (Expr, Option<EntryRun<Term>>);
+/// An entry's first position, and the run of its positions if it has several.
+pub type Positions = (Sym, Option<Run>);
 
 /// What a range determines about an access's level.
 #[derive(Clone, Debug)]
 pub enum Phase {
     /// Within its interval: a coordinate's position is the coordinate plus this.
-    Inside(Expr),
+    Inside(Sym),
     /// Behind the diagonal of a symmetric level.
     Mirrored,
     /// In a packed piece, a run or one with a position for each coordinate: a position is `base + step · coordinate`,
     /// `step` 0 or 1.
-    Packed { base: Expr, step: Expr },
+    Packed { base: Sym, step: Sym },
     /// Nothing: each coordinate is tested.
     Asked,
-}
-
-/// The table into which a list is scattered.
-#[derive(Clone, Copy, Debug)]
-pub struct Laid {
-    pub buffer: BufferId,
-    /// Whether the table holds values, and the fill value elsewhere; else it holds positions plus 1, and 0 elsewhere.
-    pub by_value: bool,
-    /// Flags of the coordinates that have an entry, if most lookups need only these: eight times as many stay in a
-    /// cache.
-    pub flags: Option<BufferId>,
 }
 
 /// How far an access has been opened.
@@ -43,57 +34,53 @@ pub struct Fiber {
     /// Levels that are open.
     pub depth: usize,
     /// Position in the last open level; 0 at the root.
-    pub position: Expr,
+    pub position: Sym,
     /// Position in the level above that.
-    pub above: Expr,
-    /// If the level's coordinates repeat: where the entry's positions end.
-    pub run: Option<EntryRun<Term>>,
-    /// A condition under which the access has this fiber; `None` if it always has. Where it fails, `position` is not
-    /// used.
-    pub present: Option<Expr>,
+    pub above: Sym,
+    /// If the level's coordinates repeat: the positions of the entry.
+    pub run: Option<Run>,
+    /// The conditions under all of which the access has this fiber, the newest first. Where one fails, `position` is not used.
+    pub present: Vec<Sym>,
     /// Conditions of parts that are asked, which hold wherever the access has this fiber.
-    pub implies: Vec<Expr>,
+    pub implies: Vec<Sym>,
     /// The value, if it is loaded already.
-    pub value: Option<Expr>,
+    pub value: Option<Sym>,
 }
 
 impl Fiber {
-    /// `e` where the access has this fiber, 0 elsewhere.
-    pub fn if_present(&self, e: Expr) -> Expr {
-        match &self.present {
-            Some(present) => Expr::Op(Op::Select, vec![present.clone(), e, int(0)]),
-            None => e,
-        }
+    /// Whether the access may not have this fiber.
+    pub fn may_miss(&self) -> bool {
+        !self.present.is_empty()
     }
 }
 
 /// What the loops around a place have bound.
 #[derive(Clone, Debug, Default)]
 pub struct Scope {
-    coordinates: FxHashMap<Index, Expr>,
+    coordinates: FxHashMap<Index, Sym>,
     /// Variables in the order in which they were bound.
     pub order: Vec<Index>,
     fibers: FxHashMap<AccessId, Fiber>,
     /// The phase that the innermost loop is in, of levels that open next, by depth.
     phases: FxHashMap<(AccessId, usize), Phase>,
-    intervals: FxHashMap<(AccessId, usize), Interval<Expr>>,
+    intervals: FxHashMap<(AccessId, usize), Interval<Sym>>,
     blocks: FxHashMap<(AccessId, usize), Block>,
     /// The accesses whose next levels the innermost loop sees in blocks.
     pub in_blocks: Vec<AccessId>,
     /// Cursors of loops in lists, by access and level.
     pub fingers: FxHashMap<(AccessId, usize), Finger>,
     /// Lists that are scattered into tables, by access and level.
-    laid: FxHashMap<(AccessId, usize), Laid>,
+    laid: FxHashSet<(AccessId, usize)>,
     /// Conditions that hold of each entry that an access has in its table; entries that violate one are not in it.
     holding: FxHashMap<AccessId, Vec<concrete::Expr>>,
     /// The list that gallops to another's coordinates, because it is much longer.
     leaps: Option<AccessId>,
     /// Cuts of which some loop over pieces has begun.
-    pub cuts: FxHashMap<usize, Opened>,
+    pub cuts: FxHashMap<usize, Counting>,
     /// The piece of each cut whose loops have begun.
-    pub pieces: FxHashMap<usize, super::cut::Piece>,
+    pub pieces: FxHashMap<usize, Stretch>,
     /// The ranges of the loops that have begun, before they were split.
-    pub ranges: FxHashMap<Index, (Expr, Expr)>,
+    pub ranges: FxHashMap<Index, (Sym, Sym)>,
     /// How many lines of loops the statement may have for what is inside of this place.
     pub budget: Budget,
     /// Variables that may leave their extents, and under which there are lists alone: those have no entry there.
@@ -114,7 +101,7 @@ pub struct Asked {
     /// Where it holds.
     pub range: Range,
     /// The ends of the range inside of the loop's.
-    pub ends: [Option<Expr>; 2],
+    pub ends: [Option<Sym>; 2],
     /// The accesses below it that are present where it holds.
     pub under: Vec<AccessId>,
     /// The lists below it that are walked in its range.
@@ -122,16 +109,16 @@ pub struct Asked {
     /// The accesses below it that are already noted of a part within it.
     pub inner: Vec<AccessId>,
     /// Whether it holds at the loop's coordinate, once that is bound; `None` if it always does.
-    pub inside: Option<Expr>,
+    pub inside: Option<Sym>,
 }
 
 /// The block of a list's fiber that a loop around, which sees the list in blocks, is at.
 #[derive(Clone, Debug)]
 pub struct Block {
     /// Its first position.
-    pub begin: Expr,
+    pub begin: Sym,
     /// One past its last position.
-    pub end: Expr,
+    pub end: Sym,
     /// The first coordinate that may be in it.
     pub from: Map<Index>,
     /// Number of coordinates that may be in it.
@@ -154,29 +141,29 @@ impl Scope {
     }
 
     /// An index variable's value, if it is bound.
-    pub fn coordinate(&self, v: Index) -> Option<&Expr> {
-        self.coordinates.get(&v)
+    pub fn coordinate(&self, v: Index) -> Option<Sym> {
+        self.coordinates.get(&v).copied()
     }
 
     /// Notes the value of an index variable that no loop binds.
-    pub fn compute(&mut self, v: Index, x: Expr) {
+    pub fn compute(&mut self, v: Index, x: Sym) {
         self.coordinates.insert(v, x);
     }
 
     /// Binds an index variable.
-    pub fn bind(&mut self, v: Index, x: Expr) {
+    pub fn bind(&mut self, v: Index, x: Sym) {
         self.coordinates.insert(v, x);
         self.order.push(v);
     }
 
-    /// The table that holds the list that an access opens next, if it is scattered into one.
-    pub fn laid(&self, a: AccessId) -> Option<Laid> {
-        self.laid.get(&(a, self.fiber(a).depth)).copied()
+    /// Whether the list that an access opens next is scattered into its table.
+    pub fn is_laid(&self, a: AccessId) -> bool {
+        self.laid.contains(&(a, self.fiber(a).depth))
     }
 
-    /// Notes that `table` holds the list that an access opens next.
-    pub fn lay(&mut self, a: AccessId, table: Laid) {
-        self.laid.insert((a, self.fiber(a).depth), table);
+    /// Notes that the list that an access opens next is in its table.
+    pub fn lay(&mut self, a: AccessId) {
+        self.laid.insert((a, self.fiber(a).depth));
     }
 
     /// Notes that an access's table flags only entries for which these conditions hold.
@@ -186,7 +173,7 @@ impl Scope {
 
     /// Conditions that hold because these accesses' entries were found in their tables.
     pub fn holding<'s>(&'s self, found: &'s [AccessId]) -> impl Iterator<Item = &'s concrete::Expr> {
-        let certain = found.iter().filter(|a| self.fiber(**a).present.is_none());
+        let certain = found.iter().filter(|a| !self.fiber(**a).may_miss());
         certain.flat_map(|a| self.holding.get(a).into_iter().flatten())
     }
 
@@ -208,10 +195,10 @@ impl Scope {
     pub fn fiber(&self, a: AccessId) -> Fiber {
         let root = || Fiber {
             depth: 0,
-            position: int(0),
-            above: int(0),
+            position: Sym::ZERO,
+            above: Sym::ZERO,
             run: None,
-            present: None,
+            present: vec![],
             implies: vec![],
             value: None,
         };
@@ -220,14 +207,14 @@ impl Scope {
 
     /// Moves an access one level down, to an entry of a list that is walked. In a part that is asked, a list is walked where that
     /// holds.
-    pub fn walk(&mut self, a: AccessId, place: Positions, present: Option<Expr>) {
-        self.descend(a, place, present);
+    pub fn walk(&mut self, a: AccessId, place: Positions, present: Option<Sym>) {
+        self.descend(a, place, present.into_iter().collect());
         let walked = self.asked.iter().filter(|asked| asked.walked.contains(&a));
-        walked.filter_map(|asked| asked.inside.clone()).collect::<Vec<_>>().into_iter().for_each(|c| self.imply(a, c));
+        walked.filter_map(|asked| asked.inside).collect::<Vec<_>>().into_iter().for_each(|c| self.imply(a, c));
     }
 
     /// Notes that a condition holds wherever an access has its fiber.
-    pub fn imply(&mut self, a: AccessId, condition: Expr) {
+    pub fn imply(&mut self, a: AccessId, condition: Sym) {
         let mut fiber = self.fiber(a);
         if !fiber.implies.contains(&condition) {
             fiber.implies.push(condition);
@@ -236,7 +223,7 @@ impl Scope {
     }
 
     /// Moves an access one level down, to an entry there.
-    pub fn descend(&mut self, a: AccessId, (position, run): Positions, present: Option<Expr>) {
+    pub fn descend(&mut self, a: AccessId, (position, run): Positions, present: Vec<Sym>) {
         let Fiber { depth, position: above, implies, .. } = self.fiber(a);
         self.fibers.insert(a, Fiber { depth: depth + 1, position, above, run, present, implies, value: None });
     }
@@ -252,12 +239,12 @@ impl Scope {
     }
 
     /// The interval of values of the level that an access opens next, if it is loaded already.
-    pub fn interval(&self, a: AccessId) -> Option<&Interval<Expr>> {
+    pub fn interval(&self, a: AccessId) -> Option<&Interval<Sym>> {
         self.intervals.get(&(a, self.fiber(a).depth))
     }
 
     /// Notes the interval of values of the level that an access opens next.
-    pub fn found(&mut self, a: AccessId, interval: Interval<Expr>) {
+    pub fn found(&mut self, a: AccessId, interval: Interval<Sym>) {
         self.intervals.insert((a, self.fiber(a).depth), interval);
     }
 
@@ -267,7 +254,7 @@ impl Scope {
     }
 
     /// Bounds an access's next level by a block, which exists where `present` holds; it then needs no finger.
-    pub fn narrow(&mut self, a: AccessId, block: Block, present: Option<Expr>) {
+    pub fn narrow(&mut self, a: AccessId, block: Block, present: Option<Sym>) {
         let level = (a, self.fiber(a).depth);
         self.fingers.remove(&level);
         self.blocks.insert(level, block);
@@ -276,23 +263,23 @@ impl Scope {
 
     /// Notes that a condition around this place implies that the access has its fiber.
     pub fn certain(&mut self, a: AccessId) {
-        let fiber = Fiber { present: None, ..self.fiber(a) };
+        let fiber = Fiber { present: vec![], ..self.fiber(a) };
         self.fibers.insert(a, fiber);
     }
 
     /// Adds a condition under which alone the access has its fiber, unless that implies it.
-    pub fn require(&mut self, a: AccessId, condition: Expr) {
+    pub fn require(&mut self, a: AccessId, condition: Sym) {
         if !self.fiber(a).implies.contains(&condition) {
-            self.imply(a, condition.clone());
+            self.imply(a, condition);
             self.restrict(a, condition);
         }
     }
 
     /// Adds a condition under which alone the access has its fiber.
-    pub fn restrict(&mut self, a: AccessId, condition: Expr) {
-        let fiber = self.fiber(a);
-        let all = fiber.present.into_iter().fold(condition, |all, present| binary(Op::AndAlso, all, present));
-        self.fibers.insert(a, Fiber { present: Some(all), ..fiber });
+    pub fn restrict(&mut self, a: AccessId, condition: Sym) {
+        let mut fiber = self.fiber(a);
+        fiber.present.insert(0, condition);
+        self.fibers.insert(a, fiber);
     }
 
     /// Notes that a variable may leave its extent: what is under it are lists.
@@ -332,10 +319,10 @@ impl Scope {
     }
 
     /// Notes whether the nth part that is asked holds at the coordinate that its loop is at.
-    pub fn answer(&mut self, n: usize, inside: Expr) {
-        self.asked[n].inside = Some(inside.clone());
-        self.asked[n].under.clone().into_iter().for_each(|a| self.require(a, inside.clone()));
-        self.asked[n].inner.clone().into_iter().for_each(|a| self.imply(a, inside.clone()));
+    pub fn answer(&mut self, n: usize, inside: Sym) {
+        self.asked[n].inside = Some(inside);
+        self.asked[n].under.clone().into_iter().for_each(|a| self.require(a, inside));
+        self.asked[n].inner.clone().into_iter().for_each(|a| self.imply(a, inside));
     }
 
     /// Whether an access is present only in a part of the loop that comes, which asks at each coordinate.
@@ -349,7 +336,8 @@ impl Scope {
         self.asked.iter().find(|asked| asked.by == v && asked.walked.contains(&a))
     }
 
-    pub fn keep(&mut self, a: AccessId, value: Expr) {
+    /// Notes the value of an access, which is loaded.
+    pub fn keep(&mut self, a: AccessId, value: Sym) {
         let fiber = Fiber { value: Some(value), ..self.fiber(a) };
         self.fibers.insert(a, fiber);
     }

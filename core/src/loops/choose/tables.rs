@@ -1,8 +1,7 @@
 //! Lists that are scattered into tables: by value or by position, and the entries that may be left out.
 
 use crate::algebra::{Type, Value};
-use crate::loops::arith::int;
-use crate::loops::choose::{Effect, Facts, condition, scope::Scope};
+use crate::loops::choose::{Effect, Facts, condition, scope::Scope, symbol::Sym};
 use crate::loops::plan;
 use crate::notation::concrete::{self, AccessId, Iterated, Nest};
 
@@ -36,7 +35,7 @@ pub fn needed_of(cx: &Facts, scope: &Scope, a: AccessId, body: &concrete::Expr, 
         return vec![];
     }
     let mut open = scope.clone();
-    open.descend(a, (int(0), None), None);
+    open.descend(a, (Sym::ZERO, None), vec![]);
     let (conditions, _) = condition::all_needed(cx, &open, body, &|e| cx.is_nothing(effect, e));
     conditions.into_iter().filter(|c| c.accesses().contains(&a)).collect()
 }

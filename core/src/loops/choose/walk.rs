@@ -3,7 +3,6 @@
 use crate::algebra::{Op, identity};
 use crate::iteration::{Point, Sequence, Shape, background};
 use crate::looplet::Looplet;
-use crate::loops::Term;
 use crate::loops::choose::{
     Effect, Facts, access, along, budget, condition,
     condition::{cheap, has_loops},
@@ -13,7 +12,6 @@ use crate::loops::choose::{
 use crate::loops::plan::{By, How, Leap, Stepped};
 use crate::notation::concrete::{AccessId, Expr, Index};
 use crate::notation::typed::Fun;
-use crate::stream::ListFiber;
 
 /// Most packed levels of one loop that have code for either kind of piece; of more, positions are computed without a
 /// branch.
@@ -58,6 +56,19 @@ pub struct Listed {
     pub lanes: bool,
     /// Whether an entry may be a run of positions.
     pub repeats: bool,
+}
+
+/// What is known of a fiber that a loop walks alone.
+#[derive(Clone, Copy, Debug)]
+pub struct Alone {
+    /// Whether several of its positions may have one coordinate.
+    pub repeats: bool,
+    /// Whether all of it is in view.
+    pub whole: bool,
+    /// Whether it is in view from some coordinate on, without steps, and no cursor stands there.
+    pub piece: bool,
+    /// Whether it is a run of an entry of the level above, whose end is unknown before it is walked.
+    pub open: bool,
 }
 
 /// A loop, the loops over `rest` inside of it.
@@ -187,9 +198,8 @@ impl Loop<'_> {
 
     /// Whether a fiber without gaps is inserted in bulk: its coordinates go to a set, and its values to a workspace
     /// without a test.
-    pub fn goes_in_bulk(&self, cx: &Facts, point: &Point, fiber: &ListFiber<Term>) -> bool {
-        // The end of a run is unknown before it is walked.
-        let ends = fiber.is_counted() && fiber.run.is_none();
+    pub fn goes_in_bulk(&self, cx: &Facts, point: &Point, fiber: Alone) -> bool {
+        let ends = !fiber.repeats && fiber.whole && !fiber.open;
         let in_bulk = matches!(self.goal, Goal::Workspace { in_bulk: true });
         ends && in_bulk && self.is_flat(cx, point) && self.is_everywhere(cx, point)
     }
@@ -207,24 +217,23 @@ impl Loop<'_> {
     /// Whether each entry of a short fiber is tested, in the place of a search for the first one in view. Values must
     /// be cheap and appended to the last list: each is written, and kept if it is in view. Nothing else may be read at
     /// a coordinate out of view.
-    pub fn sifts(&self, cx: &Facts, point: &Point, fiber: &ListFiber<Term>) -> bool {
-        let (view, scope) = (&fiber.view, self.scope);
+    pub fn sifts(&self, cx: &Facts, point: &Point, fiber: Alone) -> bool {
         // An entry of several positions has a level below that is opened: its value is not flat.
-        let piece = view.start.is_some() && view.stride.is_none() && view.finger.is_none();
+        let scope = self.scope;
         let open = |a: &AccessId| point.leaders.contains(a) || access::next_var(cx, scope, *a).is_none();
         // Levels below must be at coordinates that are bound already: those out of view have no valid one.
         let below = |a: &AccessId| {
             let access = &cx.program.accesses[a.0];
             let depths = scope.fiber(*a).depth + 1..access.vars.len();
-            depths.into_iter().all(|l| along::coordinate(cx, scope, cx.program.level_var(access, l)).is_some())
+            depths.into_iter().all(|l| along::is_bound(cx, scope, cx.program.level_var(access, l)))
         };
         let open = || point.body.accesses().iter().all(open) && point.leaders.iter().all(below);
-        piece && self.assigns().is_some_and(|stored| stored.last) && open() && self.is_flat(cx, point)
+        fiber.piece && self.assigns().is_some_and(|stored| stored.last) && open() && self.is_flat(cx, point)
     }
 
     /// Whether entries of several positions are walked position by position, as if each were an entry: the sink accepts
     /// the same coordinate again at once, and reading the others again costs nothing.
-    pub fn one_by_one(&self, cx: &Facts, point: &Point, fiber: &ListFiber<Term>) -> bool {
+    pub fn one_by_one(&self, cx: &Facts, point: &Point, fiber: Alone) -> bool {
         let (a, scope) = (point.leaders[0], self.scope);
         let (access, below) = (&cx.program.accesses[a.0], scope.fiber(a).depth + 1);
         let format = &cx.program.tensor(a).format;
@@ -238,7 +247,7 @@ impl Loop<'_> {
             Goal::Around => true,
         };
         let read = |b: AccessId| b == a || access::is_located(cx, b, scope.fiber(b).depth);
-        let positions = fiber.repeats && fiber.view.is_whole();
+        let positions = fiber.repeats && fiber.whole;
         positions && inside && !minds && !has_loops(&point.body) && point.body.accesses().into_iter().all(read)
     }
 }
@@ -281,14 +290,14 @@ pub fn without(cx: &Facts, point: &Point, absent: Option<AccessId>) -> Point {
 pub fn is_single(cx: &Facts, scope: &Scope, a: AccessId) -> bool {
     let fiber = scope.fiber(a);
     let single = cx.kind(a, fiber.depth).continues_chain();
-    single && fiber.run.is_none() && fiber.present.is_none() && scope.block(a).is_none()
+    single && fiber.run.is_none() && !fiber.may_miss() && scope.block(a).is_none()
 }
 
 /// How a range is split by levels with pieces.
 pub fn stepped_by(cx: &Facts, piece: &Piece, stepped: &[AccessId], v: Index, effect: Effect) -> Stepped {
     let affords = |parts| budget::affords(cx, &piece.scope, &piece.body, parts);
     let blocks = |a: &AccessId| leads_in_blocks(cx, *a, v, piece, effect);
-    let by = match stepped.iter().find(|a| piece.scope.fiber(**a).present.is_some()) {
+    let by = match stepped.iter().find(|a| piece.scope.fiber(**a).may_miss()) {
         Some(a) if affords(2) => By::Presence(*a),
         Some(_) => By::Search,
         None if stepped.iter().all(blocks) => By::Block,
@@ -314,7 +323,7 @@ pub fn may_leap(cx: &Facts, scope: &Scope, v: Index, body: &Expr, effect: Effect
     let along = access::lists(cx, scope, body, v);
     let alike = |a: &AccessId| cx.kind(*a, scope.fiber(*a).depth).is_plain();
     let free = |a: &AccessId| cx.program.protocol(*a, scope.fiber(*a).depth).is_none() && alike(a);
-    let (laid, walked): (Vec<_>, Vec<_>) = along.into_iter().partition(|a| scope.laid(*a).is_some());
+    let (laid, walked): (Vec<_>, Vec<_>) = along.into_iter().partition(|a| scope.is_laid(*a));
     let pairs = match (&laid[..], &walked[..]) {
         ([stays], [moves]) => vec![Leap { far: *moves, near: *stays }],
         ([], [a, b]) if scope.order.is_empty() && meet(cx, body, &walked, effect) => {

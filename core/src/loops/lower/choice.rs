@@ -20,7 +20,7 @@
 //! and wherever a level opens at a coordinate (`Context::locate`), so that nothing is read out of its array. Lists are walked
 //! under a view that ends with the choice.
 
-use super::{Context, Expr, binary, int};
+use super::{Context, Expr, binary};
 use crate::algebra::{Op, Type};
 use crate::loops::choose::{
     access, along, budget,
@@ -28,6 +28,7 @@ use crate::loops::choose::{
     scope::{Asked, Scope},
     split,
     split::Along,
+    symbol::Sym,
 };
 use crate::loops::lower::{fiber, range};
 use crate::loops::plan::Choices;
@@ -120,16 +121,16 @@ fn asked(cx: &Context, d: &mut Symbolic, v: Index, rest: &[Index], piece: Piece)
     let (Choices::Around, Some((body, holds))) = (cx.book.decide(choose), &within) else { return vec![asked] };
     let (body, holds) = (body.clone(), holds.clone());
     let joined = |op: Op, ends: Vec<Bound>, end: &Bound| {
-        let mut inner: Vec<Expr> = ends.into_iter().map(|b| b.at).filter(|at| *at != end.at).collect();
+        let mut inner: Vec<Sym> = ends.into_iter().map(|b| b.at).filter(|at| *at != end.at).collect();
         inner.dedup();
-        inner.into_iter().reduce(|a, b| binary(op, a, b))
+        inner.into_iter().map(|at| cx.expr(at)).reduce(|a, b| binary(op, a, b))
     };
     let (starts, stops) = holds.into_iter().map(|range| (range.lo, range.hi)).unzip();
-    let bound = |d: &mut Symbolic, name: &str, at: Expr| Bound::at(d.define(name, Type::I64, at));
+    let bound = |d: &mut Symbolic, name: &str, at: Expr| cx.bound(d.define(name, Type::I64, at));
     let first = joined(Op::Max, starts, &piece.range.lo).map(|at| bound(d, "first", at));
     let lo = first.clone().unwrap_or(piece.range.lo.clone());
     let last = joined(Op::Min, stops, &piece.range.hi);
-    let last = last.map(|at| bound(d, "last", binary(Op::Max, at, lo.at.clone())));
+    let last = last.map(|at| bound(d, "last", binary(Op::Max, at, cx.expr(lo.at))));
     let hi = last.clone().unwrap_or(piece.range.hi.clone());
     let mut middle = Piece { body, ..piece.within(lo.clone(), hi.clone()) };
     let parts = asked.scope.all_asked().iter().filter(|asked| asked.by == v);
@@ -203,26 +204,26 @@ fn ask_for(cx: &Context, of: &mut Asking, (w, part): (Index, &concrete::Expr), r
     }
     let lists = access::walked(cx, scope, part, v);
     let (walked, under) = under.into_iter().partition(|a| lists.contains(a));
-    let end = |at: &Bound, of: &Bound| (at.at != of.at).then(|| at.at.clone());
+    let end = |at: &Bound, of: &Bound| (at.at != of.at).then_some(at.at);
     let ends = [end(&range.lo, &of.whole.lo), end(&range.hi, &of.whole.hi)];
     scope.ask(Asked { by: v, part: w, range, ends, under, walked, inner, inside: None });
 }
 
 /// Binds a loop's variable: of what is asked, it is known from there on whether it holds.
-pub(super) fn bind(d: &mut Symbolic, scope: &mut Scope, v: Index, at: Expr) {
-    scope.bind(v, at.clone());
-    let mut answers: Vec<([Option<Expr>; 2], Expr)> = Vec::new();
+pub(super) fn bind(cx: &Context, d: &mut Symbolic, scope: &mut Scope, v: Index, at: Expr) {
+    scope.bind(v, cx.sym(at.clone()));
+    let mut answers: Vec<([Option<Sym>; 2], Sym)> = Vec::new();
     for n in 0..scope.all_asked().len() {
         let Asked { by, ends, .. } = scope.all_asked()[n].clone();
-        let [lo, hi] = ends.clone();
+        let [lo, hi] = ends.map(|end| end.map(|end| cx.expr(end)));
         let above = lo.map(|lo| binary(Op::Le, lo, at.clone()));
         let below = hi.map(|hi| binary(Op::Lt, at.clone(), hi));
         let inside = above.into_iter().chain(below).reduce(|a, b| binary(Op::AndAlso, a, b));
         let Some(inside) = inside.filter(|_| by == v) else { continue };
-        let known = answers.iter().find(|(of, _)| *of == ends).map(|(_, inside)| inside.clone());
+        let known = answers.iter().find(|(of, _)| *of == ends).map(|(_, inside)| *inside);
         let inside = known.unwrap_or_else(|| {
-            let inside = d.define("inside", Type::Bool, inside);
-            answers.push((ends, inside.clone()));
+            let inside = cx.sym(d.define("inside", Type::Bool, inside));
+            answers.push((ends, inside));
             inside
         });
         scope.answer(n, inside);
@@ -243,8 +244,8 @@ pub(super) fn asked_value(cx: &Context, d: &mut Symbolic, scope: &Scope, c: &Con
     let otherwise = fiber::value(cx, d, scope, otherwise);
     others.iter().rev().fold(otherwise, |otherwise, (w, part)| {
         let value = fiber::value(cx, d, scope, part);
-        match scope.asked(*w).and_then(|asked| asked.inside.clone()) {
-            Some(inside) => Expr::Op(Op::Select, vec![inside, value, otherwise]),
+        match scope.asked(*w).and_then(|asked| asked.inside) {
+            Some(inside) => Expr::Op(Op::Select, vec![cx.expr(inside), value, otherwise]),
             None => value,
         }
     })
@@ -263,8 +264,10 @@ fn assign_asked(
         d.assign(t, value);
     };
     let Some(((w, part), rest)) = parts.split_first() else { return assign(d, otherwise) };
-    match scope.asked(*w).and_then(|asked| asked.inside.clone()) {
-        Some(inside) => d.when(inside, |d| assign(d, part), |d| assign_asked(cx, d, scope, (t, rest), otherwise)),
+    match scope.asked(*w).and_then(|asked| asked.inside) {
+        Some(inside) => {
+            d.when(cx.expr(inside), |d| assign(d, part), |d| assign_asked(cx, d, scope, (t, rest), otherwise))
+        }
         None => assign(d, part),
     }
 }
@@ -272,7 +275,7 @@ fn assign_asked(
 /// Notes that a range in which these parts hold may begin behind them: where it does not begin with 0, its ends say nothing of
 /// where they lie, but that it is empty if that is elsewhere.
 pub(super) fn mark_strays(piece: &mut Piece, parts: impl IntoIterator<Item = Index>) {
-    if piece.range.lo.at != int(0) {
+    if piece.range.lo.at != Sym::ZERO {
         parts.into_iter().for_each(|w| piece.scope.stray(w));
     }
 }

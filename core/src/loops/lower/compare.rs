@@ -21,7 +21,7 @@ use crate::loops::choose::{
     keys::{Key, Less},
     range::{Bound, Piece},
 };
-use crate::loops::lower::fiber;
+use crate::loops::lower::{coordinate, fiber};
 use crate::notation::concrete::{self, Index};
 use std::cmp::Ordering;
 
@@ -57,7 +57,7 @@ pub(super) fn decided(cx: &Context, d: &mut Symbolic, v: Index, piece: &Piece) -
 /// side, after that is clamped to the range of the difference and one more on either side, so that the sum does not wrap.
 fn compared(cx: &Context, d: &mut Symbolic, v: Index, piece: &Piece, key: &Key) -> Expr {
     let at = fiber::value(cx, d, &piece.scope, &key.with);
-    let [lo, hi] = along::ends(cx, piece, v, key.side.w);
+    let [lo, hi] = coordinate::ends(cx, piece, v, key.side.w);
     let minus = |a: Expr, b: Expr| {
         if let Expr::Const(c) = b { plus(a, int((c.bits() as i64).wrapping_neg())) } else { binary(Op::Sub, a, b) }
     };
@@ -65,7 +65,7 @@ fn compared(cx: &Context, d: &mut Symbolic, v: Index, piece: &Piece, key: &Key) 
         Less::Nothing => at,
         Less::Number(c) => plus(between(at, plus(lo, int(-c - 1)), plus(hi, int(-c))), int(c)),
         Less::Other(u, falls) => {
-            let x = along::coordinate(cx, &piece.scope, u).expect("it stays");
+            let x = coordinate::of(cx, &piece.scope, u).expect("it stays");
             // One more than a coordinate does not wrap.
             let small = matches!(at, Expr::Const(c) if (-keys::SMALL..=1).contains(&((c.bits() as i64).saturating_mul(if falls { -1 } else { 1 }))));
             match falls {
@@ -83,13 +83,13 @@ fn compared(cx: &Context, d: &mut Symbolic, v: Index, piece: &Piece, key: &Key) 
 fn cut(cx: &Context, d: &mut Symbolic, v: Index, piece: &Piece, (key, with): (&Key, &Expr), past: bool) -> Bound {
     let one = int(past as i64);
     if along::is_within(cx, v, piece, key) {
-        return Bound::at(plus(with.clone(), one));
+        return cx.bound(plus(with.clone(), one));
     }
-    let [lo, hi] = along::ends(cx, piece, v, key.side.w).map(|end| plus(end, int(-(past as i64))));
+    let [lo, hi] = coordinate::ends(cx, piece, v, key.side.w).map(|end| plus(end, int(-(past as i64))));
     let at = plus(between(with.clone(), lo, hi), one);
-    let (c, r) = along::along(cx, piece, v, key.side.w);
-    let at = along::steps(at, c, r);
-    Bound::at(held(d, "cut", at))
+    let (c, r) = coordinate::line_of(cx, piece, v, key.side.w);
+    let at = coordinate::steps(at, c, r);
+    cx.bound(held(d, "cut", at))
 }
 
 /// `min(max(e, lo), hi)`

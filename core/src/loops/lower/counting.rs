@@ -33,7 +33,7 @@ pub(super) fn counted(cx: &Context, d: &mut Symbolic, nest: &Nest) {
     let place = nest.target.tensor;
     let (tensor, arrays) = (&cx.program.tensors[place.0], lower::arrays_of(cx, place));
     let [pos, crd] = ["pos", "crd"].map(|name| *arrays.levels[1].named(name));
-    let rows = cx.extents.at(tensor.extents[tensor.format.order[0]]);
+    let rows = cx.extent(tensor.extents[tensor.format.order[0]]);
     if d.element(pos) == Type::I32 {
         let concrete::Expr::Access(a, _) = nest.rhs else { unreachable!("copies are counted") };
         let over = binary(Op::Gt, Expr::Capacity(output::values(cx, a)), int(i32::MAX as i64));
@@ -75,7 +75,7 @@ fn shift(d: &mut Symbolic, (pos, rows): (BufferId, &Expr), sum: Var, join: impl 
 pub(super) fn tally(cx: &Context, d: &mut Symbolic, tally: &Tally, scope: &Scope) {
     let at = |l: usize| {
         let v = cx.program.level_var(&tally.nest.target, l);
-        scope.coordinate(v).cloned().expect("all loops are bound")
+        cx.expr(scope.coordinate(v).expect("all loops are bound"))
     };
     let row = at(0);
     let here = d.index(tally.pos, row.clone());

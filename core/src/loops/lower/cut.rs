@@ -17,17 +17,60 @@
 
 use super::{Context, Expr, Holds, binary, held, int, plus, times};
 use crate::algebra::{Op, Type};
-use crate::loops::choose::{
-    along,
-    cut::{Of, Opened, Piece, Weight},
-    range::{Bound, Range},
-    scope::Scope,
-};
-use crate::loops::lower::fiber;
+use crate::loops::choose::{range::Range, scope::Scope};
+use crate::loops::lower::{coordinate, fiber};
 use crate::loops::{BufferId, Symbolic, Term};
 use crate::map::{Map, Size};
 use crate::notation::concrete::{self, AccessId, Counted, Index, Length, Limit, Terms, Within};
 use crate::stream::{Domain, State};
+
+/// A cut whose loops have not begun yet.
+#[derive(Clone, Debug)]
+pub(super) struct Opened {
+    /// How much there is to count.
+    pub count: Expr,
+    /// What is counted.
+    pub of: Of,
+    /// Where the search of a piece's edge begins, for each level that is searched: where the edge before was found. Any place will do.
+    pub hints: Vec<State>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Of {
+    /// Coordinates, of these extents.
+    Coordinates(Vec<Expr>),
+    /// Entries of an access, from level `first` on: those of the last of the levels begin at `begin`. For each level whose parents are
+    /// searched, where these end.
+    Entries { access: AccessId, first: usize, begin: Expr, ends: Vec<Expr> },
+    /// Entries below coordinates of one loop, of these lists.
+    Weight(Vec<Weight>),
+    /// Nothing: there is one piece.
+    Nothing,
+}
+
+/// What says how many entries of a list stand below coordinates of a loop.
+#[derive(Clone, Debug)]
+pub(super) struct Weight {
+    /// The positions of the list.
+    pub pos: BufferId,
+    /// Where in them those of the first coordinate are that has some.
+    pub begin: Expr,
+    /// Where those behind the last are.
+    pub end: Expr,
+    /// How many coordinates of the loop stand before the first that has some: 0 but for a window.
+    pub before: Expr,
+}
+
+/// A piece.
+#[derive(Clone, Debug)]
+pub(super) struct Piece {
+    /// Its first coordinates, outermost first.
+    pub lo: Vec<Expr>,
+    /// Those behind it.
+    pub hi: Vec<Expr>,
+    /// The list that is counted, its level, and the positions of its entries in the piece.
+    pub list: Option<(AccessId, usize, Expr, Expr)>,
+}
 
 /// Counts what is cut into the pieces that a loop over `v` counts, if it is the first of them.
 pub(super) fn open_cut(cx: &Context, d: &mut Symbolic, scope: &mut Scope, v: Index, body: &concrete::Expr) {
@@ -36,7 +79,7 @@ pub(super) fn open_cut(cx: &Context, d: &mut Symbolic, scope: &mut Scope, v: Ind
             && !scope.cuts.contains_key(cut)
         {
             let opened = opened(cx, d, scope, *cut, body);
-            scope.cuts.insert(*cut, opened);
+            scope.cuts.insert(*cut, cx.name_counting(opened));
         }
     }
 }
@@ -47,7 +90,7 @@ fn opened(cx: &Context, d: &mut Symbolic, scope: &Scope, cut: usize, body: &conc
     let read: Vec<AccessId> = body.accesses().into_iter().filter(here).collect();
     match counted {
         Counted::Coordinates => {
-            let extents: Vec<Expr> = extents.iter().map(|e| cx.extents.at(*e)).collect();
+            let extents: Vec<Expr> = extents.iter().map(|e| cx.extent(*e)).collect();
             let count = extents.iter().cloned().reduce(times).unwrap_or(int(1));
             Opened { count: held(d, "count", count), of: Of::Coordinates(extents), hints: vec![] }
         }
@@ -74,10 +117,11 @@ fn entries_of(cx: &Context, d: &mut Symbolic, scope: &Scope, a: AccessId, levels
     let format = &cx.program.tensor(a).format;
     let last = first + levels - 1;
     let list = format.levels.get(last).is_some_and(|kind| kind.is_list());
-    if !list || fiber.present.is_some() || fiber.run.is_some() || scope.block(a).is_some() {
+    if !list || fiber.may_miss() || fiber.run.is_some() || scope.block(a).is_some() {
         return None;
     }
-    let (mut begin, mut end) = (fiber.position.clone(), plus(fiber.position, int(1)));
+    let position = cx.expr(fiber.position);
+    let (mut begin, mut end) = (position.clone(), plus(position, int(1)));
     let mut ends = vec![];
     for level in first..=last {
         if level > first && searched(cx, a, level).is_some() {
@@ -119,14 +163,14 @@ fn tile(cx: &Context, scope: &Scope, a: AccessId, level: usize) -> Option<Tile> 
     let mut around = map.clone();
     around.factors.remove(v);
     let tiled = free.next().is_none() && factor.value() == Some(1) && around != Map::constant(Size::default());
-    let shift = if tiled { along::mapped(cx, scope, &around) } else { None }?;
-    let extent = cx.extents.at(cx.program.vars[v.0].extent);
+    let shift = if tiled { coordinate::mapped(cx, scope, &around) } else { None }?;
+    let extent = cx.extent(cx.program.vars[v.0].extent);
     if around.constant == Size::default() {
         return Some(Tile { shift, extent, is_window: false });
     }
     // One that is further away sees as little, and its ends fit 64 bits.
     let tensor = cx.program.tensor(a);
-    let past = cx.extents.at(tensor.extents[tensor.format.order[level]]);
+    let past = cx.extent(tensor.extents[tensor.format.order[level]]);
     let shift = binary(Op::Max, binary(Op::Min, shift, past), binary(Op::Sub, int(0), extent.clone()));
     Some(Tile { shift, extent, is_window: true })
 }
@@ -145,7 +189,7 @@ fn below(cx: &Context, a: AccessId, level: usize, (begin, end): (Expr, Expr)) ->
     let tensor = cx.program.tensor(a);
     let kind = tensor.format.levels[level];
     if kind.is_located() {
-        let extent = cx.extents.at(tensor.extents[tensor.format.order[level]]);
+        let extent = cx.extent(tensor.extents[tensor.format.order[level]]);
         return Some((times(begin, extent.clone()), times(end, extent)));
     }
     let buffers = &fiber::levels(cx, a)[level];
@@ -163,9 +207,10 @@ fn weight_of(cx: &Context, d: &mut Symbolic, scope: &Scope, a: AccessId) -> Opti
     let tensor = cx.program.tensor(a);
     let located = tensor.format.levels.get(fiber.depth)?.is_located();
     let list = fiber::levels(cx, a).get(fiber.depth + 1)?.array(Holds::Positions);
-    let pos = list.filter(|_| located && fiber.present.is_none())?;
-    let extent = cx.extents.at(tensor.extents[tensor.format.order[fiber.depth]]);
-    let (begin, end) = (times(fiber.position.clone(), extent.clone()), times(plus(fiber.position, int(1)), extent));
+    let pos = list.filter(|_| located && !fiber.may_miss())?;
+    let extent = cx.extent(tensor.extents[tensor.format.order[fiber.depth]]);
+    let position = cx.expr(fiber.position);
+    let (begin, end) = (times(position.clone(), extent.clone()), times(plus(position, int(1)), extent));
     let tile = tile(cx, scope, a, fiber.depth);
     let (begin, end) = in_tile(tile.as_ref(), (begin, end));
     let before = tile.map_or(int(0), |tile| tile.before());
@@ -173,8 +218,8 @@ fn weight_of(cx: &Context, d: &mut Symbolic, scope: &Scope, a: AccessId) -> Opti
 }
 
 /// How many turns a loop over pieces takes.
-pub(super) fn turns(d: &mut Symbolic, scope: &Scope, cut: usize, turns: &Length) -> Expr {
-    let count = scope.cuts[&cut].count.clone();
+pub(super) fn turns(cx: &Context, d: &mut Symbolic, scope: &Scope, cut: usize, turns: &Length) -> Expr {
+    let count = cx.counting(scope.cuts[&cut]).count;
     held(d, "pieces", length(turns, &count))
 }
 
@@ -183,19 +228,19 @@ pub(super) fn within(cx: &Context, d: &mut Symbolic, scope: &mut Scope, within: 
     let key = within.cut;
     if within.place == 0 {
         let piece = piece(cx, d, scope, within);
-        scope.pieces.insert(key, piece);
+        scope.pieces.insert(key, cx.name_piece(piece));
     }
-    let Some(Piece { lo, hi, .. }) = scope.pieces.get(&key).cloned() else { return range };
+    let Some(Piece { lo, hi, .. }) = scope.pieces.get(&key).map(|piece| cx.piece(*piece)) else { return range };
     let place = within.place;
     let on = |edge: &[Expr]| {
         let same = |k: usize| {
             let before = cut_loop(cx, scope, key, k)?;
-            Some(binary(Op::Eq, scope.coordinate(before)?.clone(), edge[k].clone()))
+            Some(binary(Op::Eq, cx.expr(scope.coordinate(before)?), edge[k].clone()))
         };
         let all: Option<Vec<Expr>> = (0..place).map(same).collect();
         all.map(|all| all.into_iter().reduce(|a, b| binary(Op::AndAlso, a, b)))
     };
-    let extent = range.hi.at.clone();
+    let extent = cx.expr(range.hi.at);
     let inner = place + 1 < lo.len();
     let past = if inner { plus(hi[place].clone(), int(1)) } else { hi[place].clone() };
     let (begin, end) = match (on(&lo), on(&hi)) {
@@ -207,7 +252,7 @@ pub(super) fn within(cx: &Context, d: &mut Symbolic, scope: &mut Scope, within: 
     };
     let begin = held(d, "from", binary(Op::Min, begin, extent.clone()));
     let end = held(d, "to", binary(Op::Min, end, extent));
-    Range { lo: Bound::at(begin), hi: Bound::at(end) }
+    Range { lo: cx.bound(begin), hi: cx.bound(end) }
 }
 
 /// The loop of a cut at a place, which loops around have bound.
@@ -221,10 +266,10 @@ fn cut_loop(cx: &Context, scope: &Scope, cut: usize, place: usize) -> Option<Ind
 
 /// The piece that the loops over pieces have reached.
 fn piece(cx: &Context, d: &mut Symbolic, scope: &Scope, within: &Within) -> Piece {
-    let Opened { count, of, hints } = scope.cuts[&within.cut].clone();
+    let Opened { count, of, hints } = cx.counting(scope.cuts[&within.cut]);
     let at = |terms: &Terms| {
         let term = |(v, by): &(Index, Vec<Length>)| {
-            let at = scope.coordinate(*v).expect("pieces stand around what they cut").clone();
+            let at = cx.expr(scope.coordinate(*v).expect("pieces stand around what they cut"));
             by.iter().fold(at, |at, by| times(at, length(by, &count)))
         };
         terms.iter().map(term).reduce(plus).unwrap_or(int(0))
@@ -242,7 +287,7 @@ fn piece(cx: &Context, d: &mut Symbolic, scope: &Scope, within: &Within) -> Piec
     let ends = within.ends.iter().map(|(terms, n)| plus(at(terms), length(n, &count)));
     let end = ends.fold(end, |end, other| binary(Op::Min, end, other));
     let end = held(d, "end", binary(Op::Min, end, count.clone()));
-    let extents: Vec<Expr> = cx.program.cuts[within.cut].extents.iter().map(|e| cx.extents.at(*e)).collect();
+    let extents: Vec<Expr> = cx.program.cuts[within.cut].extents.iter().map(|e| cx.extent(*e)).collect();
     let mut lo = tuple(cx, d, (&of, &hints), begin.clone(), (&count, &extents), true);
     let mut hi = tuple(cx, d, (&of, &hints), end.clone(), (&count, &extents), false);
     if let Of::Entries { access, first, .. } = of {
@@ -359,7 +404,7 @@ fn coordinates_at(
     for level in (first..first + levels).rev() {
         let kind = tensor.format.levels[level];
         let buffers = &fiber::levels(cx, a)[level];
-        let extent = cx.extents.at(tensor.extents[tensor.format.order[level]]);
+        let extent = cx.extent(tensor.extents[tensor.format.order[level]]);
         if kind.is_located() {
             all.push(binary(Op::FloorRem, at.clone(), extent.clone()));
             at = binary(Op::FloorDiv, at, extent);
@@ -397,8 +442,8 @@ pub(super) fn of_piece(
         _ => None,
     })?;
     let last = limit.place + 1 == cx.program.cuts[limit.cut].extents.len();
-    let Piece { list, .. } = scope.pieces.get(&limit.cut).filter(|_| last)?;
-    let (access, of, begin, end) = list.clone()?;
+    let piece = scope.pieces.get(&limit.cut).filter(|_| last)?;
+    let (access, of, begin, end) = cx.piece(*piece).list?;
     let whole = scope.ranges.get(&v).is_some_and(|(lo, hi)| *lo == range.lo.at && *hi == range.hi.at);
     let bare = cx.program.level_var(&cx.program.accesses[a.0], level) == v;
     // A run of equal coordinates belongs to one piece, whichever of them is counted.

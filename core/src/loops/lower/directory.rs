@@ -46,7 +46,7 @@ pub(super) fn directories(cx: &Context, d: &mut Symbolic, nest: &Nest) -> BTreeM
         let tensor = cx.program.tensor(a);
         let [pos, crd] = ["pos", "crd"].map(|name| *fiber::levels(cx, a)[0].named(name));
         let Some(sought) = sought_in(cx, nest, a) else { continue };
-        let extent = Term::fixed(cx.extents.at(tensor.extents[tensor.format.order[0]]));
+        let extent = Term::fixed(cx.extent(tensor.extents[tensor.format.order[0]]));
         let most = binary(
             Op::Min,
             binary(Op::FloorDiv, sought, int(cx.sought.into())),

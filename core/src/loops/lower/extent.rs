@@ -9,23 +9,69 @@
 //!    given n_N                   `dim N`, a size that the caller says
 //! ```
 
+use super::symbols::Symbols;
 use super::{Expr, binary, int, plus, times};
 use crate::algebra::{Op, Type};
 use crate::loops::choose::Extents;
 use crate::loops::{Symbolic, Var};
 use crate::map::ClassId;
 use crate::notation::concrete::{Limit, Origin, Program, Role};
+use crate::notation::typed::{SizeId, VarId};
 use crate::shape::{Classes, Formula};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// What the extents of a kernel are.
+#[derive(Default)]
+pub(super) struct Lengths {
+    /// What the caller passes.
+    pub params: BTreeMap<ClassId, Var>,
+    /// Parameters that are extents of no tensor of the caller.
+    pub solved: Vec<(Var, VarId)>,
+    /// Parameters that are extents of no tensor, and sizes that the caller says.
+    pub given: Vec<(Var, SizeId)>,
+    /// Extents that follow from the parameters.
+    derived: BTreeMap<ClassId, Expr>,
+    /// What is known of them.
+    known: Extents,
+}
+
+impl Lengths {
+    /// An extent as an expression.
+    fn at(&self, class: ClassId) -> Expr {
+        let constant = self.known.number(class).map(int);
+        let parameter = || self.params.get(&class).map(|v| Expr::Var(*v));
+        constant.or_else(parameter).unwrap_or_else(|| self.derived[&class].clone())
+    }
+
+    /// Whether the kernel can say an extent.
+    fn has(&self, class: ClassId) -> bool {
+        let known = self.derived.contains_key(&class) || self.known.constants.contains_key(&class);
+        known || self.params.contains_key(&class)
+    }
+
+    /// Makes an extent a parameter that the caller solves for.
+    fn solve(&mut self, class: ClassId, param: Var, of: VarId) {
+        self.params.insert(class, param);
+        self.solved.push((param, of));
+    }
+
+    /// What is known of the extents, each under its name.
+    pub fn named(&mut self, symbols: &Symbols) -> Extents {
+        let classes = self.params.keys().chain(self.derived.keys()).chain(self.known.constants.keys());
+        let names = classes.map(|class| (*class, symbols.of(self.at(*class)))).collect();
+        Extents { names, ..std::mem::take(&mut self.known) }
+    }
+}
+
 /// The extents of a program's kernel: a parameter for every extent of the caller's tensors, and what follows from these.
-pub(super) fn extents(d: &mut Symbolic, program: &Program, classes: &Classes) -> Extents {
+pub(super) fn extents(d: &mut Symbolic, program: &Program, classes: &Classes) -> Lengths {
     let tensors = program.tensors.iter().filter(|t| t.role != Role::Temporary);
     let all: BTreeSet<ClassId> = tensors.flat_map(|t| t.extents.iter().copied()).collect();
     let params: BTreeMap<ClassId, Var> = all.into_iter().map(|c| (c, parameter(d, classes, c))).collect();
     let constants = params.keys().filter_map(|c| number(classes, *c)).collect();
-    let mut extents = Extents { params, constants, sizes: classes.sizes(), ..Extents::default() };
+    let known = Extents { constants, sizes: classes.sizes(), ..Extents::default() };
+    let mut extents = Lengths { params, known, ..Lengths::default() };
     for (class, size) in classes.given() {
         if let Entry::Vacant(free) = extents.params.entry(class) {
             let param = *free.insert(parameter(d, classes, class));
@@ -36,7 +82,7 @@ pub(super) fn extents(d: &mut Symbolic, program: &Program, classes: &Classes) ->
     let formulas = classes.formulas(extents.params.keys().copied().collect());
     let unread = needed.clone();
     let wanted = wanted(needed, &formulas);
-    extents.constants.extend(wanted.iter().filter_map(|c| number(classes, *c)));
+    extents.known.constants.extend(wanted.iter().filter_map(|c| number(classes, *c)));
     for (class, formula) in formulas.into_iter().filter(|(class, _)| wanted.contains(class)) {
         if let Formula::Solved(of) = formula {
             extents.solve(class, parameter(d, classes, class), of);
@@ -73,7 +119,7 @@ fn number(classes: &Classes, class: ClassId) -> Option<(ClassId, i64)> {
 }
 
 /// The extents that a program's loops use, and that no tensor of the caller has.
-fn needed(extents: &Extents, program: &Program) -> BTreeSet<ClassId> {
+fn needed(extents: &Lengths, program: &Program) -> BTreeSet<ClassId> {
     let tensors = program.tensors.iter().flat_map(|t| t.extents.iter());
     let mut needed: BTreeSet<ClassId> = program.vars.iter().map(|v| v.extent).chain(tensors.copied()).collect();
     needed.extend(program.turns());
@@ -87,14 +133,14 @@ fn needed(extents: &Extents, program: &Program) -> BTreeSet<ClassId> {
     let sizes = maps.flat_map(|map| map.factors.values().chain([&map.constant]));
     needed.extend(sizes.flat_map(|s| s.terms().flat_map(|(_, extents)| extents.to_vec())));
     // Sizes are compared by their parts, so the parts must be computed as well.
-    let known = needed.iter().chain(extents.params.keys()).filter_map(|c| extents.sizes.get(c));
+    let known = needed.iter().chain(extents.params.keys()).filter_map(|c| extents.known.sizes.get(c));
     let parts: Vec<ClassId> = known.flat_map(|s| s.terms().flat_map(|(_, extents)| extents.to_vec())).collect();
     needed.extend(parts);
     needed.retain(|c| !extents.params.contains_key(c));
     needed
 }
 
-fn of_formula(extents: &Extents, formula: &Formula) -> Expr {
+fn of_formula(extents: &Lengths, formula: &Formula) -> Expr {
     let fold = |of: &[ClassId], op: fn(Expr, Expr) -> Expr, unit: i64| {
         of.iter().map(|c| extents.at(*c)).reduce(op).unwrap_or(int(unit))
     };
@@ -117,7 +163,7 @@ fn of_formula(extents: &Extents, formula: &Formula) -> Expr {
 }
 
 /// `constant + Σ factor · extent`
-fn steps_of(extents: &Extents, constant: i64, terms: &[(i64, ClassId)]) -> Expr {
+fn steps_of(extents: &Lengths, constant: i64, terms: &[(i64, ClassId)]) -> Expr {
     let term = |(factor, class): &(i64, ClassId)| times(extents.at(*class), int(*factor));
     let sum = terms.iter().map(term).reduce(plus).unwrap_or(int(0));
     if constant < 0 { binary(Op::Sub, sum, int(constant.wrapping_neg())) } else { plus(sum, int(constant)) }

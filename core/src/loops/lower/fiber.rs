@@ -6,10 +6,11 @@ use super::{Context, Expr, Holds, LevelBuffers, binary, held, int, plus, times};
 use crate::algebra::{Op, Type, Value};
 use crate::iteration::{Sequence, background};
 use crate::loops::choose::{
-    access, along,
+    access,
     scope::{Fiber, Positions, Scope},
+    symbol::Sym,
 };
-use crate::loops::lower::{self, call, choice, nest, spread, structure};
+use crate::loops::lower::{self, call, choice, coordinate, nest, spread, structure};
 use crate::loops::plan::{Seek, Sought};
 use crate::loops::{self, Failure, Symbolic, Term};
 use crate::notation::concrete::{self, AccessId, Computed, Fold, Index};
@@ -30,13 +31,13 @@ fn flag(level: &LevelBuffers, position: &Expr) -> Option<Expr> {
     Some(binary(Op::Eq, binary(Op::And, shifted, one.clone()), one))
 }
 
-/// An entry's positions as expressions that may be placed here.
-pub(super) fn placed(d: &mut Symbolic, entry: &Entry<Term>) -> Positions {
+/// An entry's positions, by symbols of expressions that may be placed here.
+pub(super) fn placed(cx: &Context, d: &mut Symbolic, entry: &Entry<Term>) -> Positions {
     let run = entry.run.as_ref().map(|run| match run {
         EntryRun::Ends(end) => EntryRun::Ends(Term::fixed(d.place(end))),
         open => open.clone(),
     });
-    (d.place(&entry.position), run)
+    (cx.sym(d.place(&entry.position)), run.map(|run| cx.name_run(run)))
 }
 
 pub(super) fn levels<'c>(cx: &'c Context, a: AccessId) -> &'c [LevelBuffers] {
@@ -47,22 +48,23 @@ pub(super) fn levels<'c>(cx: &'c Context, a: AccessId) -> &'c [LevelBuffers] {
 /// empty.
 pub(super) fn unopened(cx: &Context, d: &mut Symbolic, scope: &Scope, a: AccessId) -> ListFiber<Term> {
     let fiber = scope.fiber(a);
-    let parent = Term::fixed(fiber.position.clone());
+    let position = cx.expr(fiber.position);
+    let parent = Term::fixed(position.clone());
     let level = &levels(cx, a)[fiber.depth];
     let crd = level.array(Holds::Coordinates).expect("only lists have entries");
     let (begin, end) = match level.array(Holds::Positions) {
         Some(pos) => bounds(d, pos, &parent),
         None => {
-            let end = fiber.run.map(|run| run.end(d));
-            (parent, end.unwrap_or_else(|| Term::fixed(plus(fiber.position, int(1)))))
+            let end = fiber.run.map(|run| cx.run(run).end(d));
+            (parent, end.unwrap_or_else(|| Term::fixed(plus(position, int(1)))))
         }
     };
-    let within = scope.block(a).map(|block| (Term::fixed(block.begin.clone()), Term::fixed(block.end.clone())));
+    let within = scope.block(a).map(|block| (Term::fixed(cx.expr(block.begin)), Term::fixed(cx.expr(block.end))));
     let (begin, end) = within.unwrap_or((begin, end));
     let repeats = cx.program.tensor(a).format.repeats(fiber.depth);
     let directory = directory(cx, scope, a);
     let all = |begin: Term, end: Term| ListFiber { repeats, directory, ..ListFiber::unique(crd, begin, end) };
-    let Some(present) = fiber.present else { return all(begin, end) };
+    let Some(present) = cx.present(&fiber) else { return all(begin, end) };
     let present = Term::fixed(present);
     let zero = d.int(0);
     let begin = d.select(&present, &|_| begin.clone(), zero.clone());
@@ -78,17 +80,18 @@ fn directory_here(cx: &Context, scope: &Scope, a: AccessId, directory: &Director
         return None;
     }
     let tensor = cx.program.tensor(a);
-    let extent = || Term::fixed(cx.extents.at(tensor.extents[tensor.format.order[level]]));
+    let extent = || Term::fixed(cx.extent(tensor.extents[tensor.format.order[level]]));
     Some(Directory { extent: access::is_of_stray(cx, scope, w).then(extent), ..directory.clone() })
 }
 
 /// The fiber below an entry whose run of positions has no known end, if walking it one by one may find the end.
 pub(super) fn of_run(cx: &Context, scope: &Scope, a: AccessId) -> Option<ListFiber<Term>> {
-    let Fiber { depth, position, run, present, .. } = scope.fiber(a);
+    let fiber = scope.fiber(a);
+    let (depth, position) = (fiber.depth, cx.expr(fiber.position));
     let level = &levels(cx, a)[depth];
     let crd = level.array(Holds::Coordinates).filter(|_| level.kind().continues_chain())?;
-    let once = present.is_none() && scope.block(a).is_none() && !cx.program.tensor(a).format.repeats(depth);
-    match run {
+    let once = !fiber.may_miss() && scope.block(a).is_none() && !cx.program.tensor(a).format.repeats(depth);
+    match fiber.run.map(|run| cx.run(run)) {
         Some(EntryRun::Open(run)) if once => Some(ListFiber::of_run(crd, run, Term::fixed(position))),
         _ => None,
     }
@@ -111,33 +114,33 @@ pub(super) fn locate(
         while let Some((level, v)) = access::next_var(cx, scope, a)
             && let Some(at) = come_to(cx, d, scope, v)
         {
-            let inside = access::in_array(cx, scope, (a, level), v, &at);
-            inside.iter().for_each(|inside| scope.require(a, inside.clone()));
+            let inside = in_array(cx, scope, (a, level), v, &at);
+            inside.iter().for_each(|inside| scope.require(a, *inside));
             let fiber = scope.fiber(a);
             let tensor = cx.program.tensor(a);
             let seek = seek(cx, scope, a, flagged);
             if tensor.format.levels[level].is_located() {
-                let extent = cx.extents.at(tensor.extents[tensor.format.order[level]]);
-                let position = plus(times(fiber.position, extent), at);
+                let extent = cx.extent(tensor.extents[tensor.format.order[level]]);
+                let position = plus(times(cx.expr(fiber.position), extent), at);
                 let flag = flag(&levels(cx, a)[level], &position).filter(|_| seek == Sought::Flag);
-                let present = match (fiber.present, flag) {
-                    (present, None) => present,
-                    (present, Some(flag)) => {
+                let present = match flag {
+                    None => fiber.present,
+                    Some(flag) => {
                         searched.push(a);
-                        let flag = present.into_iter().fold(flag, |f, p| binary(Op::AndAlso, p, f));
-                        Some(d.define("set", Type::Bool, flag))
+                        let flag = cx.present(&fiber).into_iter().fold(flag, |f, p| binary(Op::AndAlso, p, f));
+                        vec![cx.sym(d.define("set", Type::Bool, flag))]
                     }
                 };
-                scope.descend(a, (position, None), present);
+                scope.descend(a, (cx.sym(position), None), present);
             } else if !tensor.format.levels[level].is_list() {
                 if structure::open_computed(cx, d, scope, a, at) {
                     searched.push(a);
                 }
                 // An interval that begins with 0 has no test of its begin, so what is before it must be excluded here.
-                inside.into_iter().filter(|_| fiber.present.is_some()).for_each(|inside| scope.restrict(a, inside));
+                inside.into_iter().filter(|_| fiber.may_miss()).for_each(|inside| scope.restrict(a, inside));
             } else {
                 let at = held(d, &cx.program.vars[v.0].name, at);
-                let inside = inside.into_iter().filter(|_| fiber.present.is_some());
+                let inside = inside.into_iter().filter(|_| fiber.may_miss()).map(|inside| cx.expr(inside));
                 let inside = inside.reduce(|a, b| binary(Op::AndAlso, a, b));
                 search(cx, d, scope, (a, seek), (at, inside));
                 searched.push(a);
@@ -156,10 +159,10 @@ fn seek(cx: &Context, scope: &Scope, a: AccessId, flagged: bool) -> Sought {
         Sought::Flag => flagged && kind.is_flagged(),
         Sought::Locate => kind.is_located(),
         Sought::Piece => !kind.is_located() && !list,
-        Sought::Table => list && scope.laid(a).is_some(),
-        Sought::Hash => list && kind.has_table() && scope.laid(a).is_none(),
-        Sought::Directory => list && directory(cx, scope, a).is_some() && scope.laid(a).is_none(),
-        Sought::Search => list && scope.laid(a).is_none(),
+        Sought::Table => list && scope.is_laid(a),
+        Sought::Hash => list && kind.has_table() && !scope.is_laid(a),
+        Sought::Directory => list && directory(cx, scope, a).is_some() && !scope.is_laid(a),
+        Sought::Search => list && !scope.is_laid(a),
     };
     let first = || Sought::ALL.into_iter().find(can).expect("a level is located, listed or in pieces");
     cx.book.decide_if(|seek: &Seek| seek.level == level && can(&seek.by), || Seek { level, by: first() }).by
@@ -173,16 +176,32 @@ fn directory(cx: &Context, scope: &Scope, a: AccessId) -> Option<Directory<Term>
 
 /// An index variable's value, if loops have bound it or every variable that it is computed from.
 pub(super) fn come_to(cx: &Context, d: &mut Symbolic, scope: &mut Scope, v: Index) -> Option<Expr> {
-    if let Some(at) = along::coordinate(cx, scope, v) {
+    if let Some(at) = coordinate::of(cx, scope, v) {
         return Some(at);
     }
     let computed = cx.program.computed(v)?;
     let ready = cx.program.roots(v).into_iter().all(|u| scope.coordinate(u).is_some());
     ready.then(|| {
         let at = compute(cx, d, scope, v, computed);
-        scope.compute(v, at.clone());
+        scope.compute(v, cx.sym(at.clone()));
         at
     })
+}
+
+/// The condition that some of these variables is out of a part that is asked; `None` if none can be.
+fn is_outside(cx: &Context, scope: &Scope, of: &[Index]) -> Option<Expr> {
+    let mut inside: Vec<Sym> = of.iter().flat_map(|u| access::asked_around(cx, scope, *u)).collect();
+    inside.dedup();
+    let outside = inside.into_iter().map(|inside| Expr::Op(Op::Not, vec![cx.expr(inside)]));
+    outside.reduce(|a, b| binary(Op::OrElse, a, b))
+}
+
+/// The conditions that the coordinate of an access's level is one of its array; none of a list that has no entry elsewhere.
+fn in_array(cx: &Context, scope: &Scope, (a, level): (AccessId, usize), v: Index, at: &Expr) -> Vec<Sym> {
+    let missing = cx.program.may_miss(v).then(|| cx.sym(binary(Op::Ge, at.clone(), int(0))));
+    let list = cx.program.tensor(a).format.levels[level].is_list() && !scope.is_laid(a);
+    let asked = if list && scope.is_loose(v) { vec![] } else { access::asked_around(cx, scope, v) };
+    missing.into_iter().chain(asked).collect()
 }
 
 /// Computes a coordinate that no loop follows. Tensors that it reads are located. A coordinate that leaves its
@@ -198,14 +217,14 @@ fn compute(cx: &Context, d: &mut Symbolic, scope: &mut Scope, v: Index, computed
         return at;
     }
     let leaves = binary(Op::Lt, at.clone(), int(0));
-    let leaves = binary(Op::OrElse, leaves, binary(Op::Ge, at.clone(), cx.extents.at(*extent)));
+    let leaves = binary(Op::OrElse, leaves, binary(Op::Ge, at.clone(), cx.extent(*extent)));
     let unless = |d: &mut Symbolic, missing: Expr| {
         let found = Expr::Op(Op::Select, vec![missing, int(-1), at.clone()]);
         d.define(name, Type::I64, found)
     };
     let under = cx.program.under(of).into_iter().filter(|u| !caught && cx.program.may_miss(*u));
-    let missing = under.map(|u| binary(Op::Lt, along::coordinate(cx, scope, u).expect("computed before"), int(0)));
-    let missing = missing.chain(access::is_outside(cx, scope, &cx.program.under(of)));
+    let missing = under.map(|u| binary(Op::Lt, coordinate::of(cx, scope, u).expect("computed before"), int(0)));
+    let missing = missing.chain(is_outside(cx, scope, &cx.program.under(of)));
     let missing = missing.reduce(|a, b| binary(Op::OrElse, a, b));
     if *permit {
         return unless(d, leaves);
@@ -225,8 +244,8 @@ fn search(
     (at, inside): (Expr, Option<Expr>),
 ) {
     let name = format!("p_{}", cx.program.tensor(a).name);
-    if let Some(table) = scope.laid(a) {
-        return spread::ask(cx, d, scope, (a, table), (at, inside));
+    if scope.is_laid(a) {
+        return spread::ask(cx, d, scope, a, (at, inside));
     }
     let target = Term::fixed(at);
     let fiber = scope.fiber(a);
@@ -234,11 +253,11 @@ fn search(
     let level = &levels(cx, a)[fiber.depth];
     if by == Sought::Hash {
         let [crd, table] = ["crd", "table"].map(|name| *level.named(name));
-        let parent = Term::fixed(fiber.position);
+        let parent = Term::fixed(cx.expr(fiber.position));
         let size = Term::fixed(Expr::Capacity(table));
         let (found, position) = Table { crd, table, size }.find(d, &name, &parent, &unopened, &target);
         let (found, position) = (d.place(&found), d.place(&position));
-        return scope.descend(a, (position, None), Some(found));
+        return scope.descend(a, (cx.sym(position), None), vec![cx.sym(found)]);
     }
     unopened.end = d.snapshot("end", unopened.end);
     unopened.directory = unopened.directory.filter(|_| by == Sought::Directory);
@@ -247,8 +266,8 @@ fn search(
     let found = list.found(d, &target);
     let found = d.snapshot_bool("found", found);
     let entry = list.entry(d);
-    let (found, entry) = (d.place(&found), placed(d, &entry));
-    scope.descend(a, entry, Some(found));
+    let (found, entry) = (d.place(&found), placed(cx, d, &entry));
+    scope.descend(a, entry, vec![cx.sym(found)]);
 }
 
 /// The condition under which a body that has searched `lists` has an effect; `None` if it always has. Marks in
@@ -265,7 +284,7 @@ pub(super) fn guard(
     if !nothing(&rest) {
         return None;
     }
-    let condition = holds(&sequence, &|a| scope.fiber(a).present.expect("searched for"));
+    let condition = holds(&sequence, &|a| cx.present(&scope.fiber(a)).expect("searched for"));
     for &a in lists.iter().filter(|a| sequence.exhaust(**a) == Sequence::Empty) {
         scope.certain(a);
     }
@@ -288,26 +307,26 @@ pub(super) fn keep_values(cx: &Context, d: &mut Symbolic, scope: &mut Scope, bod
             let tensor = cx.program.tensor(a);
             let value = load(cx, &fiber, a);
             let value = d.define(&tensor.name.to_lowercase(), tensor.ty, value);
-            scope.keep(a, value);
+            scope.keep(a, cx.sym(value));
         }
     }
 }
 
 /// The value of an access whose levels are all open.
 pub(super) fn load(cx: &Context, fiber: &Fiber, a: AccessId) -> Expr {
-    if let Some(value) = &fiber.value {
-        return value.clone();
+    if let Some(value) = fiber.value {
+        return cx.expr(value);
     }
     load_from(cx, fiber, cx.program.accesses[a.0].tensor)
 }
 
 /// The value that a tensor of an access's structure has where it stands, its levels all open: its fill where nothing does.
 fn load_from(cx: &Context, fiber: &Fiber, tensor: concrete::Place) -> Expr {
-    let load = Expr::Load(lower::arrays_of(cx, tensor).values, Box::new(fiber.position.clone()));
+    let load = Expr::Load(lower::arrays_of(cx, tensor).values, Box::new(cx.expr(fiber.position)));
     let fill = cx.program.tensors[tensor.0].fill;
-    match &fiber.present {
+    match cx.present(fiber) {
         None => load,
-        Some(present) => Expr::Op(Op::Select, vec![present.clone(), load, Expr::Const(fill)]),
+        Some(present) => Expr::Op(Op::Select, vec![present, load, Expr::Const(fill)]),
     }
 }
 
@@ -316,7 +335,7 @@ pub(super) fn value(cx: &Context, d: &mut Symbolic, scope: &Scope, body: &concre
     match body {
         concrete::Expr::Literal(v) => Expr::Const(*v),
         concrete::Expr::Index(v) => {
-            let known = along::coordinate(cx, scope, *v);
+            let known = coordinate::of(cx, scope, *v);
             known.or_else(|| come_to(cx, d, &mut scope.clone(), *v)).expect("bound: checked concrete notation")
         }
         concrete::Expr::Access(a, _) => load(cx, &scope.fiber(*a), *a),
@@ -374,7 +393,7 @@ fn first(cx: &Context, fold: &Fold, ty: Type) -> Option<Expr> {
         return Some(Expr::Const(v));
     }
     let leads = cx.simplify.leader(fold.fun, ty)?;
-    let some = fold.vars.iter().map(|v| binary(Op::Gt, cx.extents.at(cx.program.vars[v.0].extent), int(0)));
+    let some = fold.vars.iter().map(|v| binary(Op::Gt, cx.extent(cx.program.vars[v.0].extent), int(0)));
     let some = some.reduce(|a, b| binary(Op::AndAlso, a, b))?;
     Some(Expr::Op(Op::Select, vec![some, Expr::Const(leads), Expr::Const(none?)]))
 }

@@ -48,7 +48,7 @@ impl Form {
         let (tensor, arrays) = (&cx.program.tensors[nest.target.tensor.0], lower::arrays_of(cx, nest.target.tensor));
         let rank = tensor.format.rank();
         let vars: Vec<Index> = (0..rank).map(|l| cx.program.level_var(&nest.target, l)).collect();
-        let extents: Vec<Expr> = (0..rank).map(|l| cx.extents.at(tensor.extents[tensor.format.order[l]])).collect();
+        let extents: Vec<Expr> = (0..rank).map(|l| cx.extent(tensor.extents[tensor.format.order[l]])).collect();
         let maker =
             |l: usize| tensor.format.levels[l].maker(l + 1 == rank).expect("results have levels that loops make");
         let makers: Vec<Maker> = (0..rank).map(maker).collect();

@@ -7,6 +7,8 @@
 //!  range     the parts of concatenations as ranges of a loop; what of a fiber a range sees         (range.rs)
 //!  compare   comparisons of index variables as ends of ranges                                  (compare.rs)
 //!  call      declared functions, written out where they are called                              (call.rs)
+//!  symbols   what the names stand for that choices know
+//!  coordinate  index variables, lines and sizes as expressions                               (coordinate.rs)
 //!  fibers    where each access stands; located levels; loads                                  (fiber.rs)
 //!  output    levels of the result, assembled in order: appended, or located                   (output.rs)
 //!  last      what appends to the result's last level: list.rs, runs.rs (pieces.rs), interval.rs, blocks.rs  (last.rs)
@@ -32,6 +34,7 @@ mod builtin;
 mod call;
 mod choice;
 mod compare;
+mod coordinate;
 mod counting;
 mod cut;
 mod directory;
@@ -58,12 +61,12 @@ mod shared;
 mod spread;
 mod statement;
 mod structure;
+mod symbols;
 mod window;
 mod workspace;
 
 use super::arith::{ahead, binary, compared, held, int, minus, plus, times};
-use super::choose::scope::Laid;
-use super::choose::{Extents, Facts};
+use super::choose::Facts;
 use super::{
     Argument, Buffer, BufferId, Entry, Expr, Failure, Holds, Kernel, LevelBuffers, Role as BufferRole, Stmt, Var,
 };
@@ -79,9 +82,12 @@ use crate::schedule::storage::Magnitude;
 use crate::shape::Classes;
 use crate::stream::Directory;
 use book::Book;
+use extent::Lengths;
 use shared::Kept;
+use spread::Laid;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
+use symbols::Symbols;
 
 /// Element types of positions and coordinates, each `I32` or `I64`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -168,6 +174,16 @@ struct Arrays {
 /// The state that all of lowering shares.
 struct Context<'a> {
     facts: Facts<'a>,
+    /// What symbols stand for.
+    symbols: Symbols,
+    /// Index widths of what the kernel makes.
+    made: Widths,
+    /// As [`Options::few`].
+    few: i64,
+    /// As [`Options::sought`].
+    sought: u32,
+    /// Tensors that go on in the arrays of an earlier version.
+    taken: BTreeMap<Place, Place>,
     /// The arrays of each tensor; `None` of one that no statement has made yet.
     arrays: Vec<Option<Arrays>>,
     /// The number of turns that blocks have taken, if there are blocks.
@@ -231,15 +247,13 @@ fn walk<'a>(
     given: Option<&'a Plan>,
 ) -> (Kernel, Result<Plan, String>) {
     let mut d = Symbolic::default();
+    let symbols = Symbols::default();
+    let mut lengths = extent::extents(&mut d, program, classes);
     let facts = Facts {
         program,
         simplify: Simplify { mode: options.mode, functions: &program.functions },
-        extents: extent::extents(&mut d, program, classes),
-        made: options.made,
-        few: options.few.min(Entry::FEW),
-        sought: options.sought.max(1),
+        extents: lengths.named(&symbols),
         moving: program.moving(),
-        taken: program.taken().into_iter().collect(),
     };
     let operand = |t: &Tensor| match t.role {
         Role::Operand(id) => {
@@ -249,11 +263,23 @@ fn walk<'a>(
         Role::Result(_) | Role::Temporary => None,
     };
     let arrays = program.tensors.iter().map(operand).collect();
-    let (guarded, both, prepared, book) = (BTreeSet::new(), None, Prepared::default(), Book::new(given));
-    let mut cx = Context { facts, arrays, turns: None, guarded, both, prepared, book };
+    let mut cx = Context {
+        facts,
+        symbols,
+        made: options.made,
+        few: options.few.min(Entry::FEW),
+        sought: options.sought.max(1),
+        taken: program.taken().into_iter().collect(),
+        arrays,
+        turns: None,
+        guarded: BTreeSet::new(),
+        both: None,
+        prepared: Prepared::default(),
+        book: Book::new(given),
+    };
     repeat::in_order(&mut cx, &mut d, &program.steps);
-    let arguments = (0..program.tensors.len()).filter_map(|p| argument(&cx, Place(p))).collect();
-    let Extents { params, solved, given, .. } = cx.facts.extents;
+    let arguments = (0..program.tensors.len()).filter_map(|p| argument(&cx, &lengths, Place(p))).collect();
+    let Lengths { params, solved, given, .. } = lengths;
     let params = params.into_values().collect();
     let asked = std::mem::take(&mut d.asked);
     let (vars, buffers, body) = d.finish();
@@ -320,13 +346,13 @@ fn fits(cx: &mut Context, d: &mut Symbolic, place: Place) {
         if cx.guarded.insert(class) && cx.extents.constants.get(&class).is_none_or(|n| *n > 1 << 31) {
             let most = Expr::Const(Value::i64(1 << 31));
             let fail = Stmt::Call(Entry::Fail(Failure::Positions));
-            d.when(binary(Op::Gt, cx.extents.at(class), most), |d| d.emit(fail), |_| {});
+            d.when(binary(Op::Gt, cx.extent(class), most), |d| d.emit(fail), |_| {});
         }
     }
 }
 
 /// How a tensor of the program is passed; `None` for temporaries.
-fn argument(cx: &Context, place: Place) -> Option<Argument> {
+fn argument(cx: &Context, lengths: &Lengths, place: Place) -> Option<Argument> {
     let (t, arrays) = (&cx.program.tensors[place.0], arrays_of(cx, place));
     let (tensor, operand) = match t.role {
         Role::Operand(id) => (id, true),
@@ -341,7 +367,7 @@ fn argument(cx: &Context, place: Place) -> Option<Argument> {
         ty: t.ty,
         format: t.format.clone(),
         fill: t.fill,
-        extents: t.extents.iter().map(|c| cx.extents.params[c]).collect(),
+        extents: t.extents.iter().map(|c| lengths.params[c]).collect(),
         levels: arrays.levels.clone(),
         values: arrays.values,
         operand,

@@ -17,12 +17,12 @@ use crate::algebra::Op;
 use crate::iteration::{Lattice, Point, Sequence, Shape};
 use crate::loops::arith::yes;
 use crate::loops::choose::{
-    Effect, access, along, condition, fingers,
+    Effect, access, condition, fingers,
     range::Piece,
     scope::{Positions, Scope},
     walk::{self, Goal, Listed, Loop, Stored},
 };
-use crate::loops::lower::{choice, counting, cut, fiber, made, range, spread, statement};
+use crate::loops::lower::{choice, coordinate, counting, cut, fiber, made, range, spread, statement};
 use crate::loops::plan::{self, Arm, Blocks, How, Level, Pass, Walk};
 use crate::loops::{Asked, Stmt, Symbolic, Term, Var};
 use crate::notation::concrete::{self, AccessId, Both, Index, Nest};
@@ -197,7 +197,7 @@ pub(super) fn loops<'a>(
         output.notes.goes_along(None);
     }
     if let (Sink::Bound { most, .. }, []) = (sink, rest) {
-        let more = at_most_of(d, &parts);
+        let more = at_most_of(cx, d, &parts);
         parts.into_iter().for_each(|part| cx.book.end(part.step));
         cx.book.leave();
         return d.assign(*most, super::plus(Expr::Var(*most), more));
@@ -210,11 +210,11 @@ pub(super) fn loops<'a>(
         }
         output.notes.goes_along(walked_whole(&parts).filter(|a| scope.fiber(*a).depth == slot.level));
         let all: &[Part] = if apart { &[] } else { &parts };
-        output.open(d, slot, &|d| at_most_of(d, all));
+        output.open(d, slot, &|d| at_most_of(cx, d, all));
     }
     for part in parts {
         if apart {
-            stepped::make_room(d, &part, v, sink);
+            stepped::make_room(cx, d, &part, v, sink);
         }
         run(cx, d, part, (v, rest), sink);
     }
@@ -334,19 +334,19 @@ pub(super) fn comes_along(cx: &Context, scope: &Scope, a: AccessId, v: Index) ->
 
 /// A bound on the number of coordinates that all parts visit, and so of entries that they append. It covers entries
 /// that are written tentatively: when one is, fewer entries are kept than the coordinates that are counted so far.
-fn at_most_of<'a, 'p>(d: &mut Symbolic, parts: impl IntoIterator<Item = &'p Part<'a>>) -> Expr
+fn at_most_of<'a, 'p>(cx: &Context, d: &mut Symbolic, parts: impl IntoIterator<Item = &'p Part<'a>>) -> Expr
 where
     'a: 'p,
 {
-    let bounds = parts.into_iter().map(|part| at_most(d, part));
+    let bounds = parts.into_iter().map(|part| at_most(cx, d, part));
     bounds.reduce(|a, b| binary(Op::Add, a, b)).unwrap_or(int(0))
 }
 
 /// A bound on the number of coordinates that a range's loops visit.
-fn at_most(d: &mut Symbolic, part: &Part) -> Expr {
+fn at_most(cx: &Context, d: &mut Symbolic, part: &Part) -> Expr {
     let point = part.top();
     if !part.stepped.is_empty() {
-        return part.piece.range.len();
+        return coordinate::length(cx, &part.piece.range);
     }
     let lengths: Vec<Expr> = point
         .leaders
@@ -358,7 +358,7 @@ fn at_most(d: &mut Symbolic, part: &Part) -> Expr {
         .collect();
     let joined = match point.shape {
         Shape::Nothing => None,
-        Shape::Dense => return part.piece.range.len(),
+        Shape::Dense => return coordinate::length(cx, &part.piece.range),
         Shape::Intersect => lengths.into_iter().reduce(|a, b| binary(Op::Min, a, b)),
         Shape::Each | Shape::Tree | Shape::Wide => lengths.into_iter().reduce(|a, b| binary(Op::Add, a, b)),
     };
@@ -375,7 +375,7 @@ fn walk_point(cx: &Context, d: &mut Symbolic, f: &Forall, point: &Point) {
 
 fn go(cx: &Context, d: &mut Symbolic, f: &Forall, point: &Point, how: How) {
     let stored = |d: &mut Symbolic, at: &Term| {
-        let here = resting(d, f, &point.leaders);
+        let here = resting(cx, d, f, &point.leaders);
         arrive(cx, d, f, point, at, &here, Driven::Stored);
     };
     match how {
@@ -390,7 +390,7 @@ fn go(cx: &Context, d: &mut Symbolic, f: &Forall, point: &Point, how: How) {
             leap(d, &galloping.collect::<Vec<_>>(), &mut |d, at| stored(d, at));
         }
         // Where the lists do not meet, operands read as their fill, and the sum is unchanged.
-        How::Flat => tentative::meets(d, f, point, &mut |d, at, mut here, met| {
+        How::Flat => tentative::meets(cx, d, f, point, &mut |d, at, mut here, met| {
             let met = d.place(met);
             here.iter_mut().for_each(|here| here.present = Some(met.clone()));
             arrive(cx, d, f, point, at, &here, Driven::Stored);
@@ -411,23 +411,23 @@ fn alone_in_loop(cx: &Context, d: &mut Symbolic, f: &Forall, point: &Point) {
     f.lists[&a].each(d, &name, &mut |d, entry| {
         let at = f.lists[&a].coordinate(d, &entry);
         let at = d.snapshot(&cx.program.vars[f.v.0].name, at);
-        let here = Here { access: a, entry: placed(d, &entry), present: None };
+        let here = Here { access: a, entry: placed(cx, d, &entry), present: None };
         arrive(cx, d, f, point, &at, &[here], Driven::Stored);
     });
 }
 
 /// The entries on which lists rest.
-fn resting(d: &mut Symbolic, f: &Forall, lists: &[AccessId]) -> Vec<Here> {
+fn resting(cx: &Context, d: &mut Symbolic, f: &Forall, lists: &[AccessId]) -> Vec<Here> {
     let here = |&access: &AccessId| {
         let entry = f.lists[&access].entry(d);
-        Here { access, entry: placed(d, &entry), present: None }
+        Here { access, entry: placed(cx, d, &entry), present: None }
     };
     lists.iter().map(here).collect()
 }
 
 /// The entries on which lists rest, each present if its flag is set.
-fn flagged(d: &mut Symbolic, f: &Forall, lists: &[AccessId], flags: &[&Term]) -> Vec<Here> {
-    let mut here = resting(d, f, lists);
+fn flagged(cx: &Context, d: &mut Symbolic, f: &Forall, lists: &[AccessId], flags: &[&Term]) -> Vec<Here> {
+    let mut here = resting(cx, d, f, lists);
     for (here, flag) in here.iter_mut().zip(flags) {
         here.present = Some(d.place(flag));
     }
@@ -440,8 +440,8 @@ fn tree(cx: &Context, d: &mut Symbolic, f: &Forall, point: &Point, how: How) {
     if how == How::FlatTree {
         unite_flat(d, first, second, PATIENCE, &mut |d, at, present| {
             let here = match present {
-                None => resting(d, f, &point.leaders),
-                Some(flags) => flagged(d, f, &point.leaders, &flags),
+                None => resting(cx, d, f, &point.leaders),
+                Some(flags) => flagged(cx, d, f, &point.leaders, &flags),
             };
             arrive(cx, d, f, point, at, &here, Driven::Stored);
         });
@@ -452,7 +452,7 @@ fn tree(cx: &Context, d: &mut Symbolic, f: &Forall, point: &Point, how: How) {
                 Side::First => (&[a], Some(b)),
                 Side::Second => (&[b], Some(a)),
             };
-            let here = resting(d, f, present);
+            let here = resting(cx, d, f, present);
             cx.book.under(Arm(present.to_vec()), || {
                 arrive(cx, d, f, &walk::without(cx, point, absent), at, &here, Driven::Stored);
             });
@@ -473,7 +473,7 @@ fn wide_loop(cx: &Context, d: &mut Symbolic, f: &Forall, point: &Point) {
     };
     let somewhere = matches!(sequence, Sequence::Or(parts) if parts.iter().all(|s| matches!(s, Sequence::List(_))));
     wide(d, &lists, &live, &mut |d, at, present| {
-        let here = flagged(d, f, &point.leaders, &present.iter().collect::<Vec<_>>());
+        let here = flagged(cx, d, f, &point.leaders, &present.iter().collect::<Vec<_>>());
         if somewhere {
             return arrive(cx, d, f, point, at, &here, Driven::Stored);
         }
@@ -497,7 +497,7 @@ fn arrive(cx: &Context, d: &mut Symbolic, f: &Forall, point: &Point, at: &Term, 
         } else {
             f.lists[&a].catch_up(d, at);
         }
-        all.push(dense::follow(d, f, a, at));
+        all.push(dense::follow(cx, d, f, a, at));
     }
     let enough = enough(point, &all);
     let at = d.place(at);
@@ -526,15 +526,16 @@ fn come_to_entries(
     here: impl IntoIterator<Item = Here>,
 ) -> Scope {
     let mut inner = scope.clone();
-    choice::bind(d, &mut inner, v, at);
+    choice::bind(cx, d, &mut inner, v, at);
     for Here { access, entry, present } in here {
         if scope.in_blocks.contains(&access) {
             let (begin, run) = entry;
-            let end = run.expect("a block ends").end(d);
-            let block = fingers::block(cx, &inner, access, v, (begin, d.place(&end)));
-            inner.narrow(access, block, present);
+            let end = cx.run(run.expect("a block ends")).end(d);
+            let end = cx.sym(d.place(&end));
+            let block = fingers::block(cx, &inner, access, v, (begin, end));
+            inner.narrow(access, block, present.map(|present| cx.sym(present)));
         } else {
-            inner.walk(access, entry, present);
+            inner.walk(access, entry, present.map(|present| cx.sym(present)));
         }
     }
     inner
@@ -661,19 +662,19 @@ fn inside(
         fiber::keep_values(cx, d, &mut scope, body);
     }
     let entered = sink.enters(v).and_then(|(output, slot)| {
-        let at = along::coordinate(cx, &scope, output.next_var(slot)?)?;
+        let at = coordinate::of(cx, &scope, output.next_var(slot)?)?;
         Some((output, slot, at))
     });
     match entered {
         None => emit(cx, d, rest, body, scope, sink),
         Some((output, slot, at)) => {
             let mut inner = |d: &mut Symbolic, slot: Slot| {
-                let slot = output.locate(slot, &|v| along::coordinate(cx, &scope, v));
+                let slot = output.locate(slot, &|v| coordinate::of(cx, &scope, v));
                 emit(cx, d, rest, body, scope.clone(), &sink.at(slot));
             };
             output.notes.reached(slot, &|a| scope.fiber(a).depth);
             match output.shared_with(slot) {
-                Some(a) => inner(d, output.entered(slot, scope.fiber(a).position)),
+                Some(a) => inner(d, output.entered(slot, cx.expr(scope.fiber(a).position))),
                 None => output.visit(d, slot, at, driven, &mut inner),
             }
         }
@@ -710,7 +711,7 @@ fn leaf(cx: &Context, d: &mut Symbolic, body: &concrete::Expr, scope: &Scope, si
         Sink::Store { nest, output, slot } => {
             let value = fiber::value(cx, d, scope, body);
             let scope = places::placed(cx, d, nest, scope);
-            let slot = output.locate(slot.clone(), &|v| along::coordinate(cx, &scope, v));
+            let slot = output.locate(slot.clone(), &|v| coordinate::of(cx, &scope, v));
             let value = match nest.fold {
                 Some(fun) => fiber::applied(cx, d, fun, vec![output.held(&slot), value]),
                 None => value,
@@ -723,7 +724,7 @@ fn leaf(cx: &Context, d: &mut Symbolic, body: &concrete::Expr, scope: &Scope, si
         Sink::Scatter { nest, scratch } => {
             let value = fiber::value(cx, d, scope, body);
             let scope = places::placed(cx, d, nest, scope);
-            scratch.put(cx, d, nest, &|v| along::coordinate(cx, &scope, v), value);
+            scratch.put(cx, d, nest, &|v| coordinate::of(cx, &scope, v), value);
         }
         Sink::Around { nest, output, slot, scratch } => {
             scratch.clear(cx, d);
@@ -780,7 +781,7 @@ fn accumulate(cx: &Context, d: &mut Symbolic, (t, fun): (Var, Fun), begun: Optio
 /// Folds the second value of an `also` into its place: the result is a vector with a place for each coordinate.
 fn fold_in(cx: &Context, d: &mut Symbolic, scope: &Scope, Both { at, fun, rhs }: &Both, values: BufferId) {
     let value = fiber::value(cx, d, scope, rhs);
-    let at = along::coordinate(cx, scope, *at).expect("bound: checked concrete notation");
+    let at = coordinate::of(cx, scope, *at).expect("bound: checked concrete notation");
     let was = Expr::Load(values, Box::new(at.clone()));
     let joined = fiber::applied(cx, d, *fun, vec![was, value]);
     d.emit(Stmt::Store(values, at, joined));

@@ -63,7 +63,7 @@ pub(super) fn splits(cx: &Context, nest: &Nest) -> Option<Split> {
     }
     let [outer, inner] = result.format.levels[..] else { return None };
     let entries = outer.begins_chain() && inner.continues_chain() || outer.is_full() && inner.is_plain();
-    let extent = |v: concrete::Index| cx.extents.at(cx.program.vars[v.0].extent);
+    let extent = |v: concrete::Index| cx.extent(cx.program.vars[v.0].extent);
     (entries && cx.made.crd == Type::I32).then(|| Split {
         access,
         pos,

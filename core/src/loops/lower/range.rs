@@ -22,8 +22,9 @@ use crate::loops::choose::{
     range::{Bound, Piece, Range},
     scope::{Asked, Finger, Scope},
     split,
+    symbol::Sym,
 };
-use crate::loops::lower::{choice, compare, cut, fiber, structure};
+use crate::loops::lower::{choice, compare, coordinate, cut, fiber, structure};
 use crate::loops::plan::{self, Cut};
 use crate::loops::{Symbolic, Term};
 use crate::map::{ClassId, Map, Size};
@@ -35,12 +36,12 @@ pub(super) fn limited(cx: &Context, d: &mut Symbolic, scope: &mut Scope, v: Inde
     let range = cx.program.vars[v.0].limits.iter().fold(along::whole(cx, v), |range, limit| match limit {
         Limit::Below { at, extent } => as_far(cx, d, scope, v, (at, *extent), range),
         Limit::Pieces { cut, turns } => {
-            let hi = Bound::at(cut::turns(d, scope, *cut, turns));
+            let hi = cx.bound(cut::turns(cx, d, scope, *cut, turns));
             Range { hi, ..range }
         }
         Limit::Within(within) => cut::within(cx, d, scope, within, range),
     });
-    scope.ranges.insert(v, (range.lo.at.clone(), range.hi.at.clone()));
+    scope.ranges.insert(v, (range.lo.at, range.hi.at));
     range
 }
 
@@ -58,12 +59,12 @@ fn as_far(
     if along::reach(cx, &line, &range.hi).is_some_and(|past| past == known) {
         return range;
     }
-    let c = along::mapped(cx, scope, &line.c).expect("bound outside");
-    let left = binary(Op::Sub, cx.extents.at(extent), c);
-    let r = along::of_size(cx, &line.r);
-    let steps = if r == int(1) { left } else { along::ceiling(left, r) };
-    let within = binary(Op::Max, binary(Op::Min, steps, range.hi.at.clone()), int(0));
-    Range { hi: Bound::at(held(d, "limit", within)), ..range }
+    let c = coordinate::mapped(cx, scope, &line.c).expect("bound outside");
+    let left = binary(Op::Sub, cx.extent(extent), c);
+    let r = coordinate::of_size(cx, &line.r);
+    let steps = if r == int(1) { left } else { coordinate::ceiling(left, r) };
+    let within = binary(Op::Max, binary(Op::Min, steps, cx.expr(range.hi.at)), int(0));
+    Range { hi: cx.bound(held(d, "limit", within)), ..range }
 }
 
 /// The ranges of a part of a loop over `v`: in each, every concatenation along `v` that is not asked is one of its choices, and
@@ -129,17 +130,19 @@ pub(super) fn coordinate_of(
     let Range { lo, hi } = &piece.range;
     let w = cx.program.level_var(&cx.program.accesses[a.0], level);
     let line = along::line(cx, cx.program.root_map(w), v);
-    let r = along::of_size(cx, &line.r);
-    let same = along::mapped(cx, &piece.scope, &line.c) == Some(int(0)) && r == int(1);
-    if same && (at == lo.at || at == hi.at) || along::is_whole(cx, v, piece, (a, level)) {
-        return Bound::at(at);
+    let r = coordinate::of_size(cx, &line.r);
+    let same = along::is_zero(cx, &piece.scope, &line.c) && r == int(1);
+    let bound = cx.bound(at.clone());
+    if same && (bound.at == lo.at || bound.at == hi.at) || along::is_whole(cx, v, piece, (a, level)) {
+        return bound;
     }
-    if same && ahead(&at, &hi.at).is_some_and(|n| n >= 0) {
+    let end = cx.expr(hi.at);
+    if same && ahead(&at, &end).is_some_and(|n| n >= 0) {
         return hi.clone();
     }
-    let moved = along::behind(cx, &piece.scope, at, &line.c).expect("bound outside");
-    let within = binary(Op::Min, binary(Op::Max, along::steps_to(moved, r), lo.at.clone()), hi.at.clone());
-    Bound::at(d.define("cut", Type::I64, within))
+    let moved = coordinate::behind(cx, &piece.scope, at, &line.c).expect("bound outside");
+    let within = binary(Op::Min, binary(Op::Max, coordinate::steps_to(moved, r), cx.expr(lo.at)), end);
+    cx.bound(d.define("cut", Type::I64, within))
 }
 
 /// The bounds along `v`, inside of a range, between the parts of a concatenation, the range's ends included.
@@ -163,8 +166,8 @@ pub(super) fn cuts(cx: &Context, d: &mut Symbolic, scope: &Scope, v: Index, rang
         let steps = line.r.value() != Some(1);
         let beyond = before.plus(&line.c.constant.negative());
         let size = (line.c.factors.is_empty() && !steps).then(|| cx.extents.known(&beyond));
-        let moved = along::behind(cx, scope, along::of_size(cx, &before), &line.c).expect("bound outside");
-        let at = along::steps_to(moved, along::of_size(cx, &line.r));
+        let moved = coordinate::behind(cx, scope, coordinate::of_size(cx, &before), &line.c).expect("bound outside");
+        let at = coordinate::steps_to(moved, coordinate::of_size(cx, &line.r));
         // A cut that is at an end of the range, or outside, needs no clamping.
         let ahead = |end: &Bound| cx.extents.known(&size.as_ref()?.plus(&end.size.as_ref()?.negative())).value();
         let end = match (ahead(&range.hi), ahead(&range.lo)) {
@@ -173,12 +176,12 @@ pub(super) fn cuts(cx: &Context, d: &mut Symbolic, scope: &Scope, v: Index, rang
             _ => None,
         };
         cuts.push(match end {
-            _ if all => Bound { at: held(d, "cut", at), size },
+            _ if all => Bound { at: cx.sym(held(d, "cut", at)), size },
             Some(end) => end.clone(),
             None => {
-                let last = cuts.last().expect("it begins somewhere").at.clone();
-                let within = binary(Op::Min, binary(Op::Max, at, last), range.hi.at.clone());
-                Bound::at(held(d, "cut", within))
+                let last = cx.expr(cuts.last().expect("it begins somewhere").at);
+                let within = binary(Op::Min, binary(Op::Max, at, last), cx.expr(range.hi.at));
+                cx.bound(held(d, "cut", within))
             }
         });
     }
@@ -213,7 +216,7 @@ pub(super) fn view(
 ) -> View<Term> {
     let tensor = cx.program.tensor(a);
     let w = cx.program.level_var(&cx.program.accesses[a.0], level);
-    let shared = scope.walked_in(a, v).map(|asked| holding(scope, asked, range));
+    let shared = scope.walked_in(a, v).map(|asked| holding(cx, scope, asked, range));
     let range = shared.as_ref().unwrap_or(range);
     let mut line = along::line(cx, cx.program.root_map(w), v);
     let blocks = line.c.factors.keys().any(|u| scope.coordinate(*u).is_none());
@@ -221,28 +224,28 @@ pub(super) fn view(
     let extent = cx.extents.known_extent(tensor.extents[tensor.format.order[level]]);
     let (first, past) = (along::reach(cx, &line, &range.lo), along::reach(cx, &line, &range.hi));
     // A block whose coordinates are those of this range needs neither search nor stop.
-    let block = scope.block(a).filter(|block| block.from == line.c && range.lo.at == int(0));
+    let block = scope.block(a).filter(|block| block.from == line.c && range.lo.at == Sym::ZERO);
     let length = range.hi.size.as_ref().map(|size| cx.extents.known(&line.r.times(size)));
     let begins = block.is_some() || first.as_ref().and_then(|s| s.value()).is_some_and(|s| s <= 0);
     let ends = block.is_some_and(|block| Some(&block.length) == length.as_ref())
         || past.as_ref().is_some_and(|s| s.plus(&extent.negative()).value().is_some_and(|n| n >= 0));
-    let c = along::mapped(cx, scope, &line.c).expect("bound outside");
-    let r = along::of_size(cx, &line.r);
+    let c = coordinate::mapped(cx, scope, &line.c).expect("bound outside");
+    let r = coordinate::of_size(cx, &line.r);
     let mut fixed = |name: &str, e: Expr| Term::fixed(held(d, name, e));
     // Between two steps nothing is seen. That at a range's end may not fit 64 bits: what is behind the one before it does.
     let strides = !blocks && r != int(1);
     let mut reached = |name: &str, at: &Bound, size: Option<Size>, short: bool| match size {
-        Some(size) if size.value().is_some() || !short => fixed(name, along::of_size(cx, &size)),
-        Some(size) => fixed(name, along::of_size(cx, &size.plus(&line.r.negative()).plus(&Size::number(1)))),
+        Some(size) if size.value().is_some() || !short => fixed(name, coordinate::of_size(cx, &size)),
+        Some(size) => fixed(name, coordinate::of_size(cx, &size.plus(&line.r.negative()).plus(&Size::number(1)))),
         None => {
-            let at = plus(c.clone(), times(at.at.clone(), r.clone()));
-            fixed(name, if short { along::behind_last(at, &r) } else { at })
+            let at = plus(c.clone(), times(cx.expr(at.at), r.clone()));
+            fixed(name, if short { coordinate::behind_last(at, &r) } else { at })
         }
     };
-    let from_zero = range.lo.at == int(0);
+    let from_zero = range.lo.at == Sym::ZERO;
     let start = (!begins).then(|| reached("start", &range.lo, first, strides && !from_zero));
     let (hi, past) = match scope.is_loose(w) && !(ends || along::falls(&line.c)) {
-        true => (along::until(cx, scope, &line, &range.hi, &extent), None),
+        true => (coordinate::until(cx, scope, &line, &range.hi, &extent), None),
         false => (range.hi.clone(), past),
     };
     let stop = (!ends).then(|| reached("stop", &hi, past, strides));
@@ -250,7 +253,7 @@ pub(super) fn view(
         Some(start) if from_zero => Some(Shift::Up(start.clone())),
         _ if c == int(0) => None,
         _ if along::falls(&line.c) => {
-            Some(Shift::Down(fixed("shift", along::of_size(cx, &line.c.constant.negative()))))
+            Some(Shift::Down(fixed("shift", coordinate::of_size(cx, &line.c.constant.negative()))))
         }
         _ => Some(Shift::Up(fixed("shift", c.clone()))),
     };
@@ -259,16 +262,16 @@ pub(super) fn view(
     let blocks = blocks.then(|| factor("length"));
     let finger = finger(scope, (a, level), v);
     let marks = blocks.is_none() && finger.is_none() && start.is_some();
-    let mark = cx.prepared.marks.get(&(a, level)).filter(|_| marks).and_then(|mark| mark.here(scope));
+    let mark = cx.prepared.marks.get(&(a, level)).filter(|_| marks).and_then(|mark| mark.here(cx, scope));
     View { start, stop, stride, blocks, shift, finger, mark }
 }
 
 /// The coordinates of a range of a loop at which a part holds.
-fn holding(scope: &Scope, asked: &Asked, range: &Range) -> Range {
-    let (first, past) = &scope.ranges[&asked.by];
-    let joined = |op: Op, part: (&Option<Expr>, &Bound), of: &Bound, whole: &Expr| match part {
-        (Some(_), bound) if of.at == *whole => bound.clone(),
-        (Some(at), _) if of.at != *at => Bound::at(binary(op, at.clone(), of.at.clone())),
+fn holding(cx: &Context, scope: &Scope, asked: &Asked, range: &Range) -> Range {
+    let (first, past) = scope.ranges[&asked.by];
+    let joined = |op: Op, part: (&Option<Sym>, &Bound), of: &Bound, whole: Sym| match part {
+        (Some(_), bound) if of.at == whole => bound.clone(),
+        (Some(at), _) if of.at != *at => cx.bound(binary(op, cx.expr(*at), cx.expr(of.at))),
         _ => of.clone(),
     };
     let [from, to] = &asked.ends;

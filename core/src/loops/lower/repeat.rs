@@ -49,7 +49,7 @@ fn repeat<'a>(cx: &mut Context<'a>, d: &mut Symbolic, block: &'a Repeat) {
     let count = match &block.turns {
         Turns::While(condition) => return repeat_while(cx, d, condition, block, turns),
         Turns::Count(n) => int(i64::try_from(*n).unwrap_or(i64::MAX)),
-        Turns::Extent(class) => cx.extents.at(*class),
+        Turns::Extent(class) => cx.extent(*class),
     };
     take(d, turns, count.clone());
     d.each("turn", int(0), count, |d, _| turn(cx, d, block));

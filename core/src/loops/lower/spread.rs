@@ -22,11 +22,7 @@ use super::output::alloc;
 use super::{BufferId, Context, Expr, binary, int, times};
 use crate::algebra::{Op, Type, Value};
 use crate::loops::arith::yes;
-use crate::loops::choose::{
-    access, condition,
-    scope::{Laid, Scope},
-    tables, walk,
-};
+use crate::loops::choose::{access, condition, scope::Scope, symbol::Sym, tables, walk};
 use crate::loops::lower::{fiber, nest, output};
 use crate::loops::plan::{self, Pass};
 use crate::loops::{Holds, Role, Stmt, Symbolic, Term};
@@ -36,6 +32,17 @@ use std::collections::BTreeMap;
 
 /// The factor by which a list must be longer to be galloped through: one search costs about as much as so many entries.
 const LONGER: i64 = 32;
+
+/// The table into which a list is scattered.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Laid {
+    pub buffer: BufferId,
+    /// Whether the table holds values, and the fill value elsewhere; else it holds positions plus 1, and 0 elsewhere.
+    pub by_value: bool,
+    /// Flags of the coordinates that have an entry, if most lookups need only these: eight times as many stay in a
+    /// cache.
+    pub flags: Option<BufferId>,
+}
 
 /// Makes tables for the lists that a nest spreads, empty.
 pub(super) fn tables(cx: &Context, d: &mut Symbolic, nest: &Nest) -> BTreeMap<(AccessId, usize), Laid> {
@@ -50,7 +57,7 @@ pub(super) fn tables(cx: &Context, d: &mut Symbolic, nest: &Nest) -> BTreeMap<(A
                 (d.element(pos), Value::zero(d.element(pos)))
             }
         };
-        let extent = cx.extents.at(tensor.extents[tensor.format.order[l]]);
+        let extent = cx.extent(tensor.extents[tensor.format.order[l]]);
         let buffer = d.buffer(&format!("{}{l}_at", tensor.name), ty, Role::Workspace);
         alloc(d, buffer, extent.clone(), Some(none));
         let flags = flagged.then(|| {
@@ -76,7 +83,7 @@ pub(super) fn lay(
     // The loops of a bound do not intersect lists.
     let stays = |a: AccessId| {
         let (level, _) = access::next_var(cx, scope, a).filter(|(_, w)| *w != v)?;
-        let some = cx.prepared.tables.contains_key(&(a, level)) && scope.laid(a).is_none();
+        let some = cx.prepared.tables.contains_key(&(a, level)) && !scope.is_laid(a);
         (some && !matches!(sink, Sink::Bound { .. })).then_some(plan::Spread((a, level)))
     };
     for plan::Spread((a, level)) in cx.book.decide_all(|| body.accesses().into_iter().filter_map(stays).collect()) {
@@ -94,7 +101,7 @@ pub(super) fn lay(
             flag(cx, d, scope, (a, &list, flags), &conditions);
             scope.lay_holding(a, conditions);
         }
-        scope.lay(a, table);
+        scope.lay(a);
         all.push((a, table, list));
     }
     all
@@ -110,7 +117,7 @@ fn flag(
 ) {
     list.each(d, &mut |d, at, position| {
         let mut open = scope.clone();
-        open.descend(a, (d.place(position), None), None);
+        open.descend(a, (cx.sym(d.place(position)), None), vec![]);
         let all = conditions.iter().map(|c| fiber::value(cx, d, &open, c));
         let all = all.reduce(|a, b| binary(Op::AndAlso, a, b)).unwrap_or_else(yes);
         let at = d.place(at);
@@ -141,13 +148,8 @@ fn write(d: &mut Symbolic, list: &Spread<Term>, value: &dyn Fn(Expr) -> Expr) {
 }
 
 /// Opens a scattered list at a coordinate, which may be out of the table where the condition does not hold.
-pub(super) fn ask(
-    cx: &Context,
-    d: &mut Symbolic,
-    scope: &mut Scope,
-    (a, table): (AccessId, Laid),
-    (at, inside): (Expr, Option<Expr>),
-) {
+pub(super) fn ask(cx: &Context, d: &mut Symbolic, scope: &mut Scope, a: AccessId, (at, inside): (Expr, Option<Expr>)) {
+    let table = cx.prepared.tables[&(a, scope.fiber(a).depth)];
     let position = |d: &mut Symbolic, at: Expr| match inside.clone().map(Term::fixed) {
         Some(inside) => Spread::ask_within(d, table.buffer, &Term::fixed(at), &inside),
         None => Spread::ask(d, table.buffer, &Term::fixed(at)),
@@ -157,12 +159,12 @@ pub(super) fn ask(
         let flag = inside.iter().fold(flag, |flag, inside| binary(Op::AndAlso, inside.clone(), flag));
         let found = d.define("asked", Type::Bool, flag);
         let position = position(d, at).1;
-        return scope.descend(a, (d.place(&position), None), Some(found));
+        return scope.descend(a, (cx.sym(d.place(&position)), None), vec![cx.sym(found)]);
     }
     if !table.by_value {
         let (found, position) = position(d, at);
         let (found, position) = (d.place(&found), d.place(&position));
-        return scope.descend(a, (position, None), Some(found));
+        return scope.descend(a, (cx.sym(position), None), vec![cx.sym(found)]);
     }
     let tensor = cx.program.tensor(a);
     let value = Expr::Load(table.buffer, Box::new(at));
@@ -175,8 +177,8 @@ pub(super) fn ask(
         false => binary(Op::Ne, value.clone(), Expr::Const(tensor.fill)),
     };
     // The value is kept, so the position is never read.
-    scope.descend(a, (int(0), None), Some(some));
-    scope.keep(a, value);
+    scope.descend(a, (Sym::ZERO, None), vec![cx.sym(some)]);
+    scope.keep(a, cx.sym(value));
 }
 
 /// The value to fold in without testing whether the searched entries exist, if every one of them is looked up by

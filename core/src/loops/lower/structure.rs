@@ -19,11 +19,11 @@ use super::{Context, Expr, Holds, ahead, binary, int, minus, plus, times};
 use crate::algebra::{Op, Type};
 use crate::format::triangle::Triangle;
 use crate::loops::choose::{
-    access, along,
+    access,
     range::{Bound, Piece},
     scope::{Phase, Scope},
 };
-use crate::loops::lower::{fiber, nest, range};
+use crate::loops::lower::{coordinate, fiber, nest, range};
 use crate::loops::plan::Cut;
 use crate::loops::{Symbolic, Term};
 use crate::notation::concrete::{AccessId, Index};
@@ -42,7 +42,7 @@ pub(super) fn upper(n: &Expr, row: &Expr) -> Expr {
 /// The interval of an access's next level.
 fn interval(cx: &Context, d: &mut Symbolic, scope: &Scope, a: AccessId) -> Interval<Expr> {
     let fiber = scope.fiber(a);
-    let (parent, present) = (Term::fixed(fiber.position), fiber.present.map(Term::fixed));
+    let (parent, present) = (Term::fixed(cx.expr(fiber.position)), cx.present(&fiber).map(Term::fixed));
     let mut open = |arrays| {
         let Interval { start, stop, base } =
             Interval::open(d, &cx.program.tensor(a).name, arrays, &parent, present.as_ref());
@@ -59,8 +59,8 @@ fn interval(cx: &Context, d: &mut Symbolic, scope: &Scope, a: AccessId) -> Inter
 fn of_triangle(cx: &Context, d: &mut Symbolic, scope: &Scope, a: AccessId) -> Interval<Expr> {
     let (fiber, tensor) = (scope.fiber(a), cx.program.tensor(a));
     let row = row(cx, scope, a);
-    let n = cx.extents.at(tensor.extents[tensor.format.order[fiber.depth]]);
-    let above = times(fiber.above.clone(), triangle(n.clone()));
+    let n = cx.extent(tensor.extents[tensor.format.order[fiber.depth]]);
+    let above = times(cx.expr(fiber.above), triangle(n.clone()));
     let kind = tensor.format.levels[fiber.depth];
     let is_upper = kind.triangle() == Some(Triangle::Upper);
     let before = if is_upper { upper(&n, &row) } else { triangle(row.clone()) };
@@ -69,13 +69,13 @@ fn of_triangle(cx: &Context, d: &mut Symbolic, scope: &Scope, a: AccessId) -> In
     if kind.is_mirrored() {
         return Interval { start, stop, base };
     }
-    Interval { start: fiber.if_present(start), stop: fiber.if_present(stop), base }
+    Interval { start: cx.if_present(&fiber, start), stop: cx.if_present(&fiber, stop), base }
 }
 
 /// The coordinate in the level above an access's next one.
 fn row(cx: &Context, scope: &Scope, a: AccessId) -> Expr {
     let above = cx.program.level_var(&cx.program.accesses[a.0], scope.fiber(a).depth - 1);
-    along::coordinate(cx, scope, above).expect("levels above are open")
+    coordinate::of(cx, scope, above).expect("levels above are open")
 }
 
 /// Opens an access's next level, neither a list nor located, at a coordinate. Returns whether it may be absent
@@ -87,22 +87,25 @@ pub(super) fn open_computed(cx: &Context, d: &mut Symbolic, scope: &mut Scope, a
         None | Some(Phase::Asked) if kind.is_stepped() && scope.interval(a).is_none() => {
             return nest::stepped::open_at(cx, d, scope, a, at);
         }
-        Some(Phase::Packed { base, step }) => scope.descend(a, (plus(base, times(step, at)), None), None),
-        Some(Phase::Inside(base)) => scope.descend(a, (plus(base, at), None), None),
+        Some(Phase::Packed { base, step }) => {
+            let position = plus(cx.expr(base), times(cx.expr(step), at));
+            scope.descend(a, (cx.sym(position), None), vec![]);
+        }
+        Some(Phase::Inside(base)) => scope.descend(a, (cx.sym(plus(cx.expr(base), at)), None), vec![]),
         Some(Phase::Mirrored) => {
             let position = mirrored(cx, scope, a, at);
-            scope.descend(a, (position, None), None);
+            scope.descend(a, (cx.sym(position), None), vec![]);
         }
         Some(Phase::Asked) | None if kind.is_mirrored() => {
             let Interval { stop, base, .. } = known_interval(cx, d, scope, a);
             if ahead(&stop, &at).is_some_and(|n| n > 0) {
-                scope.descend(a, (plus(base, at), None), fiber.present);
+                scope.descend(a, (cx.sym(plus(base, at)), None), fiber.present);
                 return false;
             }
             let below = binary(Op::Lt, at.clone(), stop);
             let mirrored = mirrored(cx, scope, a, at.clone());
             let position = Expr::Op(Op::Select, vec![below, plus(base, at), mirrored]);
-            scope.descend(a, (position, None), fiber.present);
+            scope.descend(a, (cx.sym(position), None), fiber.present);
         }
         Some(Phase::Asked) | None => {
             let Interval { start, stop, base } = known_interval(cx, d, scope, a);
@@ -112,7 +115,7 @@ pub(super) fn open_computed(cx: &Context, d: &mut Symbolic, scope: &mut Scope, a
                 false => binary(Op::AndAlso, binary(Op::Le, start, at.clone()), below),
             };
             let found = d.define("found", Type::Bool, found);
-            scope.descend(a, (plus(base, at), None), Some(found));
+            scope.descend(a, (cx.sym(plus(base, at)), None), vec![cx.sym(found)]);
             return true;
         }
     }
@@ -121,14 +124,14 @@ pub(super) fn open_computed(cx: &Context, d: &mut Symbolic, scope: &mut Scope, a
 
 /// The interval of an access's next level: the one that a loop around has loaded, else loaded here.
 fn known_interval(cx: &Context, d: &mut Symbolic, scope: &Scope, a: AccessId) -> Interval<Expr> {
-    scope.interval(a).cloned().unwrap_or_else(|| interval(cx, d, scope, a))
+    scope.interval(a).map(|known| cx.interval(known)).unwrap_or_else(|| interval(cx, d, scope, a))
 }
 
 /// The position of a coordinate behind the diagonal of a symmetric level: that of its mirror image.
 fn mirrored(cx: &Context, scope: &Scope, a: AccessId, at: Expr) -> Expr {
     let (fiber, tensor) = (scope.fiber(a), cx.program.tensor(a));
-    let n = cx.extents.at(tensor.extents[tensor.format.order[fiber.depth]]);
-    let above = times(fiber.above, triangle(n));
+    let n = cx.extent(tensor.extents[tensor.format.order[fiber.depth]]);
+    let above = times(cx.expr(fiber.above), triangle(n));
     plus(plus(above, triangle(at)), row(cx, scope, a))
 }
 
@@ -139,7 +142,7 @@ pub(super) fn phases(cx: &Context, d: &mut Symbolic, v: Index, piece: &Piece, cu
     for a in &phased {
         if piece.scope.interval(*a).is_none() {
             let interval = interval(cx, d, &piece.scope, *a);
-            piece.scope.found(*a, interval);
+            piece.scope.found(*a, cx.name_interval(interval));
         }
     }
     match cut {
@@ -154,16 +157,16 @@ pub(super) fn phases(cx: &Context, d: &mut Symbolic, v: Index, piece: &Piece, cu
 
 fn phases_of(cx: &Context, d: &mut Symbolic, v: Index, piece: &Piece, a: AccessId) -> Vec<Piece> {
     let depth = piece.scope.fiber(a).depth;
-    let Interval { start, stop, base } = piece.scope.interval(a).expect("found before").clone();
+    let Interval { start, stop, base } = *piece.scope.interval(a).expect("found before");
     let kind = cx.program.tensor(a).format.levels[depth];
     let symmetric = kind.is_mirrored();
     // A symmetric fiber may be absent, and is fill in both phases then: test it at each coordinate.
-    if symmetric && piece.scope.fiber(a).present.is_some() {
+    if symmetric && piece.scope.fiber(a).may_miss() {
         let mut asked = piece.clone();
         asked.scope.enter(a, Phase::Asked);
         return vec![asked];
     }
-    let [start, stop] = [start, stop].map(|at| range::coordinate_of(cx, d, v, piece, (a, depth), at));
+    let [start, stop] = [start, stop].map(|at| range::coordinate_of(cx, d, v, piece, (a, depth), cx.expr(at)));
     let mut ends = vec![piece.range.lo.clone(), start, stop, piece.range.hi.clone()];
     if kind.is_in_blocks() {
         // The range does not go beyond the block's end.
@@ -173,7 +176,7 @@ fn phases_of(cx: &Context, d: &mut Symbolic, v: Index, piece: &Piece, a: AccessI
     for (n, pair) in ends.windows(2).enumerate().filter(|(_, pair)| pair[0].at != pair[1].at) {
         let mut part = piece.within(pair[0].clone(), pair[1].clone());
         match n {
-            1 => part.scope.enter(a, Phase::Inside(base.clone())),
+            1 => part.scope.enter(a, Phase::Inside(base)),
             _ if symmetric => part.scope.enter(a, Phase::Mirrored),
             _ => part.body = cx.simplify.replace(&part.body, &|x| (x == a).then(|| cx.fill(a))),
         }
@@ -189,13 +192,13 @@ fn hull(cx: &Context, d: &mut Symbolic, v: Index, piece: Piece, all: &[AccessId]
     let mut middle = piece.clone();
     all.iter().for_each(|a| middle.scope.enter(*a, Phase::Asked));
     let ends = all.iter().map(|a| {
-        let Interval { start, stop, .. } = piece.scope.interval(*a).expect("found before").clone();
-        [start, stop].map(|at| range::coordinate_of(cx, d, v, &piece, (*a, depth(*a)), at).at)
+        let Interval { start, stop, .. } = cx.interval(piece.scope.interval(*a).expect("found before"));
+        [start, stop].map(|at| cx.expr(range::coordinate_of(cx, d, v, &piece, (*a, depth(*a)), at).at))
     });
     let joined =
         |[lo, hi]: [Expr; 2], [start, stop]: [Expr; 2]| [binary(Op::Min, lo, start), binary(Op::Max, hi, stop)];
     let [lo, hi] = ends.collect::<Vec<_>>().into_iter().reduce(joined).expect("many intervals");
-    let [lo, hi] = [("first", lo), ("last", hi)].map(|(name, at)| Bound::at(d.define(name, Type::I64, at)));
+    let [lo, hi] = [("first", lo), ("last", hi)].map(|(name, at)| cx.bound(d.define(name, Type::I64, at)));
     let outside = |lo: Bound, hi: Bound| {
         let mut part = piece.within(lo, hi);
         part.body = cx.simplify.replace(&part.body, &|x| all.contains(&x).then(|| cx.fill(x)));

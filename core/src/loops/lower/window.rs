@@ -28,9 +28,9 @@ pub(super) struct Marks {
 
 impl Marks {
     /// The table's element for this window, if the loop `by` is around it.
-    pub fn here(&self, scope: &Scope) -> Option<Mark<Term>> {
+    pub fn here(&self, cx: &Context, scope: &Scope) -> Option<Mark<Term>> {
         let at = match self.by {
-            Some(k) => scope.coordinate(k)?.clone(),
+            Some(k) => cx.expr(scope.coordinate(k)?),
             None => int(0),
         };
         Some(Mark { table: self.table, at: Term::fixed(at) })

@@ -151,7 +151,7 @@ impl Row {
     fn begin(cx: &Context, d: &mut Symbolic, nest: &Nest) -> Row {
         let tensor = &cx.program.tensors[nest.target.tensor.0];
         let var = cx.program.level_var(&nest.target, tensor.format.rank() - 1);
-        let extent = cx.extents.at(cx.program.vars[var.0].extent);
+        let extent = cx.extent(cx.program.vars[var.0].extent);
         let values = d.buffer(&format!("{}_row", tensor.name), tensor.ty, Role::Workspace);
         alloc(d, values, extent.clone(), None);
         let fold = nest.fold.expect("rows are folded: checked");
@@ -219,7 +219,7 @@ impl Front {
     pub fn of(cx: &Context, nest: &Nest) -> Front {
         let tensor = &cx.program.tensors[nest.target.tensor.0];
         let vars = cx.program.drained(nest);
-        let extents = vars.iter().map(|v| cx.extents.at(cx.program.vars[v.0].extent)).collect();
+        let extents = vars.iter().map(|v| cx.extent(cx.program.vars[v.0].extent)).collect();
         Front { name: tensor.name.clone(), vars, extents, initial: tensor.fill }
     }
 }

@@ -18,7 +18,7 @@ use super::{Driven, Forall, Here, Sink, placed};
 use crate::algebra::{Op, Type};
 use crate::iteration::Point;
 use crate::loops::choose::walk;
-use crate::loops::lower::{Context, Expr, binary, fiber, int, nest, nest::stepped};
+use crate::loops::lower::{Context, Expr, binary, coordinate, fiber, int, nest, nest::stepped};
 use crate::loops::plan::{Arm, How};
 use crate::loops::{Symbolic, Term};
 use crate::notation::concrete::{self, AccessId};
@@ -36,12 +36,12 @@ pub(super) fn dense(cx: &Context, d: &mut Symbolic, f: &Forall, point: &Point, h
         _ => {}
     }
     let name = cx.program.vars[f.v.0].name.clone();
-    let (lo, hi) = (Term::fixed(f.piece.range.lo.at.clone()), Term::fixed(f.piece.range.hi.at.clone()));
+    let [lo, hi] = [&f.piece.range.lo, &f.piece.range.hi].map(|bound| Term::fixed(cx.expr(bound.at)));
     d.count(&name, lo, hi, &mut |d, at| match point.followers[..] {
         [] => nest::arrive(cx, d, f, point, &at, &[], Driven::Counted),
         [a] => cursor(cx, d, f, point, a, &at),
         _ => {
-            let here: Vec<_> = point.followers.iter().map(|&a| follow(d, f, a, &at)).collect();
+            let here: Vec<_> = point.followers.iter().map(|&a| follow(cx, d, f, a, &at)).collect();
             let bare = Point { followers: Vec::new(), ..point.clone() };
             nest::arrive(cx, d, f, &bare, &at, &here, Driven::Counted);
             for Here { access, present, .. } in here {
@@ -78,7 +78,7 @@ fn gaps(
             let at = list.coordinate(d, &entry);
             let at = d.snapshot(name, at);
             before(d, &at);
-            let here = Here { access: a, entry: placed(d, &entry), present: None };
+            let here = Here { access: a, entry: placed(cx, d, &entry), present: None };
             cx.book.under(Arm(vec![a]), || nest::arrive(cx, d, f, &present, &at, &[here], Driven::Counted));
             behind(d, &at);
         });
@@ -86,9 +86,9 @@ fn gaps(
     if let Some(entries) = list.entries(d).filter(|_| counts) {
         let entries = d.snapshot("entries", entries);
         each(d, &|_, _| {}, &|_, _| {});
-        return count_gap(cx, d, f, rest, (entries, Term::fixed(f.piece.range.len())));
+        return count_gap(cx, d, f, rest, (entries, Term::fixed(coordinate::length(cx, &f.piece.range))));
     }
-    let from = d.state("from", Term::fixed(f.piece.range.lo.at.clone()));
+    let from = d.state("from", Term::fixed(cx.expr(f.piece.range.lo.at)));
     let before = |d: &mut Symbolic, at: &Term| {
         let begin = d.get(from);
         gap(d, begin, at.clone());
@@ -99,13 +99,13 @@ fn gaps(
         d.set(from, next);
     };
     each(d, &before, &behind);
-    let (begin, end) = (d.get(from), Term::fixed(f.piece.range.hi.at.clone()));
+    let (begin, end) = (d.get(from), Term::fixed(cx.expr(f.piece.range.hi.at)));
     gap(d, begin, end);
 }
 
 /// The coordinates that some list has, and the gaps between them, in which the value is the constant `rest`.
 fn between(cx: &Context, d: &mut Symbolic, f: &Forall, point: &Point, rest: &concrete::Expr) {
-    let [lo, hi] = [&f.piece.range.lo, &f.piece.range.hi].map(|bound| Term::fixed(bound.at.clone()));
+    let [lo, hi] = [&f.piece.range.lo, &f.piece.range.hi].map(|bound| Term::fixed(cx.expr(bound.at)));
     if point.followers.is_empty() && f.piece.in_runs {
         return count(cx, d, f, rest, (lo, hi));
     }
@@ -120,7 +120,7 @@ fn between(cx: &Context, d: &mut Symbolic, f: &Forall, point: &Point, rest: &con
     wide(d, &lists, &any, &mut |d, at, present| {
         let begin = d.get(from);
         count_gap(cx, d, f, rest, (begin, at.clone()));
-        let here = nest::flagged(d, f, &point.followers, &present.iter().collect::<Vec<_>>());
+        let here = nest::flagged(cx, d, f, &point.followers, &present.iter().collect::<Vec<_>>());
         nest::arrive(cx, d, f, &bare, at, &here, Driven::Counted);
         let one = d.int(1);
         let next = d.arith(Arith::Add, at, &one);
@@ -162,7 +162,7 @@ fn cursor(cx: &Context, d: &mut Symbolic, f: &Forall, point: &Point, a: AccessId
     d.branch(
         found,
         &mut |d| {
-            let here = nest::resting(d, f, &[a]);
+            let here = nest::resting(cx, d, f, &[a]);
             cx.book.under(Arm(vec![a]), || nest::arrive(cx, d, f, &present, at, &here, Driven::Counted));
             list.next(d);
         },
@@ -172,12 +172,12 @@ fn cursor(cx: &Context, d: &mut Symbolic, f: &Forall, point: &Point, a: AccessId
 
 /// The entry on which a cursor rests, and the condition that it is at a coordinate, behind which the cursor is not
 /// yet.
-pub(super) fn follow(d: &mut Symbolic, f: &Forall, access: AccessId, at: &Term) -> Here {
+pub(super) fn follow(cx: &Context, d: &mut Symbolic, f: &Forall, access: AccessId, at: &Term) -> Here {
     let list = &f.lists[&access];
     let found = list.found(d, at);
     let found = d.snapshot_bool("here", found);
     let entry = list.entry(d);
-    Here { access, entry: placed(d, &entry), present: Some(d.place(&found)) }
+    Here { access, entry: placed(cx, d, &entry), present: Some(d.place(&found)) }
 }
 
 /// The sum of `count` times `value`, as the type adds: integers wrap. `count` is an `i64`, and not negative.

@@ -10,7 +10,7 @@ use super::{Driven, Here, Sink, placed};
 use crate::iteration::Point;
 use crate::loops::choose::{
     scope::Scope,
-    walk::{self, Listed, Loop},
+    walk::{self, Alone, Listed, Loop},
 };
 use crate::loops::lower::{Context, nest, nest::tentative};
 use crate::loops::plan::{How, Pass, Walk};
@@ -37,7 +37,7 @@ pub(super) fn each_entry(
     sink: &Sink,
 ) {
     let of = of_one(cx, (v, rest), scope, sink);
-    let (sifts, gapless) = (of.sifts(cx, point, fiber), of.goes_in_bulk(cx, point, fiber));
+    let (sifts, gapless) = (of.sifts(cx, point, known(fiber)), of.goes_in_bulk(cx, point, known(fiber)));
     let how = match (sifts, gapless) {
         (true, _) => How::Sift,
         (_, true) => How::Gapless,
@@ -48,6 +48,13 @@ pub(super) fn each_entry(
     let walk = cx.book.enter_if(|walk: &Walk| walk.point == 0 && can(walk.how), choose);
     each_so(cx, d, point, (v, rest), fiber, (scope, sink), walk.how);
     cx.book.leave();
+}
+
+/// What a loop's walks are chosen by of a fiber that it walks alone.
+fn known(fiber: &ListFiber<Term>) -> Alone {
+    let view = &fiber.view;
+    let piece = view.start.is_some() && view.stride.is_none() && view.finger.is_none();
+    Alone { repeats: fiber.repeats, whole: view.is_whole(), piece, open: fiber.run.is_some() }
 }
 
 /// The loop over a single list, as its walks are chosen by.
@@ -148,7 +155,7 @@ fn sift(
         let stored = d.snapshot("stored", stored);
         let kept = fiber.view.sees(d, &stored).expect("a piece of it");
         let at = fiber.view.seen(d, stored);
-        let (at, kept, entry) = (d.place(&at), d.place(&kept), (d.place(&position), None));
+        let (at, kept, entry) = (d.place(&at), d.place(&kept), (cx.sym(d.place(&position)), None));
         let here = vec![Here { access: a, entry, present: None }];
         tentative::store_tentatively(cx, d, (scope, sink), point, (v, at, here), kept);
     });
@@ -172,7 +179,7 @@ fn seen(
         return fiber.single(d, &mut come_to);
     }
     let name = format!("p_{}", cx.program.tensor(a).name);
-    let one_by_one = of_one(cx, (v, rest), scope, sink).one_by_one(cx, point, fiber);
+    let one_by_one = of_one(cx, (v, rest), scope, sink).one_by_one(cx, point, known(fiber));
     let positions = one_by_one.then(|| ListFiber { repeats: false, ..fiber.clone() });
     each(d, &name, positions.as_ref().unwrap_or(fiber), &mut come_to);
 }
@@ -188,7 +195,7 @@ fn come_to_entry(
     sink: &Sink,
 ) {
     let at = d.snapshot(&cx.program.vars[v.0].name, at);
-    let (at, entry) = (d.place(&at), placed(d, &entry));
+    let (at, entry) = (d.place(&at), placed(cx, d, &entry));
     let here = Here { access: point.leaders[0], entry, present: None };
     let scope = nest::come_to_entries(cx, d, scope, (v, at), [here]);
     nest::go_on(cx, d, v, rest, &point.body, scope, sink, Driven::Stored);

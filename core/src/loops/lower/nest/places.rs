@@ -27,7 +27,7 @@ pub(super) fn placed(cx: &Context, d: &mut Symbolic, nest: &Nest, scope: &Scope)
     for (v, place) in nest.target.vars.iter().zip(nest.places.iter().flatten()) {
         let at = fiber::value(cx, d, scope, place);
         let at = d.define(&cx.program.vars[v.0].name, Type::I64, at);
-        inner.bind(*v, at);
+        inner.bind(*v, cx.sym(at));
     }
     inner
 }

@@ -22,7 +22,7 @@ use crate::iteration::Point;
 use crate::looplet::Looplet;
 use crate::loops::choose::{
     access, along, condition, fingers,
-    range::{Bound, Piece},
+    range::Piece,
     scope::{Phase, Scope},
     walk,
 };
@@ -93,10 +93,10 @@ fn step_by_step(
     if !passed.is_empty() {
         sink.skip(v);
     }
-    let from = d.state("from", Term::fixed(piece.range.lo.at.clone()));
+    let from = d.state("from", Term::fixed(cx.expr(piece.range.lo.at)));
     let left = |d: &mut Symbolic| {
         let from = d.get(from);
-        d.compare(Compare::Lt, &from, &Term::fixed(piece.range.hi.at.clone()))
+        d.compare(Compare::Lt, &from, &Term::fixed(cx.expr(piece.range.hi.at)))
     };
     d.repeat(&left, &mut |d| {
         let begin = d.get(from);
@@ -109,7 +109,7 @@ fn step_by_step(
         let runs = |stepped: &Stepped| !matches!(stepped.pieces.kind(), Kind::Blocks(_));
         let in_runs = all.iter().all(runs) && stepped.iter().all(|a| !along::strides(cx, &piece.scope, *a, v));
         let gapless = gapless && in_runs;
-        let within = Piece { in_runs, gapless, ..piece.within(Bound::at(begin), Bound::at(stop.clone())) };
+        let within = Piece { in_runs, gapless, ..piece.within(cx.bound(begin), cx.bound(stop.clone())) };
         entered(cx, d, within, (&all, switches), &|d, piece| {
             let differs = differs(cx, d, &piece, &passed, (rest, sink));
             let go = |d: &mut Symbolic| {
@@ -131,7 +131,7 @@ fn step_by_step(
 
 /// The first coordinate of a range of a loop; 0 where a piece of a cut is none, which may stand before others.
 fn first(cx: &Context, v: Index, piece: &Piece) -> Expr {
-    let [lo, hi] = [&piece.range.lo, &piece.range.hi].map(|bound| bound.at.clone());
+    let [lo, hi] = [&piece.range.lo, &piece.range.hi].map(|bound| cx.expr(bound.at));
     let is_cut = cx.program.vars[v.0].limits.iter().any(|limit| matches!(limit, Limit::Within(_)));
     if !is_cut || lo == int(0) {
         return lo;
@@ -152,7 +152,7 @@ fn stepped_where(
     let go = |d: &mut Symbolic, piece, arm: &[AccessId]| {
         cx.book.under(Arm(arm.to_vec()), || part_within(cx, d, piece, (v, rest), sink));
     };
-    let Some(present) = piece.scope.fiber(a).present else { return go(d, piece.clone(), &[a]) };
+    let Some(present) = cx.present(&piece.scope.fiber(a)) else { return go(d, piece.clone(), &[a]) };
     let mut with = piece.clone();
     with.scope.budget = with.scope.budget.shared(2);
     let mut without = with.clone();
@@ -227,7 +227,7 @@ fn block_by_block(
         let (mut scope, mut blocks) = (piece.scope.clone(), vec![]);
         for Stepped { access, pieces, .. } in all {
             let Interval { start, stop, base } = pieces.certain_block(d, &cx.program.tensor(*access).name);
-            scope.enter(*access, Phase::Inside(d.place(&base)));
+            scope.enter(*access, Phase::Inside(cx.sym(d.place(&base))));
             blocks.push([start, stop].map(|at| d.place(&at)));
         }
         let common =
@@ -236,7 +236,7 @@ fn block_by_block(
         let lo = held(d, "from", lo);
         // Blocks that share no coordinate are a range that ends before it begins: it has no turn.
         let hi = if all.len() == 1 { hi } else { held(d, "to", hi) };
-        let within = Piece { scope, ..piece.within(Bound::at(lo), Bound::at(hi.clone())) };
+        let within = Piece { scope, ..piece.within(cx.bound(lo), cx.bound(hi.clone())) };
         range::pieces(cx, d, v, within).into_iter().for_each(|piece| part_within(cx, d, piece, (v, rest), sink));
         if let [Stepped { pieces, .. }] = all {
             return pieces.leave(d);
@@ -251,14 +251,14 @@ fn block_by_block(
 /// A part of a range that is split piece by piece: it makes its own room.
 fn part_within(cx: &Context, d: &mut Symbolic, piece: Piece, (v, rest): (Index, &[Index]), sink: &Sink) {
     let part = nest::part(cx, d, v, piece, sink);
-    make_room(d, &part, v, sink);
+    make_room(cx, d, &part, v, sink);
     nest::run(cx, d, part, (v, rest), sink);
 }
 
 /// Makes room for the entries that a part appends, unless its pieces do.
-pub(super) fn make_room(d: &mut Symbolic, part: &Part, v: Index, sink: &Sink) {
+pub(super) fn make_room(cx: &Context, d: &mut Symbolic, part: &Part, v: Index, sink: &Sink) {
     if let Some((output, slot)) = sink.appends(v).filter(|_| part.stepped.is_empty()) {
-        output.make_room(d, slot, &|d| nest::at_most(d, part));
+        output.make_room(d, slot, &|d| nest::at_most(cx, d, part));
     }
 }
 
@@ -280,7 +280,7 @@ fn pieces_from(cx: &Context, d: &mut Symbolic, scope: &Scope, a: AccessId, start
         Looplet::Packed => Kind::Packed(*level.named("ofs")),
         _ => Kind::Runs,
     };
-    let extent = Term::fixed(cx.extents.at(tensor.extents[tensor.format.order[depth]]));
+    let extent = Term::fixed(cx.extent(tensor.extents[tensor.format.order[depth]]));
     let fiber = ListFiber { view: View { start, ..View::default() }, ..fiber };
     Pieces::open(d, &tensor.name, kind, fiber, extent)
 }
@@ -296,7 +296,7 @@ fn end_of(
     let end = pieces.end(d);
     let end = d.place(&end);
     let end = range::coordinate_of(cx, d, v, piece, (*access, *depth), end).at;
-    d.define("end", Type::I64, end)
+    d.define("end", Type::I64, cx.expr(end))
 }
 
 /// Emits a range in which no piece ends, with each level opened, or its block's interval loaded. Up to `switches`
@@ -313,12 +313,12 @@ fn entered(
     match pieces.kind() {
         Kind::Runs => {
             let position = pieces.number(d, name);
-            piece.scope.descend(*access, (d.place(&position), None), None);
+            piece.scope.descend(*access, (cx.sym(d.place(&position)), None), vec![]);
         }
         Kind::Blocks(_) => {
             let Interval { start, stop, base } = pieces.block(d, name);
             let block = Interval { start: d.place(&start), stop: d.place(&stop), base: d.place(&base) };
-            piece.scope.found(*access, block);
+            piece.scope.found(*access, cx.name_interval(block));
         }
         Kind::Packed(_) => {
             let (lookup, base, begin) = pieces.packed(d, name);
@@ -326,8 +326,8 @@ fn entered(
             if let Some(fewer) = switches.checked_sub(1) {
                 piece.scope.budget = piece.scope.budget.shared(2);
                 let mut run = piece.clone();
-                run.scope.descend(*access, (begin, None), None);
-                piece.scope.enter(*access, Phase::Inside(base));
+                run.scope.descend(*access, (cx.sym(begin), None), vec![]);
+                piece.scope.enter(*access, Phase::Inside(cx.sym(base)));
                 let go_on = |d: &mut Symbolic, piece, arm: &[AccessId]| {
                     cx.book.under(Arm(arm.to_vec()), || entered(cx, d, piece, (rest, fewer), go));
                 };
@@ -337,7 +337,7 @@ fn entered(
             let base = Expr::Op(Op::Select, vec![lookup.clone(), base, begin]);
             let base = d.define("base", Type::I64, base);
             let step = d.define("step", Type::I64, Expr::Op(Op::Convert(Type::I64), vec![lookup]));
-            piece.scope.enter(*access, Phase::Packed { base, step });
+            piece.scope.enter(*access, Phase::Packed { base: cx.sym(base), step: cx.sym(step) });
         }
     }
     entered(cx, d, piece, (rest, switches), go)
@@ -357,14 +357,15 @@ pub(in crate::loops::lower) fn open_at(
     let (found, position) = pieces.find(d, &cx.program.tensor(a).name, &at);
     let found = found.map(|found| d.place(&found));
     let (position, searched) = (d.place(&position), found.is_some());
-    scope.descend(a, (position, None), found.or(scope.fiber(a).present));
+    let present = found.map_or(scope.fiber(a).present, |found| vec![cx.sym(found)]);
+    scope.descend(a, (cx.sym(position), None), present);
     searched
 }
 
 /// Stores one run of the result for a range.
 pub(super) fn store_run(cx: &Context, d: &mut Symbolic, f: &Forall, point: &Point) {
     let Some((runs, slot)) = f.sink.slot().and_then(|(output, slot)| Some((output.runs(slot)?, slot))) else { return };
-    let [lo, hi] = [&f.piece.range.lo, &f.piece.range.hi].map(|bound| bound.at.clone());
+    let [lo, hi] = [&f.piece.range.lo, &f.piece.range.hi].map(|bound| cx.expr(bound.at));
     let put = |d: &mut Symbolic, lo| {
         let value = fiber::value(cx, d, f.scope(), &point.body);
         runs.put_run(d, slot, (lo, hi.clone()), value)

@@ -9,15 +9,15 @@
 
 use super::{Context, Driven, Expr, Forall, Here, Sink};
 use crate::iteration::Point;
-use crate::loops::choose::{along, scope::Scope};
-use crate::loops::lower::{choice, fiber, fiber::placed, nest, nest::dense};
+use crate::loops::choose::scope::Scope;
+use crate::loops::lower::{choice, coordinate, fiber, fiber::placed, nest, nest::dense};
 use crate::loops::{Symbolic, Term};
 use crate::notation::concrete::{AccessId, Index};
 use crate::stream::{Domain, Entry, List, meet, meet_lanes};
 
 /// An intersection whose values are written at every step, and kept where the lists meet.
 pub(super) fn store_always(cx: &Context, d: &mut Symbolic, f: &Forall, point: &Point) {
-    meets(d, f, point, &mut |d, at, here, kept| {
+    meets(cx, d, f, point, &mut |d, at, here, kept| {
         let (at, kept) = (d.place(at), d.place(kept));
         store_tentatively(cx, d, (f.scope(), f.sink), point, (f.v, at, here), kept);
     });
@@ -27,6 +27,7 @@ pub(super) fn store_always(cx: &Context, d: &mut Symbolic, f: &Forall, point: &P
 /// rest, and the condition that they meet there. Two lists meet by blocks, stepping through the left one; either
 /// would do.
 pub(super) fn meets(
+    cx: &Context,
     d: &mut Symbolic,
     f: &Forall,
     point: &Point,
@@ -38,7 +39,7 @@ pub(super) fn meets(
             meet_lanes(d, first, second, &mut |d, at, entries, met| {
                 let here = |(access, entry): (&AccessId, &Entry<Term>)| Here {
                     access: *access,
-                    entry: placed(d, entry),
+                    entry: placed(cx, d, entry),
                     present: None,
                 };
                 let here = point.leaders.iter().zip(&entries).map(here).collect();
@@ -46,7 +47,7 @@ pub(super) fn meets(
             });
         }
         _ => meet(d, &lists, &mut |d, at, met| {
-            let here = nest::resting(d, f, &point.leaders);
+            let here = nest::resting(cx, d, f, &point.leaders);
             body(d, at, here, met);
         }),
     }
@@ -60,7 +61,7 @@ pub(super) fn follow_in_lanes(cx: &Context, d: &mut Symbolic, f: &Forall, point:
         let (at, met) = (d.place(at), d.place(met));
         let here = [(a, &entries[0], None), (b, &entries[1], Some(met))].map(|(access, entry, present)| Here {
             access,
-            entry: placed(d, entry),
+            entry: placed(cx, d, entry),
             present,
         });
         let scope = nest::come_to_entries(cx, d, f.scope(), (f.v, at), here);
@@ -76,10 +77,10 @@ pub(super) fn store_decided(cx: &Context, d: &mut Symbolic, f: &Forall, point: &
     d.repeat(&|d| leader.valid(d), &mut |d| {
         let at = leader.index(d);
         let at = d.snapshot("at", at);
-        let mut here = nest::resting(d, f, &point.leaders);
+        let mut here = nest::resting(cx, d, f, &point.leaders);
         for &a in &point.followers {
             f.lists[&a].come_near(d, &at);
-            here.push(dense::follow(d, f, a, &at));
+            here.push(dense::follow(cx, d, f, a, &at));
         }
         let (at, kept) = (d.place(&at), nest::enough(point, &here));
         store_tentatively(cx, d, (f.scope(), f.sink), point, (f.v, at, here), kept);
@@ -98,13 +99,13 @@ pub(super) fn store_tentatively(
 ) {
     let (output, slot) = sink.appends(v).expect("tentative stores append");
     let mut scope = scope.clone();
-    choice::bind(d, &mut scope, v, at);
+    choice::bind(cx, d, &mut scope, v, at);
     for Here { access, entry, present } in here {
-        scope.walk(access, entry, present);
+        scope.walk(access, entry, present.map(|present| cx.sym(present)));
     }
     let searched = fiber::locate(cx, d, &mut scope, &point.body, false);
     debug_assert!(searched.is_empty(), "tentative values need no search");
-    let at = output.next_var(slot).and_then(|w| along::coordinate(cx, &scope, w)).expect("its loops are bound");
+    let at = output.next_var(slot).and_then(|w| coordinate::of(cx, &scope, w)).expect("its loops are bound");
     let value = fiber::value(cx, d, &scope, &point.body);
     output.visit(d, slot, at, Driven::Stored, &mut |d, slot| {
         output.store_if(d, &slot, value.clone(), kept.clone());
