@@ -4,14 +4,16 @@
 //!  known      facts       the program, its extents, what it is compiled for: the same everywhere        (extent.rs)
 //!             scope       what the loops around have bound, opened and found absent                      (scope.rs)
 //!             range       a part of a loop, in which the body is one expression                         (range.rs)
-//!             symbol      names of coordinates, positions and conditions: whether two are the same    (symbol.rs)
+//!             symbol      coordinates, positions and conditions: whether two are the same        (symbol.rs)
 //!             effect      what becomes of the loop's values
 //!  asked      access      which levels open at a loop, which lists are walked                           (access.rs)
+//!             coordinate  index variables, lines and sizes as symbols                          (coordinate.rs)
 //!             along       lines `c + r·v` of variables along a loop, and what they reach                 (along.rs)
 //!             condition   which conditions loops around have decided, and what has no effect         (condition.rs)
 //!  decided    split       what ends the ranges of a loop: choices, comparisons, phases    (split.rs, keys.rs, budget.rs)
 //!             walk        how each point of the lattice is walked                                         (walk.rs)
 //!             fingers     lists that loops see in pieces or blocks                                     (fingers.rs)
+//!             given       what is computed before a loop                                          (given.rs)
 //!             tables      lists that are scattered into tables; windows that are marked     (tables.rs, windows.rs)
 //!             result      arrays of a result that are an operand's; temporaries inside      (result.rs, inner.rs)
 //! ```
@@ -22,8 +24,10 @@ pub(super) mod access;
 pub(super) mod along;
 pub(super) mod budget;
 pub(super) mod condition;
+pub(super) mod coordinate;
 mod extent;
 pub(super) mod fingers;
+pub(super) mod given;
 pub(super) mod inner;
 pub(super) mod keys;
 pub(super) mod range;
@@ -48,6 +52,8 @@ pub(super) struct Facts<'a> {
     pub program: &'a Program,
     pub simplify: Simplify<'a>,
     pub extents: Extents,
+    /// Symbols of values.
+    pub symbols: symbol::Symbols,
     /// Tensors whose arrays move.
     pub moving: FxHashSet<Place>,
 }

@@ -24,6 +24,7 @@ use super::{Context, Expr, binary};
 use crate::algebra::{Op, Type};
 use crate::loops::choose::{
     access, along, budget,
+    given::Given,
     range::{Bound, Piece, Range},
     scope::{Asked, Scope},
     split,
@@ -59,18 +60,26 @@ pub(super) fn ranges(
 ) -> Vec<Piece> {
     let (body, mut scope) = (body.clone(), scope.clone());
     let range = range::limited(cx, d, &mut scope, v);
-    let mut whole = Piece { range, body, scope, in_runs: false, gapless: false, keys: 0 };
+    let mut given = Given::default();
+    let pieces =
+        ranges_of(cx, &mut given, (v, rest), Piece { range, body, scope, in_runs: false, gapless: false, keys: 0 });
+    cx.emit_given(d, given);
+    pieces
+}
+
+/// The ranges of a whole loop, and what is computed before them.
+fn ranges_of(cx: &Context, given: &mut Given, (v, rest): (Index, &[Index]), mut whole: Piece) -> Vec<Piece> {
     loosen(cx, &mut whole, v);
     let along = |c: &Concat| split::is_along(cx, &whole.scope, v, c);
     if split::outermost(&whole.body, &along).is_empty() {
-        return range::pieces(cx, d, v, whole);
+        return range::pieces(cx, given, v, whole);
     }
     let choose = || if split::is_split(cx, &whole, v) { Choices::Split } else { Choices::Asked };
     if cx.book.decide(choose) == Choices::Split {
-        return range::pieces(cx, d, v, whole);
+        return range::pieces(cx, given, v, whole);
     }
-    let pieces = asked(cx, d, v, rest, whole);
-    pieces.into_iter().flat_map(|piece| range::pieces(cx, d, v, piece)).collect()
+    let pieces = asked(cx, given, v, rest, whole);
+    pieces.into_iter().flat_map(|piece| range::pieces(cx, given, v, piece)).collect()
 }
 
 /// Replaces windows along `v` by what is in them, if that is what is outside wherever lists have no entry.
@@ -109,9 +118,9 @@ fn loosened(
 }
 
 /// The ranges of a loop whose concatenations are asked: if it visits its whole extent, one in which all of its windows hold.
-fn asked(cx: &Context, d: &mut Symbolic, v: Index, rest: &[Index], piece: Piece) -> Vec<Piece> {
+fn asked(cx: &Context, given: &mut Given, v: Index, rest: &[Index], piece: Piece) -> Vec<Piece> {
     let mut of = Asking { v, whole: piece.range.clone(), scope: piece.scope.clone(), ends: Vec::new() };
-    let body = asking(cx, d, &mut of, &piece.body, &piece.range);
+    let body = asking(cx, given, &mut of, &piece.body, &piece.range);
     let asked = Piece { body: cx.simplify.simplify(&body), scope: of.scope, ..piece.clone() };
     let innermost = rest.is_empty() && !piece.body.has_loops();
     let worth = innermost || access::is_all_located(cx, &piece.scope, &piece.body);
@@ -123,14 +132,14 @@ fn asked(cx: &Context, d: &mut Symbolic, v: Index, rest: &[Index], piece: Piece)
     let joined = |op: Op, ends: Vec<Bound>, end: &Bound| {
         let mut inner: Vec<Sym> = ends.into_iter().map(|b| b.at).filter(|at| *at != end.at).collect();
         inner.dedup();
-        inner.into_iter().map(|at| cx.expr(at)).reduce(|a, b| binary(op, a, b))
+        inner.into_iter().reduce(|a, b| cx.symbols.op(op, [a, b]))
     };
     let (starts, stops) = holds.into_iter().map(|range| (range.lo, range.hi)).unzip();
-    let bound = |d: &mut Symbolic, name: &str, at: Expr| cx.bound(d.define(name, Type::I64, at));
-    let first = joined(Op::Max, starts, &piece.range.lo).map(|at| bound(d, "first", at));
+    let mut bound = |name: &str, at: Sym| Bound::at(given.define(cx, name, Type::I64, at));
+    let first = joined(Op::Max, starts, &piece.range.lo).map(|at| bound("first", at));
     let lo = first.clone().unwrap_or(piece.range.lo.clone());
     let last = joined(Op::Min, stops, &piece.range.hi);
-    let last = last.map(|at| bound(d, "last", binary(Op::Max, at, cx.expr(lo.at))));
+    let last = last.map(|at| bound("last", cx.symbols.max(at, lo.at)));
     let hi = last.clone().unwrap_or(piece.range.hi.clone());
     let mut middle = Piece { body, ..piece.within(lo.clone(), hi.clone()) };
     let parts = asked.scope.all_asked().iter().filter(|asked| asked.by == v);
@@ -144,24 +153,24 @@ fn asked(cx: &Context, d: &mut Symbolic, v: Index, rest: &[Index], piece: Piece)
 }
 
 /// The expression with its concatenations along the loop's variable asked, which stand in a range of the loop.
-fn asking(cx: &Context, d: &mut Symbolic, of: &mut Asking, e: &concrete::Expr, range: &Range) -> concrete::Expr {
+fn asking(cx: &Context, given: &mut Given, of: &mut Asking, e: &concrete::Expr, range: &Range) -> concrete::Expr {
     let concrete::Expr::Concat(c, ty) = e else {
-        return e.clone().map_parts(&mut vec![], &mut |part, _| asking(cx, d, of, &part, range));
+        return e.clone().map_parts(&mut vec![], &mut |part, _| asking(cx, given, of, &part, range));
     };
     if !split::is_along(cx, &of.scope, of.v, c) {
-        let made = (**c).clone().map(|part| asking(cx, d, of, &part, range));
+        let made = (**c).clone().map(|part| asking(cx, given, of, &part, range));
         return concrete::Expr::Concat(Box::new(made), *ty);
     }
-    let cuts = bounds_between(cx, d, of, range, c);
+    let cuts = bounds_between(cx, given, of, range, c);
     let before = c.outside.is_some() as usize;
     let mut parts = Vec::new();
     for (n, (w, part)) in c.parts.iter().enumerate() {
         let range = Range { lo: cuts[n + before].clone(), hi: cuts[n + before + 1].clone() };
-        let part = asking(cx, d, of, part, &range);
+        let part = asking(cx, given, of, part, &range);
         ask_for(cx, of, (*w, &part), range);
         parts.push((*w, part));
     }
-    let outside = c.outside.as_ref().map(|outside| asking(cx, d, of, outside, range));
+    let outside = c.outside.as_ref().map(|outside| asking(cx, given, of, outside, range));
     if let ([(w, inside)], Some(outside)) = (&parts[..], &outside)
         && split::is_quiet(cx, (*w, inside), &access::under(cx, inside, *w), outside)
     {
@@ -171,14 +180,14 @@ fn asking(cx: &Context, d: &mut Symbolic, of: &mut Asking, e: &concrete::Expr, r
 }
 
 /// The bounds between the choices of a concatenation in a range, computed once for all that have the same.
-fn bounds_between(cx: &Context, d: &mut Symbolic, of: &mut Asking, range: &Range, c: &Concat) -> Vec<Bound> {
+fn bounds_between(cx: &Context, given: &mut Given, of: &mut Asking, range: &Range, c: &Concat) -> Vec<Bound> {
     let same = |(other, within, _): &&Ends| {
         along::ends_with(cx, other, c) && within.lo.at == range.lo.at && within.hi.at == range.hi.at
     };
     if let Some((.., cuts)) = of.ends.iter().find(same) {
         return cuts.clone();
     }
-    let cuts = range::cuts(cx, d, &of.scope, of.v, range, c);
+    let cuts = range::cuts(cx, given, &of.scope, of.v, range, c);
     of.ends.push((c.clone(), range.clone(), cuts.clone()));
     cuts
 }

@@ -13,31 +13,34 @@
 //! Arithmetic wraps in a comparison as anywhere: the invariant side is computed as written, and only then clamped to the loop's bounds.
 //! On the variable's side only forms are taken that cannot wrap: the variable, its difference from another, or from a number.
 
-use super::{Context, Expr, binary, held, int, plus};
-use crate::algebra::{Op, Value};
-use crate::loops::Symbolic;
+use super::Context;
+use crate::algebra::{Op, Type, Value};
 use crate::loops::choose::{
-    along, keys,
+    along, coordinate,
+    given::Given,
+    keys,
     keys::{Key, Less},
     range::{Bound, Piece},
+    scope::Scope,
+    symbol::{Meaning, Sym},
 };
-use crate::loops::lower::{coordinate, fiber};
 use crate::notation::concrete::{self, Index};
+use crate::notation::typed::Fun;
 use std::cmp::Ordering;
 
 /// The parts of a piece, in each of which the comparisons with its first key are constants.
-pub(super) fn decided(cx: &Context, d: &mut Symbolic, v: Index, piece: &Piece) -> Vec<Piece> {
+pub(super) fn decided(cx: &Context, given: &mut Given, v: Index, piece: &Piece) -> Vec<Piece> {
     let found = keys::comparisons(cx, v, piece);
     let Some(key) = keys::first_key(cx, v, piece) else { return vec![piece.clone()] };
     let all = |of: [Op; 2]| found.iter().filter(|(_, k)| *k == key).all(|(op, _)| of.contains(op));
-    let with = compared(cx, d, v, piece, &key);
+    let with = compared(cx, given, v, piece, &key);
     // Each part begins where the one before ends. Two of the three signs are one part if no operator tells them apart.
     let mut signs = vec![(Ordering::Less, piece.range.lo.clone())];
     if !all([Op::Le, Op::Gt]) {
-        signs.push((Ordering::Equal, cut(cx, d, v, piece, (&key, &with), false)));
+        signs.push((Ordering::Equal, cut(cx, given, v, piece, (&key, with), false)));
     }
     if !all([Op::Lt, Op::Ge]) {
-        signs.push((Ordering::Greater, cut(cx, d, v, piece, (&key, &with), true)));
+        signs.push((Ordering::Greater, cut(cx, given, v, piece, (&key, with), true)));
     }
     let ends = signs[1..].iter().map(|(_, lo)| lo).chain([&piece.range.hi]);
     let part = |((sign, lo), hi): (&(Ordering, Bound), &Bound)| {
@@ -55,51 +58,65 @@ pub(super) fn decided(cx: &Context, d: &mut Symbolic, v: Index, piece: &Piece) -
 
 /// The value with which the bare coordinate of a key is compared. What is subtracted from the coordinate is added to the invariant
 /// side, after that is clamped to the range of the difference and one more on either side, so that the sum does not wrap.
-fn compared(cx: &Context, d: &mut Symbolic, v: Index, piece: &Piece, key: &Key) -> Expr {
-    let at = fiber::value(cx, d, &piece.scope, &key.with);
+fn compared(cx: &Context, given: &mut Given, v: Index, piece: &Piece, key: &Key) -> Sym {
+    let at = invariant(cx, given, &piece.scope, &key.with);
     let [lo, hi] = coordinate::ends(cx, piece, v, key.side.w);
-    let minus = |a: Expr, b: Expr| {
-        if let Expr::Const(c) = b { plus(a, int((c.bits() as i64).wrapping_neg())) } else { binary(Op::Sub, a, b) }
-    };
+    let (symbols, int) = (&cx.symbols, |n| cx.symbols.int(n));
     let at = match key.side.less {
         Less::Nothing => at,
-        Less::Number(c) => plus(between(at, plus(lo, int(-c - 1)), plus(hi, int(-c))), int(c)),
+        Less::Number(c) => {
+            symbols.plus(between(cx, at, symbols.plus(lo, int(-c - 1)), symbols.plus(hi, int(-c))), int(c))
+        }
         Less::Other(u, falls) => {
             let x = coordinate::of(cx, &piece.scope, u).expect("it stays");
             // One more than a coordinate does not wrap.
-            let small = matches!(at, Expr::Const(c) if (-keys::SMALL..=1).contains(&((c.bits() as i64).saturating_mul(if falls { -1 } else { 1 }))));
+            let sign = if falls { -1 } else { 1 };
+            let small = symbols.number(at).is_some_and(|c| (-keys::SMALL..=1).contains(&c.saturating_mul(sign)));
             match falls {
-                false if small => plus(x, at),
-                true if small => minus(x, at),
-                false => plus(between(at, plus(minus(lo, x.clone()), int(-1)), minus(hi, x.clone())), x),
-                true => minus(x.clone(), between(at, minus(x.clone(), hi), plus(minus(x, lo), int(1)))),
+                false if small => symbols.plus(x, at),
+                true if small => symbols.less(x, at),
+                false => {
+                    symbols.plus(between(cx, at, symbols.plus(symbols.less(lo, x), int(-1)), symbols.less(hi, x)), x)
+                }
+                true => {
+                    symbols.less(x, between(cx, at, symbols.less(x, hi), symbols.plus(symbols.less(x, lo), int(1))))
+                }
             }
         }
     };
-    held(d, "bound", at)
+    given.held(cx, "bound", at)
+}
+
+/// The value of an expression that does not change in a loop.
+fn invariant(cx: &Context, given: &mut Given, scope: &Scope, e: &concrete::Expr) -> Sym {
+    let known = match e {
+        concrete::Expr::Literal(x) => Some(cx.symbols.of(Meaning::Constant(*x))),
+        concrete::Expr::Index(v) => coordinate::of(cx, scope, *v),
+        concrete::Expr::Access(a, _) => scope.fiber(*a).value,
+        concrete::Expr::Call(Fun::Op(op), args, _) if args.iter().all(|arg| arg.ty() == Type::I64) => {
+            let args: Vec<Sym> = args.iter().map(|arg| invariant(cx, given, scope, arg)).collect();
+            return cx.symbols.op(*op, args);
+        }
+        _ => None,
+    };
+    known.unwrap_or_else(|| given.value(cx, e, scope))
 }
 
 /// The first coordinate of a piece at which a key's is not below `with`; or, `past` it, at which it is above.
-fn cut(cx: &Context, d: &mut Symbolic, v: Index, piece: &Piece, (key, with): (&Key, &Expr), past: bool) -> Bound {
-    let one = int(past as i64);
+fn cut(cx: &Context, given: &mut Given, v: Index, piece: &Piece, (key, with): (&Key, Sym), past: bool) -> Bound {
+    let int = |n| cx.symbols.int(n);
     if along::is_within(cx, v, piece, key) {
-        return cx.bound(plus(with.clone(), one));
+        return Bound::at(cx.symbols.plus(with, int(past as i64)));
     }
-    let [lo, hi] = coordinate::ends(cx, piece, v, key.side.w).map(|end| plus(end, int(-(past as i64))));
-    let at = plus(between(with.clone(), lo, hi), one);
+    let [lo, hi] = coordinate::ends(cx, piece, v, key.side.w).map(|end| cx.symbols.plus(end, int(-(past as i64))));
+    let at = cx.symbols.plus(between(cx, with, lo, hi), int(past as i64));
     let (c, r) = coordinate::line_of(cx, piece, v, key.side.w);
-    let at = coordinate::steps(at, c, r);
-    cx.bound(held(d, "cut", at))
+    Bound::at(given.held(cx, "cut", coordinate::steps(cx, at, c, r)))
 }
 
 /// `min(max(e, lo), hi)`
-fn between(e: Expr, lo: Expr, hi: Expr) -> Expr {
-    let number = |e: &Expr| if let Expr::Const(c) = e { Some(c.bits() as i64) } else { None };
-    let joined = |op: Op, a: Expr, b: Expr| match (number(&a), number(&b)) {
-        (Some(a), Some(b)) => int(if op == Op::Min { a.min(b) } else { a.max(b) }),
-        _ => binary(op, a, b),
-    };
-    joined(Op::Min, joined(Op::Max, e, lo), hi)
+fn between(cx: &Context, e: Sym, lo: Sym, hi: Sym) -> Sym {
+    coordinate::joined(cx, Op::Min, coordinate::joined(cx, Op::Max, e, lo), hi)
 }
 
 fn holds(op: Op, sign: Ordering) -> Value {

@@ -9,10 +9,9 @@
 //!    given n_N                   `dim N`, a size that the caller says
 //! ```
 
-use super::symbols::Symbols;
 use super::{Expr, binary, int, plus, times};
 use crate::algebra::{Op, Type};
-use crate::loops::choose::Extents;
+use crate::loops::choose::{Extents, symbol::Sym};
 use crate::loops::{Symbolic, Var};
 use crate::map::ClassId;
 use crate::notation::concrete::{Limit, Origin, Program, Role};
@@ -57,9 +56,9 @@ impl Lengths {
     }
 
     /// What is known of the extents, each under its name.
-    pub fn named(&mut self, symbols: &Symbols) -> Extents {
+    pub fn named(&mut self, sym: &dyn Fn(Expr) -> Sym) -> Extents {
         let classes = self.params.keys().chain(self.derived.keys()).chain(self.known.constants.keys());
-        let names = classes.map(|class| (*class, symbols.of(self.at(*class)))).collect();
+        let names = classes.map(|class| (*class, sym(self.at(*class)))).collect();
         Extents { names, ..std::mem::take(&mut self.known) }
     }
 }

@@ -66,7 +66,7 @@ mod window;
 mod workspace;
 
 use super::arith::{ahead, binary, compared, held, int, minus, plus, times};
-use super::choose::Facts;
+use super::choose::{Facts, symbol::Symbols};
 use super::{
     Argument, Buffer, BufferId, Entry, Expr, Failure, Holds, Kernel, LevelBuffers, Role as BufferRole, Stmt, Var,
 };
@@ -87,7 +87,7 @@ use shared::Kept;
 use spread::Laid;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
-use symbols::Symbols;
+use symbols::Names;
 
 /// Element types of positions and coordinates, each `I32` or `I64`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -174,8 +174,8 @@ struct Arrays {
 /// The state that all of lowering shares.
 struct Context<'a> {
     facts: Facts<'a>,
-    /// What symbols stand for.
-    symbols: Symbols,
+    /// What symbols stand for that are made of nothing.
+    names: Names,
     /// Index widths of what the kernel makes.
     made: Widths,
     /// As [`Options::few`].
@@ -247,12 +247,13 @@ fn walk<'a>(
     given: Option<&'a Plan>,
 ) -> (Kernel, Result<Plan, String>) {
     let mut d = Symbolic::default();
-    let symbols = Symbols::default();
+    let (symbols, names) = (Symbols::default(), Names::default());
     let mut lengths = extent::extents(&mut d, program, classes);
     let facts = Facts {
         program,
         simplify: Simplify { mode: options.mode, functions: &program.functions },
-        extents: lengths.named(&symbols),
+        extents: lengths.named(&|e| names.of(&symbols, e)),
+        symbols,
         moving: program.moving(),
     };
     let operand = |t: &Tensor| match t.role {
@@ -265,7 +266,7 @@ fn walk<'a>(
     let arrays = program.tensors.iter().map(operand).collect();
     let mut cx = Context {
         facts,
-        symbols,
+        names,
         made: options.made,
         few: options.few.min(Entry::FEW),
         sought: options.sought.max(1),

@@ -15,10 +15,11 @@
 //! lists, or has to visit its whole extent, each of its turns sees a piece, and a cursor, the finger, stays where the
 //! last piece ended.
 
-use super::{Context, Expr, ahead, binary, held, int, plus, times};
+use super::{Context, Expr, binary, held, int, plus, times};
 use crate::algebra::{Op, Type};
 use crate::loops::choose::{
-    along, fingers,
+    along, coordinate as symbols, fingers,
+    given::Given,
     range::{Bound, Piece, Range},
     scope::{Asked, Finger, Scope},
     split,
@@ -62,20 +63,28 @@ fn as_far(
     let c = coordinate::mapped(cx, scope, &line.c).expect("bound outside");
     let left = binary(Op::Sub, cx.extent(extent), c);
     let r = coordinate::of_size(cx, &line.r);
-    let steps = if r == int(1) { left } else { coordinate::ceiling(left, r) };
+    let steps = if r == int(1) { left } else { cx.expr(symbols::ceiling(cx, cx.sym(left), cx.sym(r))) };
     let within = binary(Op::Max, binary(Op::Min, steps, cx.expr(range.hi.at)), int(0));
     Range { hi: cx.bound(held(d, "limit", within)), ..range }
 }
 
-/// The ranges of a part of a loop over `v`: in each, every concatenation along `v` that is not asked is one of its choices, and
+/// The ranges of a part of a loop over `v`, and what is computed before them: in each range, every concatenation along `v` that is not asked is one of its choices, and
 /// every level with phases is in one of them.
-pub(super) fn pieces(cx: &Context, d: &mut Symbolic, v: Index, piece: Piece) -> Vec<Piece> {
+pub(super) fn pieces(cx: &Context, given: &mut Given, v: Index, piece: Piece) -> Vec<Piece> {
     let mut pieces = vec![];
-    split(cx, d, v, piece, &mut pieces);
+    split(cx, given, v, piece, &mut pieces);
     pieces
 }
 
-fn split(cx: &Context, d: &mut Symbolic, v: Index, piece: Piece, pieces: &mut Vec<Piece>) {
+/// The same, of a part of which all that is known is computed.
+pub(super) fn pieces_here(cx: &Context, d: &mut Symbolic, v: Index, piece: Piece) -> Vec<Piece> {
+    let mut given = Given::default();
+    let pieces = pieces(cx, &mut given, v, piece);
+    cx.emit_given(d, given);
+    pieces
+}
+
+fn split(cx: &Context, given: &mut Given, v: Index, piece: Piece, pieces: &mut Vec<Piece>) {
     let found = split::may_cut(cx, v, &piece);
     if found.is_empty() {
         return pieces.push(piece);
@@ -83,9 +92,9 @@ fn split(cx: &Context, d: &mut Symbolic, v: Index, piece: Piece, pieces: &mut Ve
     let fits = |cut: &Cut| *cut == Cut::Whole || found.contains(cut);
     let cut = cx.book.enter_if(fits, || split::cut_of(cx, v, &piece, &found));
     let parts = match cut {
-        Cut::Choice => choices(cx, d, v, &piece),
-        Cut::Comparison => compare::decided(cx, d, v, &piece),
-        Cut::Phases | Cut::Hull | Cut::Tested => structure::phases(cx, d, v, &piece, cut),
+        Cut::Choice => choices(cx, given, v, &piece),
+        Cut::Comparison => compare::decided(cx, given, v, &piece),
+        Cut::Phases | Cut::Hull | Cut::Tested => structure::phases(cx, given, v, &piece, cut),
         Cut::Whole => vec![],
     };
     let budget = piece.scope.budget.shared(parts.len());
@@ -94,17 +103,17 @@ fn split(cx: &Context, d: &mut Symbolic, v: Index, piece: Piece, pieces: &mut Ve
     }
     for mut part in parts {
         part.scope.budget = budget;
-        split(cx, d, v, part, pieces);
+        split(cx, given, v, part, pieces);
     }
     cx.book.leave();
 }
 
 /// The choices of the first concatenation along `v`.
-fn choices(cx: &Context, d: &mut Symbolic, v: Index, piece: &Piece) -> Vec<Piece> {
+fn choices(cx: &Context, given: &mut Given, v: Index, piece: &Piece) -> Vec<Piece> {
     let along = |c: &Concat| split::is_along(cx, &piece.scope, v, c);
     let found = split::outermost(&piece.body, &along).first().map(|c| (*c).clone());
     let Some(c) = found else { return vec![piece.clone()] };
-    let cuts = cuts(cx, d, &piece.scope, v, &piece.range, &c);
+    let cuts = cuts(cx, given, &piece.scope, v, &piece.range, &c);
     let empty = |part: &Piece| part.range.lo.size.is_some() && part.range.lo.size == part.range.hi.size;
     let choice = |(n, pair): (usize, &[Bound])| {
         let part = piece.within(pair[0].clone(), pair[1].clone());
@@ -121,32 +130,30 @@ fn choices(cx: &Context, d: &mut Symbolic, v: Index, piece: &Piece) -> Vec<Piece
 /// The bound along `v` of a coordinate of an access's level: the first in the piece's range that is not before it.
 pub(super) fn coordinate_of(
     cx: &Context,
-    d: &mut Symbolic,
+    given: &mut Given,
     v: Index,
     piece: &Piece,
     (a, level): (AccessId, usize),
-    at: Expr,
+    at: Sym,
 ) -> Bound {
     let Range { lo, hi } = &piece.range;
     let w = cx.program.level_var(&cx.program.accesses[a.0], level);
     let line = along::line(cx, cx.program.root_map(w), v);
-    let r = coordinate::of_size(cx, &line.r);
-    let same = along::is_zero(cx, &piece.scope, &line.c) && r == int(1);
-    let bound = cx.bound(at.clone());
-    if same && (bound.at == lo.at || bound.at == hi.at) || along::is_whole(cx, v, piece, (a, level)) {
-        return bound;
+    let r = symbols::of_size(cx, &line.r);
+    let same = along::is_zero(cx, &piece.scope, &line.c) && r == cx.symbols.int(1);
+    if same && (at == lo.at || at == hi.at) || along::is_whole(cx, v, piece, (a, level)) {
+        return Bound::at(at);
     }
-    let end = cx.expr(hi.at);
-    if same && ahead(&at, &end).is_some_and(|n| n >= 0) {
+    if same && cx.symbols.ahead(at, hi.at).is_some_and(|n| n >= 0) {
         return hi.clone();
     }
-    let moved = coordinate::behind(cx, &piece.scope, at, &line.c).expect("bound outside");
-    let within = binary(Op::Min, binary(Op::Max, coordinate::steps_to(moved, r), cx.expr(lo.at)), end);
-    cx.bound(d.define("cut", Type::I64, within))
+    let moved = symbols::behind(cx, &piece.scope, at, &line.c).expect("bound outside");
+    let within = cx.symbols.min(cx.symbols.max(symbols::steps_to(cx, moved, r), lo.at), hi.at);
+    Bound::at(given.define(cx, "cut", Type::I64, within))
 }
 
 /// The bounds along `v`, inside of a range, between the parts of a concatenation, the range's ends included.
-pub(super) fn cuts(cx: &Context, d: &mut Symbolic, scope: &Scope, v: Index, range: &Range, c: &Concat) -> Vec<Bound> {
+pub(super) fn cuts(cx: &Context, given: &mut Given, scope: &Scope, v: Index, range: &Range, c: &Concat) -> Vec<Bound> {
     let of = c.of.within(|u| cx.program.root_map(u));
     let line = along::line(cx, of, v);
     let extents: Vec<Size> = c.parts.iter().map(|(u, _)| Size::unknown(cx.program.vars[u.0].extent)).collect();
@@ -166,8 +173,8 @@ pub(super) fn cuts(cx: &Context, d: &mut Symbolic, scope: &Scope, v: Index, rang
         let steps = line.r.value() != Some(1);
         let beyond = before.plus(&line.c.constant.negative());
         let size = (line.c.factors.is_empty() && !steps).then(|| cx.extents.known(&beyond));
-        let moved = coordinate::behind(cx, scope, coordinate::of_size(cx, &before), &line.c).expect("bound outside");
-        let at = coordinate::steps_to(moved, coordinate::of_size(cx, &line.r));
+        let moved = symbols::behind(cx, scope, symbols::of_size(cx, &before), &line.c).expect("bound outside");
+        let at = symbols::steps_to(cx, moved, symbols::of_size(cx, &line.r));
         // A cut that is at an end of the range, or outside, needs no clamping.
         let ahead = |end: &Bound| cx.extents.known(&size.as_ref()?.plus(&end.size.as_ref()?.negative())).value();
         let end = match (ahead(&range.hi), ahead(&range.lo)) {
@@ -176,12 +183,12 @@ pub(super) fn cuts(cx: &Context, d: &mut Symbolic, scope: &Scope, v: Index, rang
             _ => None,
         };
         cuts.push(match end {
-            _ if all => Bound { at: cx.sym(held(d, "cut", at)), size },
+            _ if all => Bound { at: given.held(cx, "cut", at), size },
             Some(end) => end.clone(),
             None => {
-                let last = cx.expr(cuts.last().expect("it begins somewhere").at);
-                let within = binary(Op::Min, binary(Op::Max, at, last), cx.expr(range.hi.at));
-                cx.bound(held(d, "cut", within))
+                let last = cuts.last().expect("it begins somewhere").at;
+                let within = cx.symbols.min(cx.symbols.max(at, last), range.hi.at);
+                Bound::at(given.held(cx, "cut", within))
             }
         });
     }
@@ -239,13 +246,13 @@ pub(super) fn view(
         Some(size) => fixed(name, coordinate::of_size(cx, &size.plus(&line.r.negative()).plus(&Size::number(1)))),
         None => {
             let at = plus(c.clone(), times(cx.expr(at.at), r.clone()));
-            fixed(name, if short { coordinate::behind_last(at, &r) } else { at })
+            fixed(name, if short { cx.expr(symbols::behind_last(cx, cx.sym(at), cx.sym(r.clone()))) } else { at })
         }
     };
     let from_zero = range.lo.at == Sym::ZERO;
     let start = (!begins).then(|| reached("start", &range.lo, first, strides && !from_zero));
     let (hi, past) = match scope.is_loose(w) && !(ends || along::falls(&line.c)) {
-        true => (coordinate::until(cx, scope, &line, &range.hi, &extent), None),
+        true => (symbols::until(cx, scope, &line, &range.hi, &extent), None),
         false => (range.hi.clone(), past),
     };
     let stop = (!ends).then(|| reached("stop", &hi, past, strides));

@@ -20,8 +20,10 @@ use crate::algebra::{Op, Type};
 use crate::format::triangle::Triangle;
 use crate::loops::choose::{
     access,
+    given::Given,
     range::{Bound, Piece},
     scope::{Phase, Scope},
+    symbol::Sym,
 };
 use crate::loops::lower::{coordinate, fiber, nest, range};
 use crate::loops::plan::Cut;
@@ -39,37 +41,40 @@ pub(super) fn upper(n: &Expr, row: &Expr) -> Expr {
     minus(times(row.clone(), n.clone()), triangle(row.clone()))
 }
 
-/// The interval of an access's next level.
-fn interval(cx: &Context, d: &mut Symbolic, scope: &Scope, a: AccessId) -> Interval<Expr> {
+/// The interval of an access's next level, which stores where each begins and ends.
+pub(super) fn listed_interval(cx: &Context, d: &mut Symbolic, scope: &Scope, a: AccessId) -> Interval<Expr> {
     let fiber = scope.fiber(a);
     let (parent, present) = (Term::fixed(cx.expr(fiber.position)), cx.present(&fiber).map(Term::fixed));
-    let mut open = |arrays| {
-        let Interval { start, stop, base } =
-            Interval::open(d, &cx.program.tensor(a).name, arrays, &parent, present.as_ref());
-        Interval { start: d.place(&start), stop: d.place(&stop), base: d.place(&base) }
-    };
     let level = &fiber::levels(cx, a)[fiber.depth];
+    let arrays = (*level.named("pos"), level.array(Holds::Coordinates));
+    let Interval { start, stop, base } =
+        Interval::open(d, &cx.program.tensor(a).name, arrays, &parent, present.as_ref());
+    Interval { start: d.place(&start), stop: d.place(&stop), base: d.place(&base) }
+}
+
+/// The interval of an access's next level.
+fn interval(cx: &Context, given: &mut Given, scope: &Scope, a: AccessId) -> Interval<Sym> {
+    let level = &fiber::levels(cx, a)[scope.fiber(a).depth];
     match level.array(Holds::Positions) {
-        Some(pos) => open((pos, level.array(Holds::Coordinates))),
-        None => of_triangle(cx, d, scope, a),
+        Some(_) => given.interval(cx, a, scope, level.array(Holds::Coordinates).is_none()),
+        None => of_triangle(cx, given, scope, a),
     }
 }
 
 /// The interval of a row of a triangle; of a symmetric level, the part up to the diagonal.
-fn of_triangle(cx: &Context, d: &mut Symbolic, scope: &Scope, a: AccessId) -> Interval<Expr> {
+fn of_triangle(cx: &Context, given: &mut Given, scope: &Scope, a: AccessId) -> Interval<Sym> {
     let (fiber, tensor) = (scope.fiber(a), cx.program.tensor(a));
+    let symbol = |e: Expr| cx.sym(e);
     let row = row(cx, scope, a);
     let n = cx.extent(tensor.extents[tensor.format.order[fiber.depth]]);
     let above = times(cx.expr(fiber.above), triangle(n.clone()));
     let kind = tensor.format.levels[fiber.depth];
     let is_upper = kind.triangle() == Some(Triangle::Upper);
     let before = if is_upper { upper(&n, &row) } else { triangle(row.clone()) };
-    let base = d.define(&format!("base_{}", tensor.name), Type::I64, plus(above, before));
+    let base = given.define(cx, &format!("base_{}", tensor.name), Type::I64, symbol(plus(above, before)));
     let (start, stop) = if is_upper { (row, n) } else { (int(0), plus(row, int(1))) };
-    if kind.is_mirrored() {
-        return Interval { start, stop, base };
-    }
-    Interval { start: cx.if_present(&fiber, start), stop: cx.if_present(&fiber, stop), base }
+    let of = |e: Expr| if kind.is_mirrored() { e } else { cx.if_present(&fiber, e) };
+    Interval { start: symbol(of(start)), stop: symbol(of(stop)), base }
 }
 
 /// The coordinate in the level above an access's next one.
@@ -124,7 +129,13 @@ pub(super) fn open_computed(cx: &Context, d: &mut Symbolic, scope: &mut Scope, a
 
 /// The interval of an access's next level: the one that a loop around has loaded, else loaded here.
 fn known_interval(cx: &Context, d: &mut Symbolic, scope: &Scope, a: AccessId) -> Interval<Expr> {
-    scope.interval(a).map(|known| cx.interval(known)).unwrap_or_else(|| interval(cx, d, scope, a))
+    if let Some(known) = scope.interval(a) {
+        return cx.interval(known);
+    }
+    let mut given = Given::default();
+    let found = interval(cx, &mut given, scope, a);
+    cx.emit_given(d, given);
+    cx.interval(&found)
 }
 
 /// The position of a coordinate behind the diagonal of a symmetric level: that of its mirror image.
@@ -136,18 +147,18 @@ fn mirrored(cx: &Context, scope: &Scope, a: AccessId, at: Expr) -> Expr {
 }
 
 /// The ranges into which phases split one.
-pub(super) fn phases(cx: &Context, d: &mut Symbolic, v: Index, piece: &Piece, cut: Cut) -> Vec<Piece> {
+pub(super) fn phases(cx: &Context, given: &mut Given, v: Index, piece: &Piece, cut: Cut) -> Vec<Piece> {
     let phased = access::phased(cx, &piece.scope, &piece.body, v);
     let mut piece = piece.clone();
     for a in &phased {
         if piece.scope.interval(*a).is_none() {
-            let interval = interval(cx, d, &piece.scope, *a);
-            piece.scope.found(*a, cx.name_interval(interval));
+            let interval = interval(cx, given, &piece.scope, *a);
+            piece.scope.found(*a, interval);
         }
     }
     match cut {
-        Cut::Phases => phases_of(cx, d, v, &piece, phased[0]),
-        Cut::Hull => hull(cx, d, v, piece, &phased),
+        Cut::Phases => phases_of(cx, given, v, &piece, phased[0]),
+        Cut::Hull => hull(cx, given, v, piece, &phased),
         _ => {
             phased.iter().for_each(|a| piece.scope.enter(*a, Phase::Asked));
             vec![piece]
@@ -155,7 +166,7 @@ pub(super) fn phases(cx: &Context, d: &mut Symbolic, v: Index, piece: &Piece, cu
     }
 }
 
-fn phases_of(cx: &Context, d: &mut Symbolic, v: Index, piece: &Piece, a: AccessId) -> Vec<Piece> {
+fn phases_of(cx: &Context, given: &mut Given, v: Index, piece: &Piece, a: AccessId) -> Vec<Piece> {
     let depth = piece.scope.fiber(a).depth;
     let Interval { start, stop, base } = *piece.scope.interval(a).expect("found before");
     let kind = cx.program.tensor(a).format.levels[depth];
@@ -166,7 +177,7 @@ fn phases_of(cx: &Context, d: &mut Symbolic, v: Index, piece: &Piece, a: AccessI
         asked.scope.enter(a, Phase::Asked);
         return vec![asked];
     }
-    let [start, stop] = [start, stop].map(|at| range::coordinate_of(cx, d, v, piece, (a, depth), cx.expr(at)));
+    let [start, stop] = [start, stop].map(|at| range::coordinate_of(cx, given, v, piece, (a, depth), at));
     let mut ends = vec![piece.range.lo.clone(), start, stop, piece.range.hi.clone()];
     if kind.is_in_blocks() {
         // The range does not go beyond the block's end.
@@ -187,18 +198,17 @@ fn phases_of(cx: &Context, d: &mut Symbolic, v: Index, piece: &Piece, a: AccessI
 
 /// Three ranges: from the first coordinate of any interval to the last of any, where each is tested; before and
 /// behind, where all are fill.
-fn hull(cx: &Context, d: &mut Symbolic, v: Index, piece: Piece, all: &[AccessId]) -> Vec<Piece> {
+fn hull(cx: &Context, given: &mut Given, v: Index, piece: Piece, all: &[AccessId]) -> Vec<Piece> {
     let depth = |a: AccessId| piece.scope.fiber(a).depth;
     let mut middle = piece.clone();
     all.iter().for_each(|a| middle.scope.enter(*a, Phase::Asked));
     let ends = all.iter().map(|a| {
-        let Interval { start, stop, .. } = cx.interval(piece.scope.interval(*a).expect("found before"));
-        [start, stop].map(|at| cx.expr(range::coordinate_of(cx, d, v, &piece, (*a, depth(*a)), at).at))
+        let Interval { start, stop, .. } = *piece.scope.interval(*a).expect("found before");
+        [start, stop].map(|at| range::coordinate_of(cx, given, v, &piece, (*a, depth(*a)), at).at)
     });
-    let joined =
-        |[lo, hi]: [Expr; 2], [start, stop]: [Expr; 2]| [binary(Op::Min, lo, start), binary(Op::Max, hi, stop)];
+    let joined = |[lo, hi]: [Sym; 2], [start, stop]: [Sym; 2]| [cx.symbols.min(lo, start), cx.symbols.max(hi, stop)];
     let [lo, hi] = ends.collect::<Vec<_>>().into_iter().reduce(joined).expect("many intervals");
-    let [lo, hi] = [("first", lo), ("last", hi)].map(|(name, at)| cx.bound(d.define(name, Type::I64, at)));
+    let [lo, hi] = [("first", lo), ("last", hi)].map(|(name, at)| Bound::at(given.define(cx, name, Type::I64, at)));
     let outside = |lo: Bound, hi: Bound| {
         let mut part = piece.within(lo, hi);
         part.body = cx.simplify.replace(&part.body, &|x| all.contains(&x).then(|| cx.fill(x)));

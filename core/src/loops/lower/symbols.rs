@@ -1,35 +1,31 @@
 //! What symbols stand for: expressions, and what else loops around have opened.
 
 use super::cut::{Opened, Piece};
-use super::{Context, Expr, binary, int};
+use super::{Context, Expr, binary, fiber, int, structure};
 use crate::algebra::Op;
-use crate::loops::Term;
 use crate::loops::choose::{
+    given::{Given, Let},
     range::Bound,
     scope::Fiber,
-    symbol::{Counting, Run, Stretch, Sym},
+    symbol::{Counting, Meaning, Run, Stretch, Sym, Symbols},
 };
+use crate::loops::{Symbolic, Term};
 use crate::map::ClassId;
 use crate::stream::{EntryRun, Interval};
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 
-/// What each symbol stands for.
-pub(super) struct Symbols(RefCell<Known>);
+/// What symbols stand for that are made of nothing.
+#[derive(Default)]
+pub(super) struct Names(RefCell<Known>);
 
+#[derive(Default)]
 struct Known {
-    exprs: Vec<Expr>,
-    numbers: FxHashMap<Expr, Sym>,
+    exprs: FxHashMap<u32, Expr>,
+    numbers: FxHashMap<Expr, u32>,
     runs: Vec<EntryRun<Term>>,
     counted: Vec<Opened>,
     pieces: Vec<Piece>,
-}
-
-impl Default for Symbols {
-    fn default() -> Symbols {
-        let numbers = [(int(0), Sym::ZERO)].into_iter().collect();
-        Symbols(RefCell::new(Known { exprs: vec![int(0)], numbers, runs: vec![], counted: vec![], pieces: vec![] }))
-    }
 }
 
 /// The number of what is put at the end of a list.
@@ -38,23 +34,71 @@ fn put<T>(all: &mut Vec<T>, one: T) -> u32 {
     all.len() as u32 - 1
 }
 
-impl Symbols {
+impl Names {
     /// The symbol of an expression.
-    pub fn of(&self, e: Expr) -> Sym {
+    pub fn of(&self, symbols: &Symbols, e: Expr) -> Sym {
+        let meaning = match e {
+            Expr::Const(x) => Meaning::Constant(x),
+            Expr::Op(op, args) => Meaning::Of(op, args.into_iter().map(|e| self.of(symbols, e)).collect()),
+            Expr::Var(_) => Meaning::Held(self.number(symbols, e)),
+            Expr::Load(..) | Expr::Among(..) | Expr::Capacity(_) => Meaning::Read(self.number(symbols, e)),
+        };
+        symbols.of(meaning)
+    }
+
+    /// The number of what is held or read.
+    fn number(&self, symbols: &Symbols, e: Expr) -> u32 {
         let Known { exprs, numbers, .. } = &mut *self.0.borrow_mut();
-        *numbers.entry(e).or_insert_with_key(|e| Sym(put(exprs, e.clone())))
+        *numbers.entry(e).or_insert_with_key(|e| {
+            let number = symbols.next();
+            exprs.insert(number, e.clone());
+            number
+        })
     }
 }
 
 impl Context<'_> {
     /// The symbol of an expression.
     pub fn sym(&self, e: Expr) -> Sym {
-        self.symbols.of(e)
+        self.names.of(&self.symbols, e)
     }
 
     /// The expression of a symbol.
     pub fn expr(&self, s: Sym) -> Expr {
-        self.symbols.0.borrow().exprs[s.0 as usize].clone()
+        match self.symbols.meaning(s) {
+            Meaning::Constant(x) => Expr::Const(x),
+            Meaning::Held(number) | Meaning::Read(number) => self.names.0.borrow().exprs[&number].clone(),
+            Meaning::Of(op, args) => Expr::Op(op, args.into_iter().map(|arg| self.expr(arg)).collect()),
+        }
+    }
+
+    /// Says what a symbol stands for that is made of nothing.
+    fn say(&self, s: Sym, e: Expr) {
+        if let Meaning::Held(number) | Meaning::Read(number) = self.symbols.meaning(s) {
+            let Known { exprs, numbers, .. } = &mut *self.names.0.borrow_mut();
+            numbers.entry(e.clone()).or_insert(number);
+            exprs.insert(number, e);
+        }
+    }
+
+    /// Emits what is computed before a loop.
+    pub fn emit_given(&self, d: &mut Symbolic, given: Given) {
+        for one in given.0 {
+            match one {
+                Let::Held { name, ty, it, of } => {
+                    let value = d.define(&name, ty, self.expr(of));
+                    self.say(it, value);
+                }
+                Let::Value { it, of, at } => {
+                    let value = fiber::value(self, d, &at, &of);
+                    self.say(it, value);
+                }
+                Let::Interval { of, at, is } => {
+                    let Interval { start, stop, base } = structure::listed_interval(self, d, &at, of);
+                    [(is.start, start), (is.stop, stop), (is.base, base)].into_iter().for_each(|(s, e)| self.say(s, e));
+                }
+            }
+        }
     }
 
     /// An extent as an expression.
@@ -69,32 +113,32 @@ impl Context<'_> {
 
     /// The run of positions that a symbol stands for.
     pub fn run(&self, run: Run) -> EntryRun<Term> {
-        self.symbols.0.borrow().runs[run.0 as usize].clone()
+        self.names.0.borrow().runs[run.0 as usize].clone()
     }
 
     /// The symbol of a run of positions.
     pub fn name_run(&self, run: EntryRun<Term>) -> Run {
-        Run(put(&mut self.symbols.0.borrow_mut().runs, run))
+        Run(put(&mut self.names.0.borrow_mut().runs, run))
     }
 
     /// What a cut counts.
     pub fn counting(&self, of: Counting) -> Opened {
-        self.symbols.0.borrow().counted[of.0 as usize].clone()
+        self.names.0.borrow().counted[of.0 as usize].clone()
     }
 
     /// The symbol of what a cut counts.
     pub fn name_counting(&self, of: Opened) -> Counting {
-        Counting(put(&mut self.symbols.0.borrow_mut().counted, of))
+        Counting(put(&mut self.names.0.borrow_mut().counted, of))
     }
 
     /// The piece of a cut that a symbol stands for.
     pub fn piece(&self, of: Stretch) -> Piece {
-        self.symbols.0.borrow().pieces[of.0 as usize].clone()
+        self.names.0.borrow().pieces[of.0 as usize].clone()
     }
 
     /// The symbol of a piece of a cut.
     pub fn name_piece(&self, of: Piece) -> Stretch {
-        Stretch(put(&mut self.symbols.0.borrow_mut().pieces, of))
+        Stretch(put(&mut self.names.0.borrow_mut().pieces, of))
     }
 
     /// An interval's ends and base, as expressions.

@@ -22,6 +22,7 @@ use crate::iteration::Point;
 use crate::looplet::Looplet;
 use crate::loops::choose::{
     access, along, condition, fingers,
+    given::Given,
     range::Piece,
     scope::{Phase, Scope},
     walk,
@@ -113,7 +114,7 @@ fn step_by_step(
         entered(cx, d, within, (&all, switches), &|d, piece| {
             let differs = differs(cx, d, &piece, &passed, (rest, sink));
             let go = |d: &mut Symbolic| {
-                let parts = range::pieces(cx, d, v, piece).into_iter();
+                let parts = range::pieces_here(cx, d, v, piece).into_iter();
                 parts.for_each(|piece| part_within(cx, d, piece, (v, rest), sink));
             };
             match differs {
@@ -237,7 +238,7 @@ fn block_by_block(
         // Blocks that share no coordinate are a range that ends before it begins: it has no turn.
         let hi = if all.len() == 1 { hi } else { held(d, "to", hi) };
         let within = Piece { scope, ..piece.within(cx.bound(lo), cx.bound(hi.clone())) };
-        range::pieces(cx, d, v, within).into_iter().for_each(|piece| part_within(cx, d, piece, (v, rest), sink));
+        range::pieces_here(cx, d, v, within).into_iter().for_each(|piece| part_within(cx, d, piece, (v, rest), sink));
         if let [Stepped { pieces, .. }] = all {
             return pieces.leave(d);
         }
@@ -295,8 +296,11 @@ fn end_of(
 ) -> Expr {
     let end = pieces.end(d);
     let end = d.place(&end);
-    let end = range::coordinate_of(cx, d, v, piece, (*access, *depth), end).at;
-    d.define("end", Type::I64, cx.expr(end))
+    let mut given = Given::default();
+    let end = range::coordinate_of(cx, &mut given, v, piece, (*access, *depth), cx.sym(end)).at;
+    let end = given.define(cx, "end", Type::I64, end);
+    cx.emit_given(d, given);
+    cx.expr(end)
 }
 
 /// Emits a range in which no piece ends, with each level opened, or its block's interval loaded. Up to `switches`
