@@ -161,7 +161,9 @@ fn laid_lists() {
 #[test]
 fn hashed_levels() {
     holds::<Finds<4>>(1);
-    holds::<FindsInAny>(2);
+    if Effort::said() == Effort::Long {
+        holds::<FindsInAny>(2);
+    }
 }
 
 #[test]

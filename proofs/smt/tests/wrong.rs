@@ -1,6 +1,7 @@
 //! Iterators that are wrong in one thing each: the solver refutes each, with data on which `Concrete` says so too; and of
 //! none it finds that it is right for lists of any length.
 
+use fiberloom_check::Effort;
 use fiberloom_core::stream::{Arith, Compare, Domain, List, ListFiber, View};
 use fiberloom_proofs::claims::{Claims, Given, Law, Order, Place};
 use fiberloom_proofs::meets::*;
@@ -17,11 +18,13 @@ fn wrong<L: Law>(most: usize) {
     assert!(answer.is_refuted::<L>(FUEL), "{}: {answer:?}", std::any::type_name::<L>());
 }
 
-/// The same; and that it is not proved of any length.
+/// The same; and, where everything is tried, that it is not proved of any length.
 fn wrong_of_any_length<L: Law>(most: usize) {
     wrong::<L>(most);
-    let answer = of_any_length::<L>();
-    assert!(!answer.is_proved(), "{}: {answer:?}", std::any::type_name::<L>());
+    if Effort::said() == Effort::Long {
+        let answer = of_any_length::<L>();
+        assert!(!answer.is_proved(), "{}: {answer:?}", std::any::type_name::<L>());
+    }
 }
 
 fn one<D: Domain>(d: &mut D, list: &List<D::I>, to: &D::I) {
