@@ -109,6 +109,7 @@ const CAMPAIGNS: &[(&str, &str)] = &[
     ("boxes", "--programs 1000 --engine loops --walk shards --seed 8000"),
     ("loops under commands", "--programs 500 --engine loops --walk loops --seed 9000"),
     ("commands", "--programs 1000 --engine loops --walk schedules --seed 9000"),
+    ("tables", "--programs 1000 --engine loops --walk tables --seed 10000"),
 ];
 
 /// Protocols that are compared with each other, for the same time, where they are asked for by name.
@@ -145,6 +146,14 @@ const TESTS: &[(&str, &str, &str)] = &[
     ("pieces' tests", "fiberloom", "pieces"),
     ("workspaces' tests", "fiberloom", "workspaces"),
     ("gathers' tests", "fiberloom", "gathers"),
+    ("relations' tests", "fiberloom", "relations"),
+    ("table files' tests", "fiberloom", "table_files"),
+    ("queries' tests", "fiberloom", "tpch"),
+    ("scalars' tests", "fiberloom", "scalars"),
+    ("command's tests", "fiberloom", "command_line"),
+    ("assembled results' tests", "fiberloom", "assembled"),
+    ("undeclared results' tests", "fiberloom", "undeclared"),
+    (DRAWN_FILES, "fiberloom-check", "fiberloom_check"),
     (FILES, "fiberloom-tests", "files"),
     (PRINTS, "fiberloom-tests", "files"),
 ];
@@ -179,6 +188,9 @@ const PRINTED: &[&str] = &[
 /// Whole nests take minutes, other laws seconds: they are attackers of their own.
 const NESTS: &str = "nests";
 
+/// Files of every kind, drawn: the part of the generators' own tests that no campaign is.
+const DRAWN_FILES: &str = "drawn files";
+
 /// In which order they attack, the cheapest first; where a stage is named, what is made for it comes before.
 const ORDER: &[(&str, &[&str])] = &[
     ("algebra", &["few loops", "core's tests", "operators' tests"]),
@@ -199,6 +211,12 @@ const ORDER: &[(&str, &[&str])] = &[
     ),
     ("runtime", &["runtime's tests", "machine code", FILES, "long machine code", "directed machine code"]),
     ("shards", &["boxes' tests", "boxes"]),
+    (
+        "relations",
+        &["relations' tests", "readers' tests", "table files' tests", "core's tests", FILES, "tables", DRAWN_FILES],
+    ),
+    ("readers", &["readers' tests", DRAWN_FILES, "scalars' tests", "command's tests"]),
+    ("schedule", &[FILES, "loops under commands", "commands"]),
     ("format", &["few loops", "core's tests", "readers' tests"]),
     ("stream", &["few loops", "few directed loops", "core's tests", FILES, "long loops", "laws"]),
     ("workspaces", &["few loops", "few directed loops", FILES, "long loops", "directed loops"]),
@@ -241,8 +259,30 @@ const ORDER: &[(&str, &[&str])] = &[
             "pieces' tests",
             "workspaces' tests",
             "gathers' tests",
+            "relations' tests",
+            "table files' tests",
+            "scalars' tests",
+            "assembled results' tests",
+            "undeclared results' tests",
+            "boxes' tests",
             "long machine code",
             "directed machine code",
+        ],
+    ),
+    (
+        "",
+        &[
+            "lanes' tests",
+            "scattered lanes' tests",
+            "sorted lanes' tests",
+            "prefetches' tests",
+            "tables",
+            "boxes",
+            "loops under commands",
+            "commands",
+            DRAWN_FILES,
+            "queries' tests",
+            "command's tests",
         ],
     ),
     ("", &["levels' tests", "rewrites' tests", CORES_PRINTS, PRINTS]),
@@ -294,6 +334,7 @@ pub fn build() -> Result<Vec<Attacker>, String> {
         let args = match *name {
             "laws" => vec!["--skip", NESTS],
             NESTS => vec![NESTS],
+            DRAWN_FILES => vec!["format::"],
             "core's tests" => PRINTED.iter().flat_map(|module| ["--skip", module]).collect(),
             CORES_PRINTS => PRINTED.to_vec(),
             _ => vec![],
@@ -307,7 +348,12 @@ pub fn build() -> Result<Vec<Attacker>, String> {
 
 /// The attackers of which a file is a test program, and no other reads it.
 pub fn made_of(file: &Path) -> Vec<&'static str> {
-    let crates = [("core", "fiberloom-core"), ("codegen", "fiberloom-codegen"), ("fuzz/check", "fiberloom-check")];
+    let crates = [
+        ("core", "fiberloom-core"),
+        ("codegen", "fiberloom-codegen"),
+        ("fuzz/check", "fiberloom-check"),
+        ("fiberloom", "fiberloom"),
+    ];
     let of = |(_, package, target): &&(&str, &str, &str)| {
         let stands = |folder: &str| file == Path::new(folder).join("tests").join(target).with_extension("rs");
         crates.iter().any(|(folder, named)| named == package && stands(folder))
@@ -589,8 +635,21 @@ mod tests {
     #[test]
     fn test_programs_are_made_of_their_files() {
         assert_eq!(made_of(Path::new("codegen/tests/among.rs")), ["lanes' tests"]);
+        assert_eq!(made_of(Path::new("fiberloom/tests/table_files.rs")), ["table files' tests"]);
         assert_eq!(made_of(Path::new("codegen/tests/common/mod.rs")), [""; 0]);
         assert_eq!(made_of(Path::new("core/src/lib.rs")), [""; 0]);
+    }
+
+    /// Whatever the stage of a mistake is, everybody is asked before it counts as not noticed.
+    #[test]
+    fn everybody_is_asked() {
+        let there: BTreeSet<&str> =
+            CAMPAIGNS.iter().map(|(name, _)| *name).chain(TESTS.iter().map(|(name, ..)| *name)).collect();
+        let of_any = ORDER.iter().filter(|(stage, _)| stage.is_empty());
+        let asked: BTreeSet<&str> = of_any.flat_map(|(_, names)| *names).copied().collect();
+        assert_eq!(there.difference(&asked).collect::<Vec<_>>(), [&""; 0], "nobody asks them");
+        let named: BTreeSet<&str> = ORDER.iter().flat_map(|(_, names)| *names).copied().collect();
+        assert_eq!(named.difference(&there).collect::<Vec<_>>(), [&""; 0], "there is nobody of that name");
     }
 
     /// The test that is said to be for a mistake is one.

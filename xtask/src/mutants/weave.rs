@@ -97,12 +97,22 @@ fn weave(text: &str, mistakes: &[(u32, &Mistake)]) -> Result<String, String> {
         if start < from {
             return Err(format!("\"{}\" overlaps the one before it", mistakes[0].1.name));
         }
+        if mistakes[0].1.is_statement() && !begins(&text[..start], &text[start..end]) {
+            return Err(format!("the original of \"{}\" is the end of a statement", mistakes[0].1.name));
+        }
         woven += &text[from..start];
         woven += &choice(&text[start..end], &mistakes);
         from = end;
     }
     // What stands beside a mistake may be in vain.
     Ok(format!("#![allow(warnings)] {woven}{}", &text[from..]))
+}
+
+/// Whether statements begin where an original does: what ends with `;` is put into braces with it.
+fn begins(before: &str, original: &str) -> bool {
+    let before = before.trim_end();
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    !original.ends_with(';') || before.ends_with([';', '{', '}']) || line.trim_start().starts_with("//")
 }
 
 /// The original, or one of its mistakes.
@@ -116,6 +126,18 @@ fn choice(original: &str, mistakes: &[(u32, &Mistake)]) -> String {
 mod tests {
     use super::*;
     use std::collections::BTreeSet;
+
+    /// An expression with the `;` behind it is no statement.
+    #[test]
+    fn statements_are_whole() {
+        let text = "fn f() {\n    let a = g();\n    // Why.\n    h();\n}\n";
+        let list =
+            |original: &str| super::super::list::read_list("s", &format!("file a\n\nname\n- {original}\n")).unwrap();
+        let woven = |original: &str| weave(text, &[(1, &list(original)[0])]);
+        assert!(woven("g();").unwrap_err().contains("is the end of a statement"));
+        assert!(woven("h();").unwrap().contains("on(1) {  } else { h(); }"));
+        assert!(woven("g()").unwrap().contains("let a = (if"));
+    }
 
     /// All mistakes stand beside their originals at once: no two originals overlap, unless they are the same.
     #[test]
