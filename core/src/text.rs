@@ -163,9 +163,9 @@ pub(crate) type Read<T> = Result<T, String>;
 
 /// Reading tokens one after the other.
 pub(crate) trait Reading<'t> {
-    /// Where it stands.
+    /// The text that is read, at the place where reading stands.
     fn text(&self) -> &Text<'t>;
-    /// The same.
+    /// The text that is read, to move on in it.
     fn text_mut(&mut self) -> &mut Text<'t>;
 
     fn line(&self) -> usize {

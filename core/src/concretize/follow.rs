@@ -40,7 +40,7 @@ pub(super) struct Copies {
     statement: usize,
     /// Those that its commands ask for.
     wanted: Vec<(TensorId, Format)>,
-    /// Those whose nests come before the first that reads them: copy, and what is copied.
+    /// Copies still to be emitted, before the first nest that reads them: each as (copy, source).
     waiting: Vec<(Place, Place)>,
     /// Those that loops ask for: copy, and what is copied.
     made: Vec<(Place, Place)>,

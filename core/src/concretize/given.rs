@@ -57,7 +57,7 @@ impl Given<'_> {
         self.gathered(fun, v.ty(), false).is_some_and(|identity| self.simplify.same(identity, v))
     }
 
-    /// A function that leaves what is joined with a value as it is.
+    /// A function whose identity is a value.
     pub fn joins(self, v: Value) -> Option<Fun> {
         let known: &[Op] = if v.ty() == Type::Bool { &[Op::OrElse, Op::AndAlso] } else { &[Op::Add, Op::Min, Op::Max] };
         known.iter().map(|op| Fun::Op(*op)).find(|fun| self.begins_with(*fun, v))

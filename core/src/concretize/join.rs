@@ -131,7 +131,7 @@ impl View<'_> {
         })
     }
 
-    /// What the body is where an equality does not hold, if that changes nothing of what it stands in.
+    /// The body's value where the keys differ, if the surrounding fold ignores it.
     fn where_unequal(self, body: &Expr, equality: &Expr, around: Around) -> Option<Value> {
         let unequal = body.clone().settled(&|e| (e == equality).then_some(Value::bool(false)));
         let Expr::Literal(nothing) = self.given.simplify.simplify(&unequal) else { return None };

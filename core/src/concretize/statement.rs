@@ -156,7 +156,7 @@ impl<'a> Statements<'a> {
             typed::Role::Result if of.last => Role::Result(s.tensor),
             _ => Role::Temporary,
         };
-        // What a version that is no result holds its format need have no place for, and versions that turns exchange are alike.
+        // Earlier versions may hold values that the declared format cannot; versions that a block swaps share one format.
         let made = matches!(role, Role::Result(_)) && of.format.is_made() && !self.c.given.typed.moves(s.tensor);
         let format = match made && (self.c.given.held || of.format.holds_all()) {
             true => of.format.clone(),

@@ -78,7 +78,7 @@ impl View<'_> {
         if !loops || under.is_empty() || !under.iter().all(|a| self.may_turn(*a, w, &of)) {
             return None;
         }
-        // What each row reads is inverted once; what is read once is not, unless that takes no list of it.
+        // Inverts an index that every row reads. One that is read once is inverted only if no list has to be built.
         let above = under.iter().any(|a| self.is_in_rows(*a, w)) && !self.are_few(&of);
         let pays = above || self.line(w).is_some() && self.are_vectors(&under);
         // An index that is read may end the program where it leaves its tensor: it has to be read at each turn anyway.

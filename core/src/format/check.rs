@@ -165,7 +165,7 @@ impl<'t> Unset<'t> {
 }
 
 impl Above<'_> {
-    /// So many positions, below which no chain goes on and no flag is not set.
+    /// A level of so many positions, all of them stored, that continues no chain.
     pub(super) fn of(positions: u64) -> Above<'static> {
         Above { positions, chain: None, unset: None }
     }

@@ -334,7 +334,7 @@ pub enum How {
 pub struct Stepped {
     /// The accesses.
     pub accesses: Vec<AccessId>,
-    /// How.
+    /// How the range is split.
     pub by: By,
 }
 
@@ -360,7 +360,7 @@ pub struct Arm(pub Vec<AccessId>);
 pub struct Seek {
     /// The level.
     pub level: Level,
-    /// How.
+    /// How the level is opened.
     pub by: Sought,
 }
 

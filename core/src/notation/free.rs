@@ -39,7 +39,7 @@ fn left_names(lhs: &syntax::Access) -> Vec<Free<'_>> {
 
 /// A name that an expression uses and does not bind.
 pub struct Free<'e> {
-    /// It.
+    /// The name.
     pub name: &'e Ident,
     /// Whether it stands in an index, or a shape operator leaves it: it is an index variable. As a value alone it may be
     /// a size.

@@ -47,7 +47,7 @@ pub struct Cut {
 /// What commands make of a statement's loops.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Loops {
-    /// Loops and pieces, outermost first. Of what is cut and not split, or split, its innermost part stands for the loops that are cut.
+    /// Loops and pieces, outermost first. A cut is listed as its pieces; the innermost piece marks where the cut loops run.
     pub order: Vec<VarId>,
     /// Whether the schedule says the order.
     pub ordered: bool,

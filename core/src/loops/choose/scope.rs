@@ -106,7 +106,7 @@ pub struct Asked {
     pub under: Vec<AccessId>,
     /// The lists below it that are walked in its range.
     pub walked: Vec<AccessId>,
-    /// The accesses below it that are already noted of a part within it.
+    /// The accesses below it that a part inside of it has recorded already.
     pub inner: Vec<AccessId>,
     /// Whether it holds at the loop's coordinate, once that is bound; `None` if it always does.
     pub inside: Option<Sym>,

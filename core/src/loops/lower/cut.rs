@@ -538,7 +538,7 @@ fn bisect(d: &mut Symbolic, (low, high): (State, State), holds: &impl Fn(Expr) -
     });
 }
 
-/// A length, of which all is `count`.
+/// Evaluates a length; `All` is `count`.
 fn length(of: &Length, count: &Expr) -> Expr {
     match of {
         Length::All => count.clone(),

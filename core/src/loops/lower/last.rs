@@ -112,7 +112,7 @@ impl Last {
         })
     }
 
-    /// It, as any assembler.
+    /// The assembler of this kind.
     pub fn assembler(&self) -> &dyn Assembler {
         match self {
             Last::List(list) => list,

@@ -130,13 +130,13 @@ fn between(cx: &Context, d: &mut Symbolic, f: &Forall, point: &Point, rest: &con
     count_gap(cx, d, f, rest, (begin, hi));
 }
 
-/// Folds in a value that a value that counts(Self::counts) for all coordinates of a gap, if there are any.
+/// Folds a gap's constant once for all of its coordinates, if there are any.
 fn count_gap(cx: &Context, d: &mut Symbolic, f: &Forall, body: &concrete::Expr, (begin, end): (Term, Term)) {
     let some = binary(Op::Lt, d.place(&begin), d.place(&end));
     d.when(some, |d| count(cx, d, f, body, (begin, end)), |_| {});
 }
 
-/// Folds in a value that a value that counts(Self::counts) for coordinates of which there is one at least.
+/// Folds a constant once for all of these coordinates, of which there is at least one.
 fn count(cx: &Context, d: &mut Symbolic, f: &Forall, body: &concrete::Expr, (begin, end): (Term, Term)) {
     let Sink::Scalar { var, fun, begun: None } = f.sink else { unreachable!("what counts is a scalar's") };
     let (begin, end) = (d.place(&begin), d.place(&end));

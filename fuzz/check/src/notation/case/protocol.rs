@@ -18,7 +18,7 @@ pub struct Iterated {
     pub tensor: usize,
     /// A variable under which it is read.
     pub var: usize,
-    /// How.
+    /// How its level is iterated.
     pub protocol: Protocol,
 }
 
