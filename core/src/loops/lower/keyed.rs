@@ -19,10 +19,11 @@
 
 use super::nest::Driven;
 use super::output::{Output, Slot, alloc, reserve};
-use super::workspace::{Coordinate, Front, begun};
+use super::workspace::{Coordinate, Front, Scratch, begun};
 use super::{Context, Expr, binary, int, plus, times};
 use crate::algebra::{Op, Type, Value};
 use crate::format::hash;
+use crate::loops::choose::scope::Scope;
 use crate::loops::lower::fiber;
 use crate::loops::{BufferId, Entry, Failure, Role, Stmt, Symbolic, Term, Var};
 use crate::notation::concrete::{Nest, Workspace, WorkspaceKind};
@@ -74,14 +75,15 @@ impl Keyed {
         let keys = Keys { words, shifts, order, apart };
         Keyed { front, keys, values, count, table, fold: nest.fold, laid }
     }
+}
 
-    /// The value of coordinates at which nothing is put.
-    pub fn initial(&self) -> Value {
+impl Scratch for Keyed {
+    fn initial(&self) -> Value {
         self.front.initial
     }
 
     /// Removes all entries. Draining has left the table clear.
-    pub fn clear(&self, d: &mut Symbolic) {
+    fn clear(&self, _: &Context, d: &mut Symbolic) {
         if let Some(table) = &self.table {
             table.shrink(d, self.count);
         }
@@ -89,18 +91,17 @@ impl Keyed {
         self.lay(d);
     }
 
-    /// Notes that the entries so far are the old version, into which the others are folded.
-    pub fn lay(&self, d: &mut Symbolic) {
+    fn lay(&self, d: &mut Symbolic) {
         if let Some(laid) = self.laid {
             d.assign(laid, Expr::Var(self.count));
         }
     }
 
-    pub fn put(&self, cx: &Context, d: &mut Symbolic, fold: Option<Fun>, coordinate: Coordinate, value: Expr) {
+    fn put(&self, cx: &Context, d: &mut Symbolic, nest: &Nest, coordinate: Coordinate, value: Expr) {
         let ty = self.front.initial.ty();
         let at: Vec<Expr> = self.front.vars.iter().map(|v| coordinate(*v).expect("all loops are bound")).collect();
         let key: Vec<Expr> = self.keys.of(&at).into_iter().map(|k| d.define("key", Type::I64, k)).collect();
-        let Some((table, fun)) = self.table.as_ref().zip(fold) else { return self.append(d, &key, value) };
+        let Some((table, fun)) = self.table.as_ref().zip(nest.fold) else { return self.append(d, &key, value) };
         let value = begun(cx, d, (fun, self.front.initial), value);
         let value = d.define("value", ty, value);
         let place = table.find(d, &key, &self.keys);
@@ -123,6 +124,17 @@ impl Keyed {
         d.when(known, join, enter);
     }
 
+    fn drain(&self, cx: &Context, d: &mut Symbolic, _: &Scope, output: &Output, slot: &Slot) {
+        let n = d.define("entries", Type::I64, Expr::Var(self.count));
+        if let Some(table) = &self.table {
+            table.empty(d, &n);
+        }
+        self.keys.sort(d, &n);
+        self.drain_sorted(cx, d, output, slot, (0, int(0), n));
+    }
+}
+
+impl Keyed {
     /// Appends an entry.
     fn append(&self, d: &mut Symbolic, key: &[Expr], value: Expr) {
         let n = Expr::Var(self.count);
@@ -135,15 +147,6 @@ impl Keyed {
         }
         d.emit(Stmt::Store(self.values, n, value));
         d.assign(self.count, next);
-    }
-
-    pub fn drain(&self, cx: &Context, d: &mut Symbolic, output: &Output, slot: &Slot) {
-        let n = d.define("entries", Type::I64, Expr::Var(self.count));
-        if let Some(table) = &self.table {
-            table.empty(d, &n);
-        }
-        self.keys.sort(d, &n);
-        self.drain_sorted(cx, d, output, slot, (0, int(0), n));
     }
 
     /// Moves out the sorted entries `begin..end`, which agree in the variables before `t`: those that agree in `t` too

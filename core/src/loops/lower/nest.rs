@@ -38,13 +38,13 @@ pub(super) enum Sink<'a> {
     /// Into the result's levels, at the slot that the loops have reached.
     Store { nest: &'a Nest, output: &'a Output, slot: Slot },
     /// Into a workspace.
-    Scatter { nest: &'a Nest, scratch: &'a Scratch },
+    Scatter { nest: &'a Nest, scratch: &'a dyn Scratch },
     /// Into a copy that is counted first, then placed.
     Tally(&'a Tally<'a>),
     /// Nowhere: each innermost loop adds to `most` a bound on the number of values that it would put in the workspace.
-    Bound { nest: &'a Nest, scratch: &'a Scratch, most: Var },
+    Bound { nest: &'a Nest, scratch: &'a dyn Scratch, most: Var },
     /// The loops around a workspace: inside of the innermost, the rest of the nest fills it, then it is drained.
-    Around { nest: &'a Nest, output: &'a Output, slot: Slot, scratch: &'a Scratch },
+    Around { nest: &'a Nest, output: &'a Output, slot: Slot, scratch: &'a dyn Scratch },
 }
 
 /// How a loop visits a coordinate.
@@ -738,11 +738,11 @@ fn leaf(cx: &Context, d: &mut Symbolic, body: &concrete::Expr, scope: &Scope, si
                 let mut through = scope.clone();
                 through.fingers.clear();
                 for (nest, body) in was.into_iter().chain([(*nest, body)]) {
-                    let sink = Sink::Bound { nest, scratch, most };
+                    let sink = Sink::Bound { nest, scratch: *scratch, most };
                     cx.book.under(Pass::Bounding, || emit(cx, d, nest.filling(), body, through.clone(), &sink));
                 }
             }
-            let through = |d: &mut Symbolic, scratch: &Scratch| {
+            let through = |d: &mut Symbolic, scratch: &dyn Scratch| {
                 if let Some((nest, body)) = was {
                     emit(cx, d, nest.filling(), body, scope.clone(), &Sink::Scatter { nest, scratch });
                     scratch.lay(d);
@@ -750,12 +750,12 @@ fn leaf(cx: &Context, d: &mut Symbolic, body: &concrete::Expr, scope: &Scope, si
                 emit(cx, d, nest.filling(), body, scope.clone(), &Sink::Scatter { nest, scratch });
                 scratch.drain(cx, d, scope, output, slot);
             };
-            let (Some(few), Some(most)) = (scratch.of_few(), scratch.most()) else { return through(d, scratch) };
+            let (Some(few), Some(most)) = (scratch.of_few(), scratch.most()) else { return through(d, *scratch) };
             let with_few = |d: &mut Symbolic| {
                 few.clear(cx, d);
-                cx.book.under(Pass::Short, || through(d, &few));
+                cx.book.under(Pass::Short, || through(d, &*few));
             };
-            d.when(Few::suffices(cx, most), with_few, |d| through(d, scratch));
+            d.when(Few::suffices(cx, most), with_few, |d| through(d, *scratch));
         }
     }
 }
@@ -865,10 +865,10 @@ impl<'a> Sink<'a> {
     fn at(&self, slot: Slot) -> Sink<'a> {
         match self {
             Sink::Store { nest, output, .. } => Sink::Store { nest, output, slot },
-            Sink::Around { nest, output, scratch, .. } => Sink::Around { nest, output, slot, scratch },
+            Sink::Around { nest, output, scratch, .. } => Sink::Around { nest, output, slot, scratch: *scratch },
             Sink::Scalar { var, fun, begun } => Sink::Scalar { var: *var, fun: *fun, begun: *begun },
-            Sink::Scatter { nest, scratch } => Sink::Scatter { nest, scratch },
-            Sink::Bound { nest, scratch, most } => Sink::Bound { nest, scratch, most: *most },
+            Sink::Scatter { nest, scratch } => Sink::Scatter { nest, scratch: *scratch },
+            Sink::Bound { nest, scratch, most } => Sink::Bound { nest, scratch: *scratch, most: *most },
             Sink::Tally(tally) => Sink::Tally(tally),
         }
     }

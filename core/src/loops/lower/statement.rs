@@ -13,10 +13,9 @@ use super::Context;
 use super::nest::Sink;
 use super::notes::Shown;
 use super::output::Output;
-use super::workspace::Scratch;
 use crate::loops::Symbolic;
 use crate::loops::choose::{result, scope::Scope};
-use crate::loops::lower::{self, counting, directory, made, nest, quotient, shared, spread, window};
+use crate::loops::lower::{self, counting, directory, made, nest, quotient, shared, spread, window, workspace};
 use crate::loops::plan::{Arrays, Assembly, Statement};
 use crate::notation::concrete::{self, Nest, WorkspaceKind};
 
@@ -113,8 +112,8 @@ pub(super) fn fill_output(cx: &Context, d: &mut Symbolic, nest: &Nest, output: &
         }
         return;
     };
-    let scratch = Scratch::begin(cx, d, nest, w, output);
-    let sink = Sink::Around { nest, output, slot, scratch: &scratch };
+    let scratch = workspace::begin(cx, d, nest, w, output);
+    let sink = Sink::Around { nest, output, slot, scratch: &*scratch };
     nest::emit(cx, d, &nest.order[..w.prefix], &nest.rhs, scope.clone(), &sink);
 }
 

@@ -33,113 +33,58 @@ use crate::stream::Domain;
 pub(super) type Coordinate<'a> = &'a dyn Fn(Index) -> Option<Expr>;
 
 /// A workspace of one nest.
-pub(super) enum Scratch {
-    Row(Row),
-    Dense(Dense),
-    Keyed(Keyed),
-}
-
-impl Scratch {
-    /// Makes the nest's workspace.
-    pub fn begin(cx: &Context, d: &mut Symbolic, nest: &Nest, w: Workspace, output: &Output) -> Scratch {
-        match w.kind {
-            WorkspaceKind::Row => Scratch::Row(Row::begin(cx, d, nest)),
-            WorkspaceKind::Dense => Scratch::Dense(Dense::begin(cx, d, nest, w, output.appends_always(d))),
-            WorkspaceKind::List | WorkspaceKind::Hashed => Scratch::Keyed(Keyed::begin(cx, d, nest, w)),
-            WorkspaceKind::Counts => unreachable!("counted copies have a nest of their own"),
-        }
-    }
-
+pub(super) trait Scratch {
     /// The value of coordinates at which nothing is put.
-    pub fn initial(&self) -> Value {
-        match self {
-            Scratch::Row(row) => row.initial,
-            Scratch::Dense(dense) => dense.front.initial,
-            Scratch::Keyed(keyed) => keyed.initial(),
-        }
-    }
+    fn initial(&self) -> Value;
 
     /// The variable that must hold a bound on the number of values that are put before the next drain, if the workspace
     /// needs one.
-    pub fn most(&self) -> Option<Var> {
-        match self {
-            Scratch::Dense(Dense { reached: Reached::Anywhere { most, .. }, .. }) => Some(*most),
-            _ => None,
-        }
+    fn most(&self) -> Option<Var> {
+        None
     }
 
     /// The same workspace for a short row, if it has a form for these.
-    pub fn of_few(&self) -> Option<Scratch> {
-        match self {
-            Scratch::Dense(Dense { reached: Reached::Anywhere { few: Some(few), .. }, front, values, clear }) => {
-                let reached = Reached::Few(*few);
-                Some(Scratch::Dense(Dense { front: front.clone(), values: *values, reached, clear: *clear }))
-            }
-            _ => None,
-        }
+    fn of_few(&self) -> Option<Box<dyn Scratch>> {
+        None
     }
 
     /// Emitted before values are put: empties the workspace, if draining does not.
-    pub fn clear(&self, cx: &Context, d: &mut Symbolic) {
-        match self {
-            Scratch::Row(row) => row.clear(cx, d),
-            Scratch::Dense(Dense { reached: Reached::Few(few), .. }) => few.clear(d),
-            Scratch::Dense(_) => {}
-            Scratch::Keyed(keyed) => keyed.clear(d),
-        }
-    }
+    fn clear(&self, cx: &Context, d: &mut Symbolic);
 
     /// Puts a value at the bound coordinates, folded with the nest's function, if it has one, into the value there.
-    pub fn put(&self, cx: &Context, d: &mut Symbolic, nest: &Nest, coordinate: Coordinate, value: Expr) {
-        match self {
-            Scratch::Row(row) => row.put(cx, d, coordinate, value),
-            Scratch::Dense(dense) => dense.put(cx, d, nest.fold, coordinate, value),
-            Scratch::Keyed(keyed) => keyed.put(cx, d, nest.fold, coordinate, value),
-        }
-    }
+    fn put(&self, cx: &Context, d: &mut Symbolic, nest: &Nest, coordinate: Coordinate, value: Expr);
 
     /// Whether coordinates of `v` may be inserted in bulk: the workspace has a set, and values need no test for the
     /// first one.
-    pub fn has_set(&self, v: Index, fold: bool) -> bool {
-        match self {
-            Scratch::Dense(Dense { reached: Reached::Anywhere { .. }, front, clear, .. }) => {
-                front.vars[0] == v && (clear.is_some() || !fold)
-            }
-            _ => false,
-        }
+    fn has_set(&self, _v: Index, _fold: bool) -> bool {
+        false
     }
 
     /// Inserts a coordinate and the `distance` ones behind it, below 63, in bulk. Returns the workspace in which their
-    /// values must be put, without a test.
-    ///
-    /// # Panics
-    /// If it has no set.
-    pub fn said(&self, d: &mut Symbolic, first: &Expr, distance: Expr) -> Scratch {
-        match self {
-            Scratch::Dense(dense) => Scratch::Dense(dense.said(d, first, distance)),
-            _ => unreachable!("it was asked whether there is a set"),
-        }
+    /// values must be put, without a test; `None` if there is no set.
+    fn said(&self, _d: &mut Symbolic, _first: &Expr, _distance: Expr) -> Option<Box<dyn Scratch>> {
+        None
     }
 
     /// Notes that the values put so far are the old version, into which the others are folded.
-    pub fn lay(&self, d: &mut Symbolic) {
-        if let Scratch::Keyed(keyed) = self {
-            keyed.lay(d);
-        }
-    }
+    fn lay(&self, _d: &mut Symbolic) {}
 
     /// Moves everything into the result's next levels, in ascending order.
-    pub fn drain(&self, cx: &Context, d: &mut Symbolic, scope: &Scope, output: &Output, slot: &Slot) {
-        match self {
-            Scratch::Row(row) => row.drain(cx, d, output, slot),
-            Scratch::Dense(dense) => dense.drain(cx, d, scope, output, slot),
-            Scratch::Keyed(keyed) => keyed.drain(cx, d, output, slot),
-        }
+    fn drain(&self, cx: &Context, d: &mut Symbolic, scope: &Scope, output: &Output, slot: &Slot);
+}
+
+/// Makes a nest's workspace.
+pub(super) fn begin(cx: &Context, d: &mut Symbolic, nest: &Nest, w: Workspace, output: &Output) -> Box<dyn Scratch> {
+    match w.kind {
+        WorkspaceKind::Row => Box::new(Row::begin(cx, d, nest)),
+        WorkspaceKind::Dense => Box::new(Dense::begin(cx, d, nest, w, output.appends_always(d))),
+        WorkspaceKind::List | WorkspaceKind::Hashed => Box::new(Keyed::begin(cx, d, nest, w)),
+        WorkspaceKind::Counts => unreachable!("counted copies have a nest of their own"),
     }
 }
 
 /// A workspace of one value for each coordinate of one variable, with no record of which were put.
-pub(super) struct Row {
+struct Row {
     var: Index,
     extent: Expr,
     values: BufferId,
@@ -162,19 +107,25 @@ impl Row {
     fn each(&self, cx: &Context, d: &mut Symbolic, inner: &mut dyn FnMut(&mut Symbolic, Expr)) {
         d.each(&cx.program.vars[self.var.0].name, int(0), self.extent.clone(), inner);
     }
+}
+
+impl Scratch for Row {
+    fn initial(&self) -> Value {
+        self.initial
+    }
 
     fn clear(&self, cx: &Context, d: &mut Symbolic) {
         self.each(cx, d, &mut |d, at| d.emit(Stmt::Store(self.values, at, Expr::Const(self.initial))));
     }
 
-    fn put(&self, cx: &Context, d: &mut Symbolic, coordinate: Coordinate, value: Expr) {
+    fn put(&self, cx: &Context, d: &mut Symbolic, _: &Nest, coordinate: Coordinate, value: Expr) {
         let at = coordinate(self.var).expect("all loops are bound");
         let before = Expr::Load(self.values, Box::new(at.clone()));
         let folded = fiber::applied(cx, d, self.fold, vec![before, value]);
         d.emit(Stmt::Store(self.values, at, folded));
     }
 
-    fn drain(&self, cx: &Context, d: &mut Symbolic, output: &Output, slot: &Slot) {
+    fn drain(&self, cx: &Context, d: &mut Symbolic, _: &Scope, output: &Output, slot: &Slot) {
         self.each(cx, d, &mut |d, at| {
             let value = Expr::Load(self.values, Box::new(at.clone()));
             output.visit(d, slot, at, Driven::Counted, &mut |d, slot| output.store(d, &slot, false, value.clone()));
@@ -225,7 +176,7 @@ impl Front {
 }
 
 /// A workspace of one variable, with a place for each coordinate, and a record of which were put.
-pub(super) struct Dense {
+struct Dense {
     front: Front,
     values: BufferId,
     reached: Reached,
@@ -303,11 +254,37 @@ impl Dense {
         Dense { front, values, reached, clear }
     }
 
-    fn put(&self, cx: &Context, d: &mut Symbolic, fold: Option<Fun>, coordinate: Coordinate, value: Expr) {
+    /// The same workspace with another record of the coordinates.
+    fn with(&self, reached: Reached) -> Box<dyn Scratch> {
+        Box::new(Dense { front: self.front.clone(), values: self.values, reached, clear: self.clear })
+    }
+}
+
+impl Scratch for Dense {
+    fn initial(&self) -> Value {
+        self.front.initial
+    }
+
+    fn most(&self) -> Option<Var> {
+        if let Reached::Anywhere { most, .. } = &self.reached { Some(*most) } else { None }
+    }
+
+    fn of_few(&self) -> Option<Box<dyn Scratch>> {
+        let Reached::Anywhere { few: Some(few), .. } = &self.reached else { return None };
+        Some(self.with(Reached::Few(*few)))
+    }
+
+    fn clear(&self, _: &Context, d: &mut Symbolic) {
+        if let Reached::Few(few) = &self.reached {
+            few.clear(d);
+        }
+    }
+
+    fn put(&self, cx: &Context, d: &mut Symbolic, nest: &Nest, coordinate: Coordinate, value: Expr) {
         let at = coordinate(self.front.vars[0]).expect("all loops are bound");
         let before = self.value(&at);
         let store = |value: Expr| Stmt::Store(self.values, at.clone(), value);
-        match fold {
+        match nest.fold {
             Some(fun) if self.clear.is_none() => {
                 let value = d.define("value", self.front.initial.ty(), value);
                 let alone = |d: &mut Symbolic| {
@@ -331,12 +308,15 @@ impl Dense {
         }
     }
 
-    /// As [`Scratch::said`].
-    fn said(&self, d: &mut Symbolic, first: &Expr, distance: Expr) -> Dense {
-        let Reached::Anywhere { set, .. } = &self.reached else { unreachable!("it was asked whether there is a set") };
+    fn has_set(&self, v: Index, fold: bool) -> bool {
+        let anywhere = matches!(self.reached, Reached::Anywhere { .. });
+        anywhere && self.front.vars[0] == v && (self.clear.is_some() || !fold)
+    }
+
+    fn said(&self, d: &mut Symbolic, first: &Expr, distance: Expr) -> Option<Box<dyn Scratch>> {
+        let Reached::Anywhere { set, .. } = &self.reached else { return None };
         set.insert_all(d, first, distance);
-        let Dense { front, values, clear, .. } = self;
-        Dense { front: front.clone(), values: *values, reached: Reached::Said, clear: *clear }
+        Some(self.with(Reached::Said))
     }
 
     /// Moves all values into the result's next levels, and leaves the workspace empty.
@@ -349,7 +329,9 @@ impl Dense {
         }
         output.close(d, slot);
     }
+}
 
+impl Dense {
     /// Appends the coordinates of a short row, sorted, then their values. Places are cleared along the unsorted list,
     /// so that the next row does not wait for the sort.
     fn drain_few(&self, cx: &Context, d: &mut Symbolic, few: Few, output: &Output, slot: &Slot) {

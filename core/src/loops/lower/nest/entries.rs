@@ -128,8 +128,8 @@ fn gapless(
     let first = fiber.view.seen(d, first);
     let first = d.snapshot("first", first);
     let (from, distance) = (d.place(&first), d.place(distance));
-    let scratch = scratch.said(d, &from, distance);
-    let sink = Sink::Scatter { nest, scratch: &scratch };
+    let scratch = scratch.said(d, &from, distance).expect("it was asked whether there is a set");
+    let sink = Sink::Scatter { nest, scratch: &*scratch };
     d.count(&name, fiber.begin.clone(), fiber.end.clone(), &mut |d, position| {
         let further = d.arith(Arith::Sub, &position, &fiber.begin);
         let at = d.arith(Arith::Add, &first, &further);
