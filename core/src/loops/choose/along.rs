@@ -8,7 +8,7 @@ use crate::loops::choose::{
     symbol::Sym,
 };
 use crate::map::{Map, Size};
-use crate::notation::concrete::{self, AccessId, Concat, Index, Origin};
+use crate::notation::concrete::{self, AccessId, Concat, Index, Limit, Origin};
 
 /// Whether a key compares the loop's own variable, over its whole extent, with another variable of that extent: no clamping is
 /// needed. A variable without roots may be the extent itself, which is not within it.
@@ -62,6 +62,22 @@ pub fn strides(cx: &Facts, scope: &Scope, a: AccessId, v: Index) -> bool {
 pub fn reach(cx: &Facts, line: &Line, at: &Bound) -> Option<Size> {
     let at = at.size.as_ref().filter(|_| line.c.factors.is_empty())?;
     Some(cx.extents.known(&line.c.constant.plus(&line.r.times(at))))
+}
+
+/// Whether the blocks that a loop over a range of `v` sees of a level over `w` reach the level's extent: `v` is the outermost part of a
+/// split loop, whose parts go on as long as the coordinate is below that extent.
+pub fn covers(cx: &Facts, line: &Line, (v, w): (Index, Index), range: &Range, extent: &Size) -> bool {
+    let map = cx.program.root_map(w);
+    let to_the_end = |u: &Index| {
+        cx.program.vars[u.0].limits.iter().any(|limit| match limit {
+            Limit::Below { at, extent: end } => {
+                at.within(|u| cx.program.root_map(u)) == map && cx.extents.known_extent(*end) == *extent
+            }
+            Limit::Pieces { .. } | Limit::Within(_) => false,
+        })
+    };
+    let whole = range.hi.size.as_ref() == Some(&cx.extents.known_extent(cx.program.vars[v.0].extent));
+    whole && line.c == Map::constant(Size::default()) && map.factors.keys().any(to_the_end)
 }
 
 /// The whole extent of a loop.

@@ -235,6 +235,7 @@ pub(super) fn view(
     let length = range.hi.size.as_ref().map(|size| cx.extents.known(&line.r.times(size)));
     let begins = block.is_some() || first.as_ref().and_then(|s| s.value()).is_some_and(|s| s <= 0);
     let ends = block.is_some_and(|block| Some(&block.length) == length.as_ref())
+        || blocks && along::covers(cx, &line, (v, w), range, &extent)
         || past.as_ref().is_some_and(|s| s.plus(&extent.negative()).value().is_some_and(|n| n >= 0));
     let c = coordinate::mapped(cx, scope, &line.c).expect("bound outside");
     let r = coordinate::of_size(cx, &line.r);
