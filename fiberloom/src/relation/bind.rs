@@ -14,8 +14,8 @@ mod numbered;
 mod rows;
 
 use super::cell::{Collector, declared};
-use super::dictionary::{coded, integers};
-use super::{Column, Dictionary, Frame, Holds, Over, Relations, Table, labelled, missing, of_mode};
+use super::dictionary::{coded, integers, placed};
+use super::{Column, Dictionary, Frame, Holds, Over, Relations, Table, Wanted, labelled, missing, of_mode};
 use crate::Error;
 use crate::data::{Fault, Place};
 use fiberloom_core::algebra::{Type, Value};
@@ -56,23 +56,110 @@ pub fn bind(relations: &Relations, program: &Program, given: &Given) -> Result<B
     let binding = Binding { relations, program, given };
     let mut tables = binding.tables()?;
     let labels = binding.labels(&mut tables)?;
-    for table in &mut tables {
-        table.number().map_err(|fault| table.within(fault))?;
-    }
-    let extents = binding.extents(&tables, &labels)?;
-    let mut operands = Vec::new();
-    for table in &mut tables {
-        binding.operands(table, &extents, &labels, &mut operands)?;
-    }
+    let mut operands = binding.all(&mut tables, &labels)?;
     binding.asked(&labels, &mut operands)?;
     Ok(Bound { operands, labels })
 }
 
+/// The operands that those tables are which have a frame, where the labels of all tables are known.
+///
+/// # Errors
+/// As of [`bind`]; a label that is not among those that are known.
+pub(crate) fn bind_within(
+    relations: &Relations,
+    program: &Program,
+    given: &Given,
+    labels: &[Dictionary],
+) -> Result<Vec<(String, Tensor<'static>)>, Error> {
+    let binding = Binding { relations, program, given };
+    let has_frame = |table: &Table| given.frames.iter().any(|(name, _)| *name == table.name);
+    let tables = relations.tables.iter().enumerate().filter(|(_, table)| !table.made && has_frame(table));
+    let mut tables: Vec<Rows> = tables.map(|(number, table)| binding.table(number, table)).collect::<Result<_, _>>()?;
+    for table in &mut tables {
+        for (domain, labels) in labels.iter().enumerate() {
+            for part in table.bound_to(domain) {
+                let coordinates = placed(table.column(part), labels).map_err(|fault| table.within(fault))?;
+                table.code(part, coordinates);
+            }
+        }
+    }
+    binding.all(&mut tables, labels)
+}
+
+/// The columns of a table whose values are labels, as they are read.
+pub(crate) fn labelling(relations: &Relations, table: &Table) -> Vec<Wanted> {
+    let mut all: Vec<Wanted> = Vec::new();
+    for domain in 0..relations.domains.len() {
+        for (source, _) in bound(table, domain) {
+            let one = Wanted { source: source.to_string(), holds: relations.domains[domain].labels.holds() };
+            if !all.contains(&one) {
+                all.push(one);
+            }
+        }
+    }
+    all
+}
+
+/// What the data call the modes and columns of a table that are bound to a domain; and whether a null may stand there.
+fn bound(table: &Table, domain: usize) -> impl Iterator<Item = (&str, bool)> {
+    let modes = table.modes.iter().filter(move |mode| mode.over == Over::Domain(domain));
+    let columns = table.columns.iter().filter(move |column| column.holds == Holds::Domain(domain));
+    modes.map(|mode| (mode.source.as_str(), false)).chain(columns.map(|column| (column.source.as_str(), true)))
+}
+
+/// The labels of each domain: those so far, none at first, and those of these tables.
+///
+/// # Errors
+/// A value that is no label of its domain; a null in a key; memory.
+pub(crate) fn more_labels(
+    relations: &Relations,
+    frames: &[(&str, Frame)],
+    known: &mut Vec<Dictionary>,
+) -> Result<(), Error> {
+    for (d, domain) in relations.domains.iter().enumerate() {
+        let mut columns = Vec::new();
+        for (name, frame) in frames {
+            let within = |fault: Fault| Error::Data(fault.within(Path::new(&frame.origin)));
+            for (source, may_be_null) in relations.tables.iter().filter(|t| t.name == *name).flat_map(|t| bound(t, d)) {
+                let refused = (!may_be_null).then_some(OF_KEY);
+                let column = conform(frame, source, domain.labels.holds(), refused).map_err(within)?;
+                columns.push((column, frame.origin.as_str()));
+            }
+        }
+        let origin = |n: usize| Path::new(columns.get(n).map_or("", |(_, origin)| *origin));
+        let within = |n: usize, fault: Fault| Error::Data(fault.within(origin(n)));
+        let all: Vec<&Column> = columns.iter().map(|(column, _)| column).collect();
+        let (more, _) = coded(&all, domain.labels.holds() == Holds::Text, &within)?;
+        match known.get_mut(d) {
+            None => known.push(more),
+            Some(before) => {
+                let so_far = std::mem::replace(before, Dictionary::Range { first: 0, len: 0 });
+                *before = so_far.merged(more).map_err(|error| within(0, error.into()))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+impl<'b> Binding<'b, '_> {
+    /// The operands that tables are whose labels have become coordinates.
+    fn all(&self, tables: &mut [Rows<'b>], labels: &[Dictionary]) -> Result<Vec<(String, Tensor<'static>)>, Error> {
+        for table in tables.iter_mut() {
+            table.number().map_err(|fault| table.within(fault))?;
+        }
+        let extents = self.extents(tables, labels)?;
+        let mut operands = Vec::new();
+        for table in tables {
+            self.operands(table, &extents, labels, &mut operands)?;
+        }
+        Ok(operands)
+    }
+}
 /// The operands that labels alone say.
 ///
 /// # Errors
 /// As of [`bind`].
-pub(super) fn asked(
+pub(crate) fn asked(
     relations: &Relations,
     program: &Program,
     labels: &[Dictionary],

@@ -14,7 +14,7 @@ use super::Label;
 use super::cell::written;
 use super::frame::{Column, Texts, Values};
 use crate::data::{Cause, Fault, Place};
-use fiberloom_core::format::{Array, room};
+use fiberloom_core::format::{Array, Error as Unassembled, room};
 use fiberloom_core::notation::relation::NONE;
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -77,6 +77,31 @@ impl Dictionary {
         }
     }
 
+    /// The labels of both, which are of one kind.
+    pub(super) fn merged(self, other: Dictionary) -> Result<Dictionary, Unassembled> {
+        match (self, other) {
+            (a, b) if b.is_empty() => Ok(a),
+            (a, b) if a.is_empty() => Ok(b),
+            (Dictionary::Texts(a), Dictionary::Texts(b)) => {
+                let both = || ascending((0..a.len()).map(|n| a.get(n)), (0..b.len()).map(|n| b.get(n)));
+                if both().count() == a.len() {
+                    return Ok(Dictionary::Texts(a));
+                }
+                Ok(Dictionary::Texts(Texts::of(both())?))
+            }
+            (a, b) => {
+                let of = |d: &Dictionary, n: usize| d.number(n as i64).unwrap_or_default();
+                let both = || ascending((0..a.len()).map(|n| of(&a, n)), (0..b.len()).map(|n| of(&b, n)));
+                let (first, last) = (of(&a, 0).min(of(&b, 0)), of(&a, a.len() - 1).max(of(&b, b.len() - 1)));
+                match both().count() {
+                    len if len == a.len() => Ok(a),
+                    len if i128::from(last) - i128::from(first) + 1 == len as i128 => Ok(Dictionary::Range { first, len }),
+                    _ => Ok(Dictionary::Numbers(room::collected(both())?)),
+                }
+            }
+        }
+    }
+
     /// The coordinate of a label, or, if no data have it, how many labels are less. Numbers are less than texts.
     pub fn rank(&self, label: &Label) -> Result<usize, usize> {
         match (self, label) {
@@ -122,6 +147,52 @@ pub(super) fn coded(
         numbers.push((integers(column).map_err(|fault| within(n, fault))?, &*column.nulls));
     }
     of_numbers(&numbers).map_err(whole)
+}
+
+/// Two ascending sequences as one, each element once.
+fn ascending<T: Ord + Copy>(a: impl Iterator<Item = T>, b: impl Iterator<Item = T>) -> impl Iterator<Item = T> {
+    let (mut a, mut b) = (a.peekable(), b.peekable());
+    std::iter::from_fn(move || match (a.peek().copied(), b.peek().copied()) {
+        (Some(x), Some(y)) => {
+            if x <= y {
+                a.next();
+            }
+            if y <= x {
+                b.next();
+            }
+            Some(x.min(y))
+        }
+        (Some(_), None) => a.next(),
+        (None, _) => b.next(),
+    })
+}
+
+/// The coordinates of a column whose labels are known, none at nulls.
+///
+/// # Errors
+/// A label that is not among them: its row, counted from 1, is named.
+pub(super) fn placed(column: &Column, labels: &Dictionary) -> Result<Vec<i64>, Fault> {
+    let unknown = |row: usize| {
+        let what = "a label that the data did not have when their labels were read: the file has changed meanwhile";
+        Fault::new(Place::Cell { row: row + 1, column: column.name.clone() }, what)
+    };
+    let rank = |row: usize, label: &Label| labels.rank(label).map(|rank| rank as i64).map_err(|_| unknown(row));
+    let mut all = room::room(column.values.len())?;
+    if let Values::Texts(texts) = &column.values {
+        let mut known: Vec<i64> = room::repeated(NONE, texts.held())?;
+        for row in 0..texts.len() {
+            let held = texts.place(row);
+            if known[held] == NONE && !column.is_null(row) {
+                known[held] = rank(row, &Label::Text(texts.held_text(held).to_string()))?;
+            }
+            all.push(if column.is_null(row) { NONE } else { known[held] });
+        }
+        return Ok(all);
+    }
+    for (row, x) in integers(column)?.iter().enumerate() {
+        all.push(if column.is_null(row) { NONE } else { rank(row, &Label::Number(*x))? });
+    }
+    Ok(all)
 }
 
 /// The numbers of a column, anything at nulls.

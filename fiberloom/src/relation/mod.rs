@@ -24,6 +24,7 @@ mod csv;
 mod decode;
 mod dictionary;
 mod frame;
+mod groups;
 mod guard;
 mod narrow;
 mod order;
@@ -35,12 +36,14 @@ mod reading;
 mod tests;
 
 pub use bind::{Bound, Given, bind};
+pub(crate) use bind::{asked, bind_within, labelling, more_labels};
 pub use decode::{decode, decode_table};
 pub use dictionary::Dictionary;
 pub use fiberloom_core::notation::relation::{
     Asked, Domain, Fitted, Holds, Label, Labels, Mode, NONE, Over, Relations, Shown, Table, Test, What, date, days,
 };
 pub use frame::{Cell, Column, Frame, Texts, Values};
+pub use groups::RowGroups;
 pub(crate) use guard::held;
 pub use narrow::{fit, narrow};
 pub use order::{By, ordered};

@@ -45,23 +45,26 @@ struct Rules<'p> {
     /// Whether data are given for a tensor.
     given: &'p dyn Fn(TensorId) -> bool,
     name: &'p str,
-    /// All index variables of that name.
+    /// All index variables that it stands for.
     vars: BTreeSet<VarId>,
 }
 
-/// The share of each tensor where the index variables of these names are split.
+/// What is split: a name for messages, and the index variables that have one extent.
+pub(super) type Over<'n> = (&'n str, BTreeSet<VarId>);
+
+/// The share of each tensor where these index variables are split.
 ///
 /// # Errors
 /// The first rule that is broken.
 pub(super) fn shares(
     program: &Program,
-    names: &[&str],
+    splits: &[Over],
     mode: Mode,
     given: &dyn Fn(TensorId) -> bool,
 ) -> Result<Vec<Share>, Diagnostic> {
     let mut shares = vec![Share::default(); program.tensors.len()];
-    let vars = |name: &str| variables(program, name).collect();
-    let all: Vec<Rules> = names.iter().map(|name| Rules { program, mode, given, name, vars: vars(name) }).collect();
+    let all: Vec<Rules> =
+        splits.iter().map(|(name, vars)| Rules { program, mode, given, name, vars: vars.clone() }).collect();
     for (split, rules) in all.iter().enumerate() {
         rules.blocks()?;
         rules.cut(split, &mut shares)?;
