@@ -237,7 +237,7 @@ impl Passes {
                 return Err(part.refused(vec![Diagnostic::new(tensor.span, what).help(help)]));
             }
         }
-        Boxes::new(part, shares, &self.options, rows)
+        Boxes::new(part, shares, &self.options, (cut, rows))
     }
 }
 

@@ -1,5 +1,6 @@
 //! A stage that runs over batches: a box a batch, whose results are merged as they come.
 
+use super::Cut;
 use super::stages::sized;
 use crate::error::Error;
 use crate::kernel::{Kernel, Options, Outcome};
@@ -40,8 +41,13 @@ impl Boxes {
     ///
     /// # Errors
     /// A construct that is not lowered.
-    pub(super) fn new(whole: &Program, shares: Vec<Share>, options: &Options, rows: u64) -> Result<Boxes, Error> {
-        let kernel = of_boxes(whole, &shares, rows)?.compile(options)?.within(options.memory);
+    pub(super) fn new(
+        whole: &Program,
+        shares: Vec<Share>,
+        options: &Options,
+        (cut, rows): (&Cut, u64),
+    ) -> Result<Boxes, Error> {
+        let kernel = of_boxes(whole, &shares, (cut, rows))?.compile(options)?.within(options.memory);
         let results = whole.typed().results().into_iter();
         let results = results.map(|id| match shares[id.index()].fold {
             Some(_) => (id, Merged::Folded(None)),
@@ -68,7 +74,7 @@ impl Boxes {
         };
         let given = given.iter().copied().filter(|(name, _)| !is_folded(name));
         let columns = columns.iter().map(|(name, tensor)| (name.as_str(), tensor));
-        let columns = columns.filter(|(name, _)| self.whole.tensor(name).is_some());
+        let columns = columns.filter(|(name, _)| self.kernel.program().tensor(name).is_some());
         let operands: Vec<(&str, &Tensor)> = given.chain(columns).collect();
         let mut outcome = self.kernel.run(&operands)?;
         self.time += outcome.time;
@@ -168,11 +174,17 @@ fn too_large(name: &str, limit: u64) -> Error {
     Error::Stopped(format!("{what}: keep fewer rows of it, in a sparse format, or allow more memory"))
 }
 
-/// The program that every box runs: what is cut has a size of its own.
-fn of_boxes(whole: &Program, shares: &[Share], rows: u64) -> Result<Program, Error> {
+/// The program that every box runs: what is cut has a size of its own. It has no columns that are not read.
+fn of_boxes(whole: &Program, shares: &[Share], (cut, rows): (&Cut, u64)) -> Result<Program, Error> {
     let mut syntax = whole.syntax().clone();
     let name = fresh(whole.canonical(), "box_rows");
     let mut sizes = Vec::new();
+    syntax.items.retain(|item| match item {
+        Item::Tensor(t) if cut.tensors.contains(&t.name.name) => {
+            whole.tensor(&t.name.name).is_some_and(|(id, _)| !shares[id.index()].cuts.is_empty())
+        }
+        _ => true,
+    });
     for item in &mut syntax.items {
         let Item::Tensor(declared) = item else { continue };
         let Some((id, _)) = whole.tensor(&declared.name.name) else { continue };
