@@ -80,10 +80,10 @@ pub(super) fn groups(file: File, wanted: &[Wanted]) -> Result<Vec<Group>, Fault>
                 let [packed, texts] = [column.compressed_size(), column.uncompressed_size()].map(|n| n.max(0) as u64);
                 // A number and what it becomes; of a text its bytes, its place and its coordinate.
                 let texts = if wanted.holds == Holds::Text { texts } else { 0 };
-                packed.saturating_add(texts).saturating_add((rows as u64).saturating_mul(24))
+                packed.saturating_add(texts).saturating_add((rows as u64).saturating_mul(16))
             });
-            // A row's number and its position.
-            let bytes = columns.fold((rows as u64).saturating_mul(16), u64::saturating_add);
+            // And a row's number.
+            let bytes = columns.fold((rows as u64).saturating_mul(8), u64::saturating_add);
             Ok(Group { rows, bytes })
         };
         metadata.row_groups().iter().map(group).collect()

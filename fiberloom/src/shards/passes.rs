@@ -11,6 +11,7 @@
 //! rows, and its rules are those of every split. Coordinates of labels are the same in all batches: a pass before collects the labels.
 
 mod boxes;
+mod hoist;
 mod stages;
 
 use super::rules;
@@ -84,10 +85,10 @@ impl Passes {
             return Err(refused(Diagnostic::new(table.span, what).help(help)));
         }
         let passes = Passes { program: program.clone(), table: table.clone(), options: *options };
-        let cut = passes.cut(program)?;
-        for stage in passes.stages(program, &cut)? {
+        let Staged { program, cut, stages, .. } = passes.staged(program)?;
+        for stage in stages {
             if stage.is_batched {
-                let part = stage.program(program, &[], &cut.tensors)?;
+                let part = stage.program(&program, &[], &cut.tensors)?;
                 passes.boxes(&part, &cut, 0, &BTreeSet::new())?;
             }
         }
@@ -96,8 +97,7 @@ impl Passes {
 
     /// How many times the batches are read, the pass for labels among them.
     pub fn count(&self) -> Result<usize, Error> {
-        let cut = self.cut(&self.program)?;
-        let stages = self.stages(&self.program, &cut)?;
+        let Staged { stages, .. } = self.staged(&self.program)?;
         let labels = relation::labelling(self.program.relations(), &self.table);
         Ok(stages.iter().filter(|stage| stage.is_batched).count() + usize::from(!labels.is_empty()))
     }
@@ -119,11 +119,11 @@ impl Passes {
         let Bound { mut operands, labels } = bound;
         operands.extend(beside.operands.iter().cloned());
         let program = self.program.fitted(&fitted)?;
-        let cut = self.cut(&program)?;
+        let Staged { program: plain, cut, stages, parts } = self.staged(&program)?;
         let mut results: Vec<(String, Tensor<'static>)> = Vec::new();
         let mut time = std::time::Duration::ZERO;
-        for stage in self.stages(&program, &cut)? {
-            let part = stage.program(&program, &results, &cut.tensors)?;
+        for stage in stages {
+            let part = stage.program(&plain, &results, &cut.tensors)?;
             let before: BTreeSet<String> = results.iter().map(|(name, _)| name.clone()).collect();
             let store: Vec<(&str, &Tensor)> = given_of(&part, operands.iter().chain(&results));
             let outcome = if stage.is_batched {
@@ -140,6 +140,7 @@ impl Passes {
             results.retain(|(name, _)| outcome.get(name).is_none());
             results.extend(outcome.results);
         }
+        results.retain(|(name, _)| !parts.contains(name));
         relation::held(program.relations(), &mut results)?;
         Ok(Made { program, outcome: Outcome::new(results, time, None), labels })
     }
@@ -208,12 +209,20 @@ impl Passes {
         }
     }
 
-    fn stages(&self, program: &Program, cut: &Cut) -> Result<Vec<Stage>, Error> {
+    /// The stages of a program, which is this one or this one fitted to data.
+    fn staged(&self, program: &Program) -> Result<Staged, Error> {
         // The whole program was checked, so that it has no errors here.
         let plain = relate(program.syntax(), program.fitting())
             .map_err(|diagnostics| program.refused(diagnostics))?
             .map_or_else(|| program.syntax().clone(), |(plain, _)| plain);
-        stages::stages(program.typed(), &plain, cut).map_err(|refused| program.refused(vec![refused]))
+        let cut = self.cut(program)?;
+        let names = cut.vars.iter().map(|v| program.typed().vars[v.index()].name.clone()).collect();
+        let (plain, parts) = hoist::hoisted(&plain, &names, program.canonical());
+        let program = program.part(plain)?;
+        let cut = self.cut(&program)?;
+        let stages = stages::stages(program.typed(), program.syntax(), &cut);
+        let stages = stages.map_err(|refused| program.refused(vec![refused]))?;
+        Ok(Staged { program, cut, stages, parts })
     }
 
     /// The boxes of a stage that runs over batches of so many rows together. `before` are results of stages before it.
@@ -239,6 +248,16 @@ impl Passes {
         }
         Boxes::new(part, shares, &self.options, (cut, rows))
     }
+}
+
+/// A program in stages.
+struct Staged {
+    /// The program over coordinates.
+    program: Program,
+    cut: Cut,
+    stages: Vec<Stage>,
+    /// The names of folds that became statements of their own, which are no results.
+    parts: BTreeSet<String>,
 }
 
 /// What is cut into batches.
