@@ -108,7 +108,7 @@ impl<'a> Shards<'a> {
             operands.iter().flat_map(|(name, _)| program.tensor(name)).map(|(id, _)| id).collect();
         let vars = |name: &str| rules::variables(program.typed(), name).collect();
         let over: Vec<rules::Over> = names.iter().map(|name| (*name, vars(name))).collect();
-        let shares = rules::shares(program.typed(), &over, options.mode, &|id| given.contains(&id))
+        let shares = rules::shares(program.typed(), &over, (options.mode, &|_| false), &|id| given.contains(&id))
             .map_err(|refused| program.refused(vec![refused]))?;
         let of_boxes = program::of_boxes(program, &names, &shares, whole.extents())?;
         let kernel = of_boxes.compile(options)?;

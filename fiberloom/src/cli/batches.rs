@@ -69,10 +69,10 @@ pub fn needed(program: &Program, data: &Data, options: &Options, most: u64) -> R
     })?;
     if rest.saturating_add(groups.largest()) > most {
         return Err(too_large(match rest.saturating_mul(2) > most {
-            true => format!("the other tables take about {} beside: allow more memory", megabytes(rest)),
+            true => format!("the other tables take about {} beside: allow more memory", shown(rest)),
             false => format!(
                 "its largest row group takes about {}: write the file in smaller row groups, or allow more memory",
-                megabytes(groups.largest())
+                shown(groups.largest())
             ),
         }));
     }
@@ -84,12 +84,18 @@ pub fn needed(program: &Program, data: &Data, options: &Options, most: u64) -> R
 /// What a table takes, for messages.
 fn taken(name: &str, groups: &RowGroups, most: u64) -> String {
     let columns = groups.columns().collect::<Vec<_>>().join(", ");
-    let (all, count) = (megabytes(groups.bytes()), fiberloom_core::counted(groups.count(), "row group", "row groups"));
-    format!("table `{name}` takes about {all} in {count}, for the columns {columns}, and {} are allowed", megabytes(most))
+    let (all, count) = (shown(groups.bytes()), fiberloom_core::counted(groups.count(), "row group", "row groups"));
+    format!("table `{name}` takes about {all} in {count}, for the columns {columns}, and {} are allowed", shown(most))
 }
 
-fn megabytes(bytes: u64) -> String {
-    format!("{:.1} MB", bytes as f64 / 1e6)
+/// A number of bytes, for messages.
+fn shown(bytes: u64) -> String {
+    match bytes {
+        0..1_000 => format!("{bytes} bytes"),
+        1_000..1_000_000 => format!("{:.0} kB", bytes as f64 / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.0} MB", bytes as f64 / 1e6),
+        _ => format!("{:.1} GB", bytes as f64 / 1e9),
+    }
 }
 
 impl Batched {
@@ -115,11 +121,8 @@ impl Batched {
             during("reading tables in batches", || self.passes.run(&beside, &self.groups))?;
         let others = begin.elapsed().saturating_sub(outcome.time);
         let tables = Tables { labels, arranged: Vec::new(), read: read + others, encode: Duration::ZERO };
-        let measured = Measured {
-            compile: Duration::ZERO,
-            runs: vec![outcome.time],
-            tables: Some((tables.read, tables.encode)),
-        };
+        let measured =
+            Measured { compile: Duration::ZERO, runs: vec![outcome.time], tables: Some((tables.read, tables.encode)) };
         Ok(Ran { program, outcome, tables: Some(tables), measured, compared: None })
     }
 }

@@ -216,8 +216,7 @@ pub fn operands(program: &Program, kernel: &Kernel, data: &Data) -> Result<Read,
 fn with_tables(program: &Program, data: &Data, mut operands: Vec<(String, Tensor<'static>)>) -> Result<Read, Error> {
     let (of_tables, _) = tables::parted(program, data.inputs);
     let files = (&of_tables[..], data.settings);
-    let (program, tables) =
-        during("reading tables", || tables::append(program, files, &mut operands, data.memory))?;
+    let (program, tables) = during("reading tables", || tables::append(program, files, &mut operands, data.memory))?;
     Ok(Read { program, operands, tables })
 }
 

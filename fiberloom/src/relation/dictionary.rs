@@ -95,7 +95,9 @@ impl Dictionary {
                 let (first, last) = (of(&a, 0).min(of(&b, 0)), of(&a, a.len() - 1).max(of(&b, b.len() - 1)));
                 match both().count() {
                     len if len == a.len() => Ok(a),
-                    len if i128::from(last) - i128::from(first) + 1 == len as i128 => Ok(Dictionary::Range { first, len }),
+                    len if i128::from(last) - i128::from(first) + 1 == len as i128 => {
+                        Ok(Dictionary::Range { first, len })
+                    }
                     _ => Ok(Dictionary::Numbers(room::collected(both())?)),
                 }
             }

@@ -21,7 +21,7 @@ use crate::program::Program;
 use crate::relation::{self, Bound, Dictionary, Given, Holds, Over, Table, Wanted};
 use boxes::Boxes;
 use fiberloom_core::format::Tensor;
-use fiberloom_core::notation::typed::{Kind, SizeId, Statement, VarId};
+use fiberloom_core::notation::typed::{Kind, SizeId, Statement, TensorId, VarId};
 use fiberloom_core::notation::{Diagnostic, Span, relate};
 use fiberloom_core::shape::Classes;
 use stages::Stage;
@@ -93,13 +93,6 @@ impl Passes {
             }
         }
         Ok(passes)
-    }
-
-    /// How many times the batches are read, the pass for labels among them.
-    pub fn count(&self) -> Result<usize, Error> {
-        let Staged { stages, .. } = self.staged(&self.program)?;
-        let labels = relation::labelling(self.program.relations(), &self.table);
-        Ok(stages.iter().filter(|stage| stage.is_batched).count() + usize::from(!labels.is_empty()))
     }
 
     /// Runs the program.
@@ -196,14 +189,16 @@ impl Passes {
             let what = format!("no statement reads table `{}`: columns {}", self.table.name, names.join(", "));
             return Err(program.refused(vec![Diagnostic::new(self.table.span, what).help("read one, or leave it out")]));
         };
-        let cut = Cut { table: self.table.name.clone(), tensors, vars: over(program, size)? };
+        let cut = Cut { table: self.table.name.clone(), tensors, vars: over(program, size)?, about: BTreeSet::new() };
         match typed.statements.iter().find_map(|s| cut.pair(s)) {
             None => Ok(cut),
             Some((pair, span)) => {
                 let [a, b] = pair.map(|v| &typed.vars[v.index()].name);
                 let name = &cut.table;
-                let what = format!("`{a}` and `{b}` are both rows of `{name}`, and those of two batches would not meet");
-                let help = format!("read what is found through a table of its own, which has the data of `{name}` and fits");
+                let what =
+                    format!("`{a}` and `{b}` are both rows of `{name}`, and those of two batches would not meet");
+                let help =
+                    format!("read what is found through a table of its own, which has the data of `{name}` and fits");
                 Err(program.refused(vec![Diagnostic::new(span, what).help(help)]))
             }
         }
@@ -217,9 +212,11 @@ impl Passes {
             .map_or_else(|| program.syntax().clone(), |(plain, _)| plain);
         let cut = self.cut(program)?;
         let names = cut.vars.iter().map(|v| program.typed().vars[v.index()].name.clone()).collect();
+        let about = program.relations().about.values().cloned().collect();
         let (plain, parts) = hoist::hoisted(&plain, &names, program.canonical());
         let program = program.part(plain)?;
-        let cut = self.cut(&program)?;
+        let mut cut = self.cut(&program)?;
+        cut.about = about;
         let stages = stages::stages(program.typed(), program.syntax(), &cut);
         let stages = stages.map_err(|refused| program.refused(vec![refused]))?;
         Ok(Staged { program, cut, stages, parts })
@@ -231,12 +228,13 @@ impl Passes {
         let size = typed.tensors.iter().find(|t| cut.tensors.contains(&t.name)).and_then(|t| t.sizes.first().copied());
         let vars = size.map_or_else(|| Ok(BTreeSet::new()), |size| over(part, size))?;
         let name = vars.first().map_or(String::new(), |v| typed.vars[v.index()].name.clone());
-        let given = |id: fiberloom_core::notation::typed::TensorId| {
+        let given = |id: TensorId| {
             let name = &typed.tensors[id.index()].name;
             before.contains(name) || cut.tensors.contains(name)
         };
         let splits = [(name.as_str(), vars)];
-        let shares = rules::shares(typed, &splits, self.options.mode, &given);
+        let about = |id: TensorId| cut.about.contains(&typed.tensors[id.index()].name);
+        let shares = rules::shares(typed, &splits, (self.options.mode, &about), &given);
         let shares = shares.map_err(|refused| part.refused(vec![refused]))?;
         for id in typed.inputs() {
             let tensor = &typed.tensors[id.index()];
@@ -268,6 +266,8 @@ pub(super) struct Cut {
     pub(super) tensors: BTreeSet<String>,
     /// The index variables over its rows.
     pub(super) vars: BTreeSet<VarId>,
+    /// Results that say about how large others are.
+    pub(super) about: BTreeSet<String>,
 }
 
 impl Cut {
@@ -326,4 +326,3 @@ fn placed(batches: &dyn Batches, batch: usize, error: Error) -> Error {
 fn refused(span: Span, what: String, help: impl Into<String>) -> Diagnostic {
     Diagnostic::new(span, what).help(help)
 }
-

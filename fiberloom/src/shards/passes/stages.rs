@@ -105,6 +105,13 @@ impl<'p> Staging<'p> {
         let first = from.chain(behind).max().unwrap_or(0);
         let stage = if (first % 2 == 1) == over { first } else { first + 1 };
         let span = statements.last().map_or(Span::default(), |s| s.span);
+        let read_whole = |id: &&TensorId| !over && cut.tensors.contains(&typed.tensors[id.index()].name);
+        if let Some(id) = reads.iter().find(read_whole) {
+            let (name, table) = (&typed.tensors[id.index()].name, &cut.table);
+            let what = format!("`{name}` is read at rows of `{table}` that may stand in any batch");
+            let help = "read it at an index variable over all rows, or through a table of its own that fits";
+            return Err(refused(span, what, help));
+        }
         let of_rows = |id: &&TensorId| self.known.get(id).is_some_and(|known| known.has_rows && known.stage != stage);
         if let Some(id) = reads.iter().find(of_rows) {
             let (name, table) = (&typed.tensors[id.index()].name, &cut.table);
