@@ -15,12 +15,15 @@ mod rows;
 
 use super::cell::{Collector, declared};
 use super::dictionary::{coded, integers, placed};
-use super::{Column, Dictionary, Frame, Holds, Over, Relations, Table, Wanted, labelled, missing, of_mode};
+use super::{
+    Cell, Column, Dictionary, Domain, Frame, Holds, Label, Over, Relations, Table, Wanted, What, labelled, missing,
+    of_mode,
+};
 use crate::Error;
 use crate::data::{Fault, Place};
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::format::{Format, Tensor};
-use fiberloom_core::notation::relation::Column as TableColumn;
+use fiberloom_core::notation::relation::{Column as TableColumn, Image};
 use fiberloom_core::notation::typed::{Program, Role, SizeId};
 use rows::Rows;
 use std::collections::BTreeMap;
@@ -229,8 +232,12 @@ impl<'b> Binding<'b, '_> {
 
     /// The labels of each domain. Columns and modes bound to it become coordinates.
     fn labels(&self, tables: &mut [Rows<'b>]) -> Result<Vec<Dictionary>, Error> {
-        let domains = self.relations.domains.iter().enumerate();
-        domains.map(|(d, domain)| labels(d, domain.labels.holds() == Holds::Text, tables)).collect()
+        let mut all: Vec<Dictionary> = vec![Dictionary::Range { first: 0, len: 0 }; self.relations.domains.len()];
+        for d in in_order(self.relations) {
+            let images = images(self.relations, d, &all)?;
+            all[d] = labels((d, &self.relations.domains[d]), &images, tables)?;
+        }
+        Ok(all)
     }
 
     /// The extent of each size that a table's modes have.
@@ -314,19 +321,82 @@ fn conform<'f>(frame: &'f Frame, source: &str, holds: Holds, refused: Option<&st
     collected.column(source)
 }
 
-/// The labels of a domain, of texts or of numbers: what is bound to it becomes coordinates.
-fn labels(domain: usize, texts: bool, tables: &mut [Rows]) -> Result<Dictionary, Error> {
+/// The domains, those whose labels become others' before these.
+fn in_order(relations: &Relations) -> Vec<usize> {
+    let waits = |d: usize, done: &[usize]| {
+        relations.asked.iter().any(|asked| match asked.what {
+            What::Mapped(from, _, to) => to == d && !done.contains(&from),
+            _ => false,
+        })
+    };
+    let mut done = Vec::new();
+    while let Some(next) = (0..relations.domains.len()).find(|d| !done.contains(d) && !waits(*d, &done)) {
+        done.push(next);
+    }
+    done
+}
+
+/// What a label becomes.
+pub(super) fn become_label(labels: &Dictionary, coordinate: i64, image: &Image) -> Option<Label> {
+    labels.label(coordinate).and_then(|label| image.of(&label))
+}
+
+/// What labels of other domains become, that are labels of this one.
+fn images(relations: &Relations, domain: usize, labels: &[Dictionary]) -> Result<Column<'static>, Error> {
+    let holds = relations.domains[domain].labels.holds();
+    let mut all = Collector::new(holds);
+    for asked in &relations.asked {
+        let What::Mapped(from, image, to) = &asked.what else { continue };
+        if *to != domain {
+            continue;
+        }
+        for label in (0..labels[*from].len() as i64).filter_map(|c| become_label(&labels[*from], c, image)) {
+            let cell = match (&label, holds) {
+                (Label::Text(text), _) => Cell::Text(text),
+                (Label::Number(x), Holds::Timestamp) => Cell::Timestamp(*x),
+                (Label::Number(x), _) => Cell::Date(*x),
+            };
+            all.push(cell).map_err(|fault| Error::Data(fault.within(Path::new(&asked.tensor))))?;
+        }
+    }
+    all.column("").map_err(|fault| Error::Data(fault.within(Path::new(&relations.domains[domain].name))))
+}
+
+/// Adds to the labels of each domain, which all data gave, those that labels of others become.
+///
+/// # Errors
+/// Memory.
+pub(crate) fn add_images(relations: &Relations, labels: &mut [Dictionary]) -> Result<(), Error> {
+    for d in in_order(relations) {
+        let images = images(relations, d, labels)?;
+        if images.values.is_empty() {
+            continue;
+        }
+        let within = |_: usize, fault: Fault| Error::Data(fault.within(Path::new(&relations.domains[d].name)));
+        let (more, _) = coded(&[&images], relations.domains[d].labels.holds() == Holds::Text, &within)?;
+        let so_far = std::mem::replace(&mut labels[d], Dictionary::Range { first: 0, len: 0 });
+        labels[d] = so_far.merged(more).map_err(|error| within(0, error.into()))?;
+    }
+    Ok(())
+}
+
+/// The labels of a domain, those among them that others become: what is bound to it becomes coordinates.
+fn labels((domain, of): (usize, &Domain), images: &Column, tables: &mut [Rows]) -> Result<Dictionary, Error> {
     let bound: Vec<(usize, rows::Part)> = tables
         .iter()
         .enumerate()
         .flat_map(|(t, table)| table.bound_to(domain).into_iter().map(move |part| (t, part)))
         .collect();
-    let columns: Vec<&Column> = bound.iter().map(|(t, part)| tables[*t].column(*part)).collect();
+    let columns = bound
+        .iter()
+        .map(|(t, part)| tables[*t].column(*part))
+        .chain([images].into_iter().filter(|i| !i.values.is_empty()));
+    let columns: Vec<&Column> = columns.collect();
     let within = |n: usize, fault: Fault| match bound.get(n) {
         Some((t, _)) => tables[*t].within(fault),
         None => Error::Data(fault.within(Path::new(""))),
     };
-    let (dictionary, coordinates) = coded(&columns, texts, &within)?;
+    let (dictionary, coordinates) = coded(&columns, of.labels.holds() == Holds::Text, &within)?;
     for ((t, part), coordinates) in bound.into_iter().zip(coordinates) {
         tables[t].code(part, coordinates);
     }

@@ -199,7 +199,9 @@ pub(super) fn placed(column: &Column, labels: &Dictionary) -> Result<Vec<i64>, F
 
 /// The numbers of a column, anything at nulls.
 pub(super) fn integers<'c>(column: &'c Column) -> Result<Cow<'c, [i64]>, Fault> {
-    let (Values::Plain(array) | Values::Dates(array) | Values::Decimals(array, _)) = &column.values else {
+    let (Values::Plain(array) | Values::Dates(array) | Values::Timestamps(array) | Values::Decimals(array, _)) =
+        &column.values
+    else {
         return Err(Fault::whole("texts where numbers are expected"));
     };
     if let Array::I64(numbers) = array {
@@ -373,6 +375,7 @@ pub(super) fn shown(label: &Label, holds: super::Holds) -> String {
     match (label, holds) {
         (Label::Text(text), _) => format!("`{}`", text.chars().take(40).collect::<String>()),
         (Label::Number(x), super::Holds::Date) => fiberloom_core::notation::relation::date(*x),
+        (Label::Number(x), super::Holds::Timestamp) => fiberloom_core::notation::relation::timestamp_written(*x),
         (Label::Number(x), super::Holds::Decimal(digits)) => written((*x).into(), digits),
         (Label::Number(x), _) => x.to_string(),
     }

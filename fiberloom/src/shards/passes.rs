@@ -144,14 +144,13 @@ impl Passes {
         let mut labels = Vec::new();
         relation::more_labels(relations, beside.frames, &mut labels)?;
         let wanted = relation::labelling(relations, &self.table);
-        if wanted.is_empty() {
-            return Ok(labels);
-        }
-        for batch in 0..batches.count() {
+        let count = if wanted.is_empty() { 0 } else { batches.count() };
+        for batch in 0..count {
             let frame = batches.read(batch, &wanted)?;
             let more = relation::more_labels(relations, &[(&self.table.name, frame)], &mut labels);
             more.map_err(|error| placed(batches, batch, error))?;
         }
+        relation::add_images(relations, &mut labels)?;
         Ok(labels)
     }
 

@@ -47,6 +47,13 @@ impl Hoist<'_> {
     }
 
     fn statement(&mut self, s: &Statement) -> Statement {
+        let (lifted, locals): (Vec<&Statement>, Vec<&Statement>) = s.locals.iter().partition(|local| self.lifts(local));
+        for local in lifted {
+            let local = self.statement(local);
+            self.names.insert(local.lhs.tensor.name.clone());
+            self.made.push(local);
+        }
+        let s = &Statement { locals: locals.into_iter().cloned().collect(), ..s.clone() };
         let at_rows = variables(&s.lhs, &s.rhs).iter().any(|name| self.over.contains(name));
         let is_fold = matches!(&s.rhs.kind, ExprKind::Reduce { vars, .. } if self.is_over(vars));
         if at_rows || is_fold {
@@ -57,6 +64,26 @@ impl Hoist<'_> {
             around.extend(index.variable().cloned());
         }
         Statement { rhs: self.expr(&s.rhs, &around, &s.lhs.tensor.name), ..s.clone() }
+    }
+
+    /// Whether a local is a fold over rows, and its name stands for it alone.
+    fn lifts(&self, local: &Statement) -> bool {
+        let at_rows = variables(&local.lhs, &local.rhs).iter().any(|name| self.over.contains(name));
+        let name = &local.lhs.tensor.name;
+        let alone = self.text.matches(name.as_str()).count() <= 1 && !self.names.contains(name);
+        !at_rows && alone && local.op == Assign::Set && self.folds(&local.rhs)
+    }
+
+    /// Whether a fold over rows stands in an expression that is not within another fold.
+    fn folds(&self, e: &Expr) -> bool {
+        match &e.kind {
+            ExprKind::Unary(_, x) => self.folds(x),
+            ExprKind::Binary(_, a, b) => self.folds(a) || self.folds(b),
+            ExprKind::If(c, a, b) => [c, a, b].iter().any(|e| self.folds(e)),
+            ExprKind::Call(_, args) => args.iter().any(|arg| matches!(arg, Argument::Expr(e) if self.folds(e))),
+            ExprKind::Reduce { vars, body, .. } => self.is_over(vars) || self.folds(body),
+            _ => false,
+        }
     }
 
     /// An expression in which folds over rows are read. `around` are the index variables that are bound there.
