@@ -231,6 +231,35 @@ fn scalars_are_folded() {
     }
 }
 
+/// What labels of all batches become are labels of all batches; and a variance takes a pass more, behind that for the average.
+#[test]
+fn labels_and_averages_are_of_all_rows() {
+    let (dir, mut draw) = (Scratch::new("labels"), Draw(0x1abe1));
+    let all = rows(&mut draw, 4_000, 300);
+    write(&dir.0.join("s.parquet"), &all, 350);
+    let program = format!(
+        "{DECLARED}dim TENS: string  tensor by: i64[TENS]  by[concat(substr(city[n], 1, 3), \"*\")] += many[n]
+         spread[] = stddev(n: many[n])"
+    );
+    let mut groups: BTreeMap<u64, i64> = BTreeMap::new();
+    all.iter()
+        .filter_map(|row| Some((row.city?, row.many)))
+        .for_each(|(c, many)| *groups.entry(c / 10).or_default() += many);
+    let by: String = groups.iter().map(|(tens, sum)| format!("c{tens:02}*,{sum}\n")).collect();
+    let count = all.len() as f64;
+    let mean = all.iter().map(|row| row.many).sum::<i64>() as f64 / count;
+    let squares: f64 = all.iter().map(|row| (row.many as f64 - mean).powi(2)).sum();
+    let spread = (squares / (count - 1.0)).sqrt();
+    for memory in ["1G", "150K"] {
+        let args = ["--in", "s=s.parquet", "--memory", memory, "--out", "by=by.csv", "--out", "spread=spread.csv"];
+        let (made, _) = dir.run(&program, &args);
+        assert!(made.is_ok(), "{memory}: {made:?}");
+        assert_eq!(dir.read("by.csv"), format!("TENS,by\n{by}"), "{memory}");
+        let made: f64 = dir.read("spread.csv").lines().nth(1).unwrap().parse().unwrap();
+        assert!((made - spread).abs() < 1e-9 * spread, "{memory}: {made}, {spread}");
+    }
+}
+
 /// Rows that are kept stand one behind the other, under their numbers in the data; other tables are whole, and several files are one table.
 #[test]
 fn rows_are_kept() {

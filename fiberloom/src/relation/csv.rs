@@ -9,8 +9,7 @@
 //! Fields that nobody wants are read past. A file is read through a buffer, a row at a time.
 
 use super::cell::{Collector, written};
-use super::{Cell, Column, Frame, Reading, Wanted, named};
-use super::{DAY, timestamp_written};
+use super::{Cell, Column, DAY, Frame, Reading, Wanted, named, timestamp_written};
 use crate::data::number::Plain;
 use crate::data::{Fault, Options, Place};
 use fiberloom_core::counted;

@@ -146,6 +146,7 @@ pub(super) fn coded(
     }
     let mut numbers = Vec::new();
     for (n, column) in columns.iter().enumerate() {
+        in_bounds(column).map_err(|fault| within(n, fault))?;
         numbers.push((integers(column).map_err(|fault| within(n, fault))?, &*column.nulls));
     }
     of_numbers(&numbers).map_err(whole)
@@ -195,6 +196,17 @@ pub(super) fn placed(column: &Column, labels: &Dictionary) -> Result<Vec<i64>, F
         all.push(if column.is_null(row) { NONE } else { rank(row, &Label::Number(*x))? });
     }
     Ok(all)
+}
+
+/// That a column has no dates that no result could have again: days that 32 bits do not hold.
+fn in_bounds(column: &Column) -> Result<(), Fault> {
+    let Values::Dates(Array::I64(days)) = &column.values else { return Ok(()) };
+    let wrong = (0..days.len()).find(|row| !column.is_null(*row) && i32::try_from(days[*row]).is_err());
+    wrong.map_or(Ok(()), |row| {
+        let place = Place::Cell { row: row + 1, column: column.name.clone() };
+        let what = format!("a date {} days from 1970-01-01 is no label: 32 bits hold those of labels", days[row]);
+        Err(Fault::new(place, what))
+    })
 }
 
 /// The numbers of a column, anything at nulls.

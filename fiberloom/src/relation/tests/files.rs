@@ -138,16 +138,17 @@ fn a_frame_is_written_and_read_back() {
         Column::new("name, or \"none\"", texts(["a", "", "x,\"\n", "é"])).with_nulls(vec![true, false, false, false]),
         Column::new("price", Values::Decimals(Array::from(vec![-5i64, 0, 12345, i64::MIN]), 2)),
         Column::new("day", Values::Dates(Array::from(vec![0i32, -1, 8766, 2_932_896]))),
+        Column::new("at", Values::Timestamps(Array::from(vec![0i64, -1, 1_709_202_600_250_000, 951_782_400_000_000]))),
         Column::new("truth", Values::Plain(Array::Bool(vec![1, 0, 1, 0].into()))),
         Column::new("real", Values::Plain(Array::from(vec![0.1, f64::INFINITY, -0.0, 5e-324]))),
     ];
     let frame = Frame::new("t.csv", columns).unwrap();
-    let text = "\"name, or \"\"none\"\"\",price,day,truth,real\n,-0.05,1970-01-01,1,0.1\n\"\",0.00,1969-12-31,0,inf\n";
+    let text = "\"name, or \"\"none\"\"\",price,day,at,truth,real\n,-0.05,1970-01-01,1970-01-01 00:00:00,1,0.1\n\"\",0.00,1969-12-31,1969-12-31 23:59:59.999999,0,inf\n";
     for name in ["t.csv", "t.csv.gz"] {
         let bytes = to_bytes(Path::new(name), &frame).unwrap();
         assert!(name.ends_with("gz") || bytes.starts_with(text.as_bytes()), "{}", String::from_utf8_lossy(&bytes));
         let again = read_bytes(Path::new(name), &bytes, &all_of(&frame), &Options::default()).unwrap();
-        assert_eq!(again.columns.len(), 5);
+        assert_eq!(again.columns.len(), 6);
         assert!(cells(&again) == cells(&frame), "{again:?}");
     }
     let late = Frame::new("", vec![Column::new("day", Values::Dates(Array::from(vec![0i32, 2_932_897])))]).unwrap();
@@ -167,6 +168,7 @@ pub(super) fn all_of(frame: &Frame) -> Vec<Wanted> {
         let holds = match &column.values {
             Values::Plain(array) => Plain(array.ty()),
             Values::Dates(_) => Date,
+            Values::Timestamps(_) => Holds::Timestamp,
             Values::Decimals(_, digits) => Decimal(*digits),
             Values::Texts(_) => Holds::Text,
         };

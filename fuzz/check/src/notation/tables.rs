@@ -172,6 +172,7 @@ fn frame_column(name: &str, sort: &Sort, cells: &[&Cell]) -> relation::Column<'s
             relation::Values::Texts(texts)
         }
         Sort::Date => relation::Values::Dates(Array::from(numbers)),
+        Sort::Timestamp => relation::Values::Timestamps(Array::from(numbers)),
         Sort::Decimal(digits) => relation::Values::Decimals(Array::from(numbers), *digits),
         Sort::Plain(ty) => {
             let values = numbers.iter().map(|n| Value::from_i128(*ty, (*n).into()));
