@@ -10,7 +10,6 @@
 use super::{Frame, Kind, Relations, Table, Wanted, wanted};
 use crate::data::{Error, Fault, Options, Place, is_packed};
 use crate::shards::Batches;
-use std::fs::File;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -140,14 +139,14 @@ impl Batches for RowGroups {
 
 #[cfg(feature = "parquet")]
 fn groups(path: &Path, wanted: &[Wanted]) -> Result<Vec<(usize, u64)>, Error> {
-    let file = File::open(path).map_err(|e| Fault::io(e).within(path))?;
+    let file = std::fs::File::open(path).map_err(|e| Fault::io(e).within(path))?;
     let groups = super::parquet::groups(file, wanted).map_err(|fault| fault.within(path))?;
     Ok(groups.iter().map(|group| (group.rows, group.bytes)).collect())
 }
 
 #[cfg(feature = "parquet")]
 fn read(path: &Path, wanted: &[Wanted], groups: Range<usize>, options: &Options) -> Result<Frame<'static>, Error> {
-    let file = File::open(path).map_err(|e| Fault::io(e).within(path))?;
+    let file = std::fs::File::open(path).map_err(|e| Fault::io(e).within(path))?;
     super::framed(path, super::parquet::read_groups(file, wanted, groups, options))
 }
 

@@ -228,6 +228,7 @@ fn key(cell: Option<relation::Cell>) -> Option<Key> {
             let (y, m, d) = ymd(days);
             Key::Date(y, m, d)
         }
+        relation::Cell::Timestamp(micros) => Key::Number(micros),
         relation::Cell::Text(text) => Key::Text(text.to_string()),
     })
 }
@@ -240,6 +241,7 @@ fn of(cell: Option<relation::Cell>) -> Of {
             let (y, m, d) = ymd(days);
             Of::Date(y, m, d)
         }
+        Some(relation::Cell::Timestamp(micros)) => Of::Integer(micros),
         Some(relation::Cell::Text(text)) => Of::Text(text.to_string()),
         Some(relation::Cell::Plain(value)) => match value.ty() {
             Type::Bool => Of::Bool(value.is_true()),
