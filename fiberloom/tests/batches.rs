@@ -208,7 +208,7 @@ fn scalars_are_folded() {
         let program = format!(
             "{DECLARED}most[] = max(n: amount[n])  none[] = all(n: many[n] < 20)  some[] = any(n: many[n] > 19)
              mean[] = avg(n: mask({written}, many[n]))  half[] = sum(n: many[n]) / 2
-             above[] = count(n: convert(many[n], f64) > mean[])"
+             above[] = count(n: convert(many[n], f64) > mean[])  less[] = half[] - N"
         );
         let kept: Vec<i64> = all.iter().filter(|row| holds(row)).map(|row| row.many).collect();
         let mean = kept.iter().sum::<i64>() as f64 / kept.len() as f64;
@@ -218,6 +218,7 @@ fn scalars_are_folded() {
         let expected = [
             ("above", above.to_string()),
             ("half", half.to_string()),
+            ("less", (half - all.len() as i64).to_string()),
             ("mean", mean.to_string()),
             ("most", decimal(most)),
             ("none", "true".to_string()),

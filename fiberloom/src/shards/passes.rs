@@ -88,7 +88,7 @@ impl Passes {
         let Staged { program, cut, stages, .. } = passes.staged(program)?;
         for stage in stages {
             if stage.is_batched {
-                let part = stage.program(&program, &[], &cut.tensors)?;
+                let part = stage.program(&program, &[], (&cut, 0))?;
                 passes.boxes(&part, &cut, 0, &BTreeSet::new())?;
             }
         }
@@ -116,7 +116,7 @@ impl Passes {
         let mut results: Vec<(String, Tensor<'static>)> = Vec::new();
         let mut time = std::time::Duration::ZERO;
         for stage in stages {
-            let part = stage.program(&plain, &results, &cut.tensors)?;
+            let part = stage.program(&plain, &results, (&cut, batches.rows()))?;
             let before: BTreeSet<String> = results.iter().map(|(name, _)| name.clone()).collect();
             let store: Vec<(&str, &Tensor)> = given_of(&part, operands.iter().chain(&results));
             let outcome = if stage.is_batched {
@@ -188,7 +188,9 @@ impl Passes {
             let what = format!("no statement reads table `{}`: columns {}", self.table.name, names.join(", "));
             return Err(program.refused(vec![Diagnostic::new(self.table.span, what).help("read one, or leave it out")]));
         };
-        let cut = Cut { table: self.table.name.clone(), tensors, vars: over(program, size)?, about: BTreeSet::new() };
+        let name = typed.sizes[size.index()].name.clone().unwrap_or_default();
+        let (table, vars) = (self.table.name.clone(), over(program, size)?);
+        let cut = Cut { table, tensors, size: name, vars, about: BTreeSet::new() };
         match typed.statements.iter().find_map(|s| cut.pair(s)) {
             None => Ok(cut),
             Some((pair, span)) => {
@@ -263,6 +265,8 @@ pub(super) struct Cut {
     pub(super) table: String,
     /// The operands that its columns are.
     pub(super) tensors: BTreeSet<String>,
+    /// What numbers its rows.
+    pub(super) size: String,
     /// The index variables over its rows.
     pub(super) vars: BTreeSet<VarId>,
     /// Results that say about how large others are.

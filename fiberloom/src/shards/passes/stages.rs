@@ -151,7 +151,7 @@ fn count(s: &syntax::Statement) -> usize {
 }
 
 impl Stage {
-    /// The program of the stage. `before` are the results of stages before it; `rows` the operands that have a value a row.
+    /// The program of the stage, of a table of so many rows. `before` are the results of stages before it.
     ///
     /// # Errors
     /// What the checker finds.
@@ -159,7 +159,7 @@ impl Stage {
         &self,
         whole: &Program,
         before: &[(String, Tensor<'static>)],
-        rows: &BTreeSet<String>,
+        (cut, rows): (&Cut, u64),
     ) -> Result<Program, Error> {
         let mut syntax = syntax::Program { items: self.items.clone() };
         let is_declared = |name: &str| {
@@ -178,9 +178,12 @@ impl Stage {
         }
         // What runs once reads no rows.
         syntax.items.retain(|item| match item {
-            Item::Tensor(t) => self.is_batched || !rows.contains(&t.name.name),
+            Item::Tensor(t) => self.is_batched || !cut.tensors.contains(&t.name.name),
             _ => true,
         });
+        if !self.is_batched && !cut.size.is_empty() {
+            sized(&mut syntax, &cut.size, rows);
+        }
         formats.iter().try_for_each(|(name, format)| reformat(&mut syntax, name, format))?;
         whole.part(syntax)
     }
