@@ -136,7 +136,7 @@ fn array(column: &Column, rows: usize, holder: &Holder) -> Result<Array, String>
             vec![nulls, Buffer::Days(days)]
         }
         Values::Timestamps(all) => {
-            vec![nulls, Buffer::Times(room::collected((0..rows).map(|row| integer(all, row))).map_err(failed)?)]
+            vec![nulls, Buffer::Times(room::collected((0..rows).map(|row| integer(all, row) as i64)).map_err(failed)?)]
         }
         Values::Decimals(all, _) => {
             vec![nulls, Buffer::Wide(room::collected((0..rows).map(|row| integer(all, row))).map_err(failed)?)]

@@ -156,6 +156,47 @@ fn a_frame_is_written_and_read_back() {
     refused(to_bytes(Path::new("t.csv"), &late), says);
 }
 
+/// Timestamps as texts: a date is its midnight, a zone is taken off, and what is no moment of the calendar is none.
+#[test]
+fn timestamps_are_read_as_they_are_written() {
+    use crate::relation::{DAY, timestamp, timestamp_written};
+    let noon = 19_782 * DAY + 45_000_000_000;
+    for text in [
+        "2024-02-29 12:30",
+        "2024-02-29T12:30:00",
+        "2024-02-29t12:30:00.000000Z",
+        "2024-02-29 14:30:00+02:00",
+        "2024-02-29 14:30+02",
+        "2024-02-29 07:00:00,0 -0530",
+    ] {
+        assert_eq!(timestamp(text), Some(noon), "{text}");
+    }
+    assert_eq!((timestamp("2024-02-29"), timestamp("1969-12-31T23:59:59.999999")), (Some(19_782 * DAY), Some(-1)));
+    for text in [
+        "",
+        "2024",
+        "2023-02-29 10:00",
+        "2024-02-29 24:00",
+        "2024-02-29 10:60",
+        "2024-02-29 10",
+        "2024-02-29 1:00",
+        "2024-02-29x10:00",
+        "2024-02-29 10:00:00.",
+        "2024-02-29 10:00:00.1234567",
+        "2024-02-29 10:00 CET",
+        "2024-02-29 10:00+2",
+        "2024-02-29 10:00Zulu",
+        "2024-02-29 10:00:61",
+        "2024-02-2é 10:00",
+    ] {
+        assert_eq!(timestamp(text), None, "{text}");
+    }
+    let written = [noon, -1, noon + 250_000, i64::MAX].map(timestamp_written);
+    let expected =
+        ["2024-02-29 12:30:00", "1969-12-31 23:59:59.999999", "2024-02-29 12:30:00.25", "294247-01-10 04:00:54.775807"];
+    assert_eq!(written, expected);
+}
+
 /// What each row of a frame holds.
 pub(super) fn cells(frame: &Frame) -> Vec<Vec<Option<String>>> {
     let row = |row| frame.columns.iter().map(|column| column.cell(row).map(|cell| format!("{cell:?}"))).collect();
