@@ -42,6 +42,8 @@ struct Inner {
     text: String,
     syntax: syntax::Program,
     typed: typed::Program,
+    /// How it is fitted to data.
+    fitted: Fitted,
     /// The syntax, printed: what kernels are cached by.
     canonical: String,
     /// What a caller must bring.
@@ -106,17 +108,53 @@ impl Program {
         fitted: &Fitted,
     ) -> Result<Program, Vec<Diagnostic>> {
         let typed = fiberloom_core::check::check_fitted(&syntax, fitted)?;
-        Classes::of(&typed)?;
         let mut canonical = syntax.to_string();
         fitted.stored.iter().for_each(|(name, ty)| canonical += &format!("# {name}: {ty}\n"));
         fitted.guarded.iter().for_each(|name| canonical += &format!("# {name}, guarded\n"));
+        Program::of_typed((file, text), (syntax, typed), canonical, fitted.clone())
+    }
+
+    /// A program of some of this one's statements, over coordinates: what is read of its tables has one structure here, too.
+    ///
+    /// # Errors
+    /// [`Error::Program`]: what the checker finds.
+    pub(crate) fn part(&self, syntax: syntax::Program) -> Result<Program, Error> {
+        let made = || {
+            let mut typed = fiberloom_core::check::check_fitted(&syntax, &Fitted::default())?;
+            let notation::Relations { tables, asked, .. } = &self.typed().relations;
+            (typed.relations.tables, typed.relations.asked) = (tables.clone(), asked.clone());
+            let canonical = format!("{syntax}# over coordinates\n");
+            Program::of_typed(self.source(), (syntax.clone(), typed), canonical, Fitted::default())
+        };
+        made().map_err(|diagnostics| self.refused(diagnostics))
+    }
+
+    fn of_typed(
+        (file, text): (&str, &str),
+        (syntax, typed): (syntax::Program, typed::Program),
+        canonical: String,
+        fitted: Fitted,
+    ) -> Result<Program, Vec<Diagnostic>> {
+        Classes::of(&typed)?;
         let inputs = typed.inputs();
         let formats = typed.stored(&Thin::new());
         let stored = formats.iter().map(Format::stored).collect();
         let (file, text) = (file.to_string(), text.to_string());
         let (spares, lowers) = (typed.spares(), Default::default());
         Ok(Program {
-            inner: Arc::new(Inner { file, text, syntax, typed, canonical, inputs, formats, spares, stored, lowers }),
+            inner: Arc::new(Inner {
+                file,
+                text,
+                syntax,
+                typed,
+                fitted,
+                canonical,
+                inputs,
+                formats,
+                spares,
+                stored,
+                lowers,
+            }),
         })
     }
 
@@ -301,6 +339,11 @@ impl Program {
     /// The syntax tree.
     pub fn syntax(&self) -> &syntax::Program {
         &self.inner.syntax
+    }
+
+    /// How it is fitted to data.
+    pub(crate) fn fitting(&self) -> &Fitted {
+        &self.inner.fitted
     }
 
     /// The checked program.

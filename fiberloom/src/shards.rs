@@ -20,12 +20,14 @@
 mod executor;
 mod fate;
 mod merge;
+mod passes;
 mod program;
 mod restrict;
 mod rules;
 
 pub use executor::{Executor, Serial, Threads};
 pub use fate::Fate;
+pub use passes::{Batches, Beside, Made, Passes};
 
 use crate::error::Error;
 use crate::kernel::{Call, Engine, Kernel, Operand, Options, Outcome};
@@ -104,7 +106,9 @@ impl<'a> Shards<'a> {
         let names: Vec<&str> = splits.iter().map(|split| split.name.as_str()).collect();
         let given: Vec<TensorId> =
             operands.iter().flat_map(|(name, _)| program.tensor(name)).map(|(id, _)| id).collect();
-        let shares = rules::shares(program.typed(), &names, options.mode, &|id| given.contains(&id))
+        let vars = |name: &str| rules::variables(program.typed(), name).collect();
+        let over: Vec<rules::Over> = names.iter().map(|name| (*name, vars(name))).collect();
+        let shares = rules::shares(program.typed(), &over, (options.mode, &|_| false), &|id| given.contains(&id))
             .map_err(|refused| program.refused(vec![refused]))?;
         let of_boxes = program::of_boxes(program, &names, &shares, whole.extents())?;
         let kernel = of_boxes.compile(options)?;

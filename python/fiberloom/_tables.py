@@ -120,13 +120,14 @@ def _column(table: str, column: str, values) -> tuple:
 
 
 def _of_times(table: str, column: str, array, nulls) -> tuple:
-    """Dates of timestamps, none of which has a time of day."""
-    days = array.astype("datetime64[D]")
+    """Dates where the unit is a day or longer, else timestamps of whole microseconds."""
+    kind, unit = ("date", "D") if np.datetime_data(array.dtype)[0] in "YMWD" else ("timestamp", "us")
+    times = array.astype(f"datetime64[{unit}]")
     none = np.isnat(array) if nulls is None else np.isnat(array) | nulls
-    wrong = np.flatnonzero(~none & (days != array))
+    wrong = np.flatnonzero(~none & (times != array))
     if wrong.size:
-        raise _refused(table, column, int(wrong[0]), "a time of day stands where a date is expected: cast the column to dates")
-    return column, "date", np.where(none, 0, days.astype(np.int64)), None, none if none.any() else None, 0
+        raise _refused(table, column, int(wrong[0]), "a time is no whole microsecond, or out of bounds: round the column")
+    return column, kind, np.where(none, 0, times.astype(np.int64)), None, none if none.any() else None, 0
 
 
 def _kind(value) -> str | None:
@@ -142,7 +143,7 @@ def _kind(value) -> str | None:
     if isinstance(value, Decimal):
         return "decimal"
     if isinstance(value, datetime.datetime):
-        return "date" if value.time() == datetime.time() and value.tzinfo is None else None
+        return "timestamp"
     return "date" if isinstance(value, datetime.date) else None
 
 
@@ -154,6 +155,8 @@ def _of_objects(table: str, column: str, objects) -> tuple:
     kind = next((kind for kind in kinds if kind is not None), "bool")
     if kind == "int" and "float" in kinds:
         kind = "float"
+    if kind in ("date", "timestamp") and {"date", "timestamp"} <= set(kinds):
+        objects, kinds, kind = [_moment(value) for value in objects], [own and "timestamp" for own in kinds], "timestamp"
     for row, (value, own) in enumerate(zip(objects, kinds, strict=True)):
         if value is not None and own != kind and (own, kind) != ("int", "float"):
             raise _refused(table, column, row, f"{value!r} ({type(value).__name__}) in a column of {_NAMED[kind]}")
@@ -167,6 +170,9 @@ def _of_objects(table: str, column: str, objects) -> tuple:
         first = datetime.date(1970, 1, 1).toordinal()
         days = np.array([0 if value is None else value.toordinal() - first for value in objects], np.int64)
         return column, "date", days, None, nulls, 0
+    if kind == "timestamp":
+        times = np.array([0 if value is None else _microseconds(value) for value in objects], np.int64)
+        return column, "timestamp", times, None, nulls, 0
     if kind == "decimal":
         return _of_decimals(table, column, objects, nulls)
     dtype = {"bool": np.bool_, "int": np.int64, "float": np.float64}[kind]
@@ -184,7 +190,20 @@ _NAMED = {
     "float": "floats",
     "decimal": "decimals",
     "date": "dates",
+    "timestamp": "timestamps",
 }
+
+
+def _moment(value):
+    """A date as its first moment."""
+    is_date = isinstance(value, datetime.date) and not isinstance(value, datetime.datetime)
+    return datetime.datetime.combine(value, datetime.time()) if is_date else value
+
+
+def _microseconds(value: datetime.datetime) -> int:
+    """Those from 1970-01-01 00:00 on, of universal time."""
+    zone = None if value.tzinfo is None else datetime.timezone.utc
+    return (value - datetime.datetime(1970, 1, 1, tzinfo=zone)) // datetime.timedelta(microseconds=1)
 
 
 def _has_others(objects) -> bool:
@@ -237,17 +256,17 @@ def columns(self) -> dict:
     -------
     dict
         By name. Numbers and truth values are over the table's memory and read-only, masked arrays where rows have none; dates
-        are ``datetime64[D]`` with ``NaT``; texts and decimals (``decimal.Decimal``) are objects with ``None``.
+        are ``datetime64[D]`` with ``NaT``, timestamps ``datetime64[us]``; texts and decimals (``decimal.Decimal``) are objects with ``None``.
     """
     return {name: _array(*self.raw(name)) for name in self.names}
 
 
 def _array(kind: str, values, nulls, digits: int):
-    if kind == "date":
-        days = values.astype(np.int64)
+    if kind in ("date", "timestamp"):
+        times = values.astype(np.int64)
         if nulls is not None:
-            days[nulls] = np.iinfo(np.int64).min
-        return days.view("datetime64[D]")
+            times[nulls] = np.iinfo(np.int64).min
+        return times.view("datetime64[D]" if kind == "date" else "datetime64[us]")
     if kind == "plain":
         return values if nulls is None else np.ma.masked_array(values, nulls)
     objects = np.empty(len(values), object)
@@ -284,7 +303,7 @@ def to_arrow(self):
     Returns
     -------
     pyarrow.Table
-        Decimals are ``decimal128(19, digits)``, dates ``date32``.
+        Decimals are ``decimal128(19, digits)``, dates ``date32``, timestamps ``timestamp("us", "UTC")``.
     """
     import pyarrow
 

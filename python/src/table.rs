@@ -106,6 +106,7 @@ fn shown(values: &Values) -> String {
     match values {
         Values::Plain(array) => array.ty().name().to_string(),
         Values::Dates(_) => "date".to_string(),
+        Values::Timestamps(_) => "timestamp".to_string(),
         Values::Decimals(_, digits) => format!("dec({digits})"),
         Values::Texts(_) => "string".to_string(),
     }
@@ -187,6 +188,7 @@ pub fn table_of_columns(py: Python<'_>, columns: Vec<Said<'_>>, name: &str) -> P
                 )
             }
             ("date", _) => Values::Dates(array(values.cast()?)?),
+            ("timestamp", _) => Values::Timestamps(array(values.cast()?)?),
             ("decimal", _) => Values::Decimals(array(values.cast()?)?, digits),
             _ => Values::Plain(array(values.cast()?)?),
         };
@@ -249,6 +251,7 @@ impl Table {
         Ok(match &column.values {
             Values::Plain(array) => ("plain", ndarray(array)?, nulls, 0),
             Values::Dates(array) => ("date", ndarray(array)?, nulls, 0),
+            Values::Timestamps(array) => ("timestamp", ndarray(array)?, nulls, 0),
             Values::Decimals(array, digits) => ("decimal", ndarray(array)?, nulls, *digits),
             Values::Texts(texts) => ("text", PyList::new(py, texts.iter().collect::<Vec<_>>())?.into_any(), nulls, 0),
         })

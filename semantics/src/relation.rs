@@ -551,6 +551,7 @@ fn fill(sort: &Sort, written: Option<&Literal>) -> Result<Of, String> {
         Sort::Domain(_) => return Ok(Of::Label(None)),
         Sort::Text => return Ok(Of::Absent),
         Sort::Date => Of::Date(1970, 1, 1),
+        Sort::Timestamp => return Err("a timestamp".to_string()),
         Sort::Decimal(digits) => Of::Decimal(0.into(), *digits),
         Sort::Plain(fiberloom_core::algebra::Type::Bool) => Of::Bool(false),
         Sort::Plain(_) => Of::Integer(0),

@@ -109,6 +109,7 @@ impl Display for Sort {
             Sort::Plain(ty) => ty.fmt(f),
             Sort::Text => f.write_str("string"),
             Sort::Date => f.write_str("date"),
+            Sort::Timestamp => f.write_str("timestamp"),
             Sort::Decimal(digits) => write!(f, "dec({digits})"),
             Sort::Domain(name) => name.fmt(f),
         }

@@ -101,6 +101,8 @@ pub enum Sort {
     Text,
     /// `date`: days from 1970-01-01 on.
     Date,
+    /// `timestamp`: microseconds from 1970-01-01 00:00 on.
+    Timestamp,
     /// `dec(2)`: integers, of which this power of ten is one.
     Decimal(u8),
     /// `NATION`: coordinates of a domain, by its name.
@@ -113,7 +115,7 @@ impl Sort {
         match self {
             Sort::Plain(ty) => *ty,
             Sort::Text => Type::Bool,
-            Sort::Date | Sort::Decimal(_) | Sort::Domain(_) => Type::I64,
+            Sort::Date | Sort::Timestamp | Sort::Decimal(_) | Sort::Domain(_) => Type::I64,
         }
     }
 }

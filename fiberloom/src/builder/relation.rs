@@ -31,6 +31,11 @@ pub mod labels {
         Kind(Sort::Date)
     }
 
+    /// `timestamp`
+    pub fn timestamp() -> Kind {
+        Kind(Sort::Timestamp)
+    }
+
     /// `dec(digits)`
     pub fn decimal(digits: u8) -> Kind {
         Kind(Sort::Decimal(digits))

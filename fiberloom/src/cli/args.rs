@@ -146,6 +146,12 @@ pub struct Run {
     /// Keep the first N rows of a result that has labels, of those that are ordered
     #[arg(long, value_name = "NAME=N", value_parser = parse::most())]
     pub limit: Vec<(String, usize)>,
+    /// The bytes that data may take: 500000000, 500M, 2G
+    ///
+    /// What the machine has left, unless it is given. Where tables in .parquet files take more, the largest one is read in batches of
+    /// its row groups, if it is walked row by row; docs/shards.md says when.
+    #[arg(long, value_name = "SIZE", value_parser = parse::bytes())]
+    pub memory: Option<u64>,
     /// Write a result to a file, or with NAME=- all of it to standard output; others are printed, shortened
     ///
     /// Of several results all are written, or none. Standard output has one, alone, an entry a line: coordinates from 1 and the value, as a

@@ -45,6 +45,14 @@ pub fn available(room: u64) -> Result<u64, Error> {
     Ok([machine, group, addresses].into_iter().flatten().min().unwrap_or(8 << 30))
 }
 
+/// The same, and no more than is asked for.
+///
+/// # Errors
+/// As of [`available`].
+pub fn allowed(room: u64, asked: Option<u64>) -> Result<u64, Error> {
+    Ok(available(room)?.min(asked.unwrap_or(u64::MAX)))
+}
+
 /// What is left of so many addresses beside those that are kept.
 fn left_of(addresses: Option<u64>, kept: u64) -> Result<Option<u64>, Error> {
     let Some(left) = addresses else { return Ok(None) };

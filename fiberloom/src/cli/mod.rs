@@ -7,6 +7,7 @@
 //!
 //! Results and stages go to standard output, messages to standard error.
 mod args;
+mod batches;
 mod files;
 mod fmt;
 mod memory;

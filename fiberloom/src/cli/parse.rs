@@ -159,6 +159,24 @@ fn named(given: &OsStr, usage: &str) -> Result<(String, OsString), String> {
     named.ok_or_else(|| format!("`{}` given, {usage} expected", given.to_string_lossy()))
 }
 
+/// A number of bytes, with or without K, M, G or T behind it.
+pub fn bytes() -> impl TypedValueParser<Value = u64> {
+    StringValueParser::new().try_map(|given| {
+        let refused = || format!("--memory takes a number of bytes from 1, as 500000000, 500M or 2G, not `{given}`");
+        let digits = given.trim_end_matches(['K', 'M', 'G', 'T']);
+        let power = match &given[digits.len()..] {
+            "" => 0,
+            "K" => 1,
+            "M" => 2,
+            "G" => 3,
+            "T" => 4,
+            _ => return Err(refused()),
+        };
+        let number = digits.parse::<u64>().ok().filter(|n| *n > 0);
+        number.and_then(|n| n.checked_mul(1000u64.pow(power))).ok_or_else(refused)
+    })
+}
+
 /// A number from 1.
 pub fn positive(option: &'static str) -> impl TypedValueParser<Value = usize> {
     StringValueParser::new().try_map(move |given| {

@@ -3,10 +3,10 @@
 use super::args::Run;
 use super::progress::during;
 use super::tables::{self, Input, Tables};
-use super::{memory, print, report, source};
+use super::{batches, memory, print, report, source};
 use fiberloom::data::Combine;
 use fiberloom::relation::{self, Frame};
-use fiberloom::{Call, Error, Kernel, Options, Outcome, Program, Role, Tensor, data};
+use fiberloom::{Agreement, Call, Error, Kernel, Options, Outcome, Program, Role, Tensor, data};
 use fiberloom_core::algebra::Value;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -36,15 +36,43 @@ pub fn run(args: &Run) -> Result<(), Error> {
     let kernel = during("compiling", || program.compile(&options))?;
     let mut lowering = begin.elapsed();
     let arranged = tables::arranged(&program, &args.order, &args.limit)?;
-    let data = Data { inputs: &args.inputs, combine: &args.combine, settings: &args.settings };
-    let Read { program, operands, mut tables } = operands(&program, &kernel, &data)?;
-    if let Some(tables) = &mut tables {
+    let most = memory::allowed(kernel.room()?, args.memory)?;
+    let data = Data { inputs: &args.inputs, combine: &args.combine, settings: &args.settings, memory: most };
+    let others = others(&program, &kernel, &data)?;
+    let mut ran = match batches::needed(&program, &data, &options, most)? {
+        Some(batched) => batched.run(args, &program, &others)?,
+        None => {
+            let read = with_tables(&program, &data, others)?;
+            let begin = Instant::now();
+            let kernel = during("compiling", || read.program.compile(&options))?;
+            lowering += begin.elapsed();
+            at_once(args, kernel, read, lowering)?
+        }
+    };
+    if let Some(tables) = &mut ran.tables {
         tables.arranged = arranged;
     }
-    let begin = Instant::now();
-    let kernel = during("compiling", || program.compile(&options))?;
-    lowering += begin.elapsed();
-    let most = memory::available(kernel.room()?)?;
+    finish(args, ran)
+}
+
+/// What a program made, before it is shown.
+pub struct Ran {
+    /// The program, fitted to its data.
+    pub program: Program,
+    /// What it made.
+    pub outcome: Outcome,
+    /// The tables of its operands.
+    pub tables: Option<Tables>,
+    /// How long it took.
+    pub measured: Measured,
+    /// What comparing it with the reference semantics gave, if that was asked for.
+    pub compared: Option<Result<Agreement, Error>>,
+}
+
+/// Runs a kernel on operands that are all in memory. Making it took `lowering` so far.
+fn at_once(args: &Run, kernel: Kernel, read: Read, lowering: Duration) -> Result<Ran, Error> {
+    let Read { program, operands, tables } = read;
+    let most = memory::allowed(kernel.room()?, args.memory)?;
     let kernel = kernel.within(most);
     let operands: Vec<(&str, &Tensor)> = operands.iter().map(|(name, t)| (name.as_str(), t)).collect();
     let mut call = during("checking operands", || kernel.bind(&operands))?;
@@ -53,9 +81,15 @@ pub fn run(args: &Run) -> Result<(), Error> {
     let compile = lowering + begin.elapsed();
     let (runs, outcome) = during("running", || repeated(&mut call, args.repeat))?;
     let measured = Measured { compile, runs, tables: tables.as_ref().map(|t| (t.read, t.encode)) };
-    let shown = Shown { program: &program, tables: tables.as_ref() };
     let compared =
         args.check.then(|| during("evaluating the reference semantics, to compare", || call.agrees(&outcome)));
+    Ok(Ran { program, outcome, tables, measured, compared })
+}
+
+/// Writes and prints results.
+fn finish(args: &Run, ran: Ran) -> Result<(), Error> {
+    let Ran { program, outcome, tables, measured, compared } = ran;
+    let shown = Shown { program: &program, tables: tables.as_ref() };
     match compared {
         Some(Err(Error::Wrong(_))) => {}
         Some(Err(error)) => return Err(error),
@@ -156,6 +190,8 @@ pub struct Data<'a> {
     pub combine: &'a [(String, Combine)],
     /// `--table`
     pub settings: &'a [(String, String)],
+    /// The bytes that they may take.
+    pub memory: u64,
 }
 
 /// What files hold, and the program for it.
@@ -173,6 +209,19 @@ pub struct Read {
 /// # Errors
 /// What is missing, before anything is read; what the files hold.
 pub fn operands(program: &Program, kernel: &Kernel, data: &Data) -> Result<Read, Error> {
+    with_tables(program, data, others(program, kernel, data)?)
+}
+
+/// The operands with those that tables are.
+fn with_tables(program: &Program, data: &Data, mut operands: Vec<(String, Tensor<'static>)>) -> Result<Read, Error> {
+    let (of_tables, _) = tables::parted(program, data.inputs);
+    let files = (&of_tables[..], data.settings);
+    let (program, tables) = during("reading tables", || tables::append(program, files, &mut operands, data.memory))?;
+    Ok(Read { program, operands, tables })
+}
+
+/// The operands that are no tables, if all that a kernel needs is given.
+fn others(program: &Program, kernel: &Kernel, data: &Data) -> Result<Vec<(String, Tensor<'static>)>, Error> {
     let (of_tables, of_tensors) = tables::parted(program, data.inputs);
     let names = |files: &[&Input]| -> Vec<String> { files.iter().map(|(name, _)| name.clone()).collect() };
     let tensors = names(&of_tensors);
@@ -185,11 +234,7 @@ pub fn operands(program: &Program, kernel: &Kernel, data: &Data) -> Result<Read,
     let given: Vec<&str> = given.iter().map(String::as_str).collect();
     kernel.complete(&given)?;
     print::warnings(program, &given);
-    let most = memory::available(kernel.room()?)?;
-    let mut operands = during("reading operands", || read(program, data.combine, &of_tensors, most))?;
-    let (program, tables) =
-        during("reading tables", || tables::append(program, (&of_tables, data.settings), &mut operands, most))?;
-    Ok(Read { program, operands, tables })
+    during("reading operands", || read(program, data.combine, &of_tensors, data.memory))
 }
 
 /// The operands that are tensors, in the order of the arguments.

@@ -1,7 +1,7 @@
 //! `fiberloom show` and `fiberloom build`: the stages of a program, and its kernel ahead of time.
 
 use super::args::{Build, Check, Show, Stage};
-use super::{print, run, source};
+use super::{memory, print, run, source};
 use fiberloom::{Call, Error, Lowered, Mode, Options, Planned, Program, Tensor};
 
 /// Prints a stage, each by its own printer; where data are given, what is made for them.
@@ -13,8 +13,9 @@ pub fn show(args: &Show) -> Result<(), Error> {
     }
     let program = source::program_on(&args.program, &args.inputs)?;
     let options = Options { mode, ..Options::default() };
-    let data = run::Data { inputs: &args.inputs, combine: &args.combine, settings: &args.settings };
     let kernel = program.compile(&options)?;
+    let (combine, memory) = (&args.combine, memory::available(kernel.room()?)?);
+    let data = run::Data { inputs: &args.inputs, combine, settings: &args.settings, memory };
     let run::Read { program, operands, .. } = run::operands(&program, &kernel, &data)?;
     let kernel = program.compile(&options)?;
     let operands: Vec<(&str, &Tensor)> = operands.iter().map(|(name, t)| (name.as_str(), t)).collect();

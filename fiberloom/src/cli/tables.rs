@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 /// The labels of a program's domains, and how long its tables took.
 pub struct Tables {
-    labels: Vec<Dictionary>,
+    pub labels: Vec<Dictionary>,
     /// Results whose rows are ordered or cut off.
     pub arranged: Vec<Arranged>,
     /// Time to read the files, or their pack.
@@ -109,7 +109,7 @@ pub fn encoded(
 }
 
 /// The rows of a table, and how many of them stand in each of its files.
-fn frame(
+pub fn frame(
     program: &Program,
     files: &Files,
     settings: &[(String, String)],

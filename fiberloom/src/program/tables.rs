@@ -65,14 +65,19 @@ impl Program {
         operands: &[(&str, &[u64])],
         limit: u64,
     ) -> Result<Bound, Error> {
+        let sizes = self.sizes_said(operands);
+        relation::bind(self.relations(), self.typed(), &Given { frames, sizes: &sizes, limit })
+    }
+
+    /// What operands that are no tables, with their extents, say of sizes.
+    pub(crate) fn sizes_said(&self, operands: &[(&str, &[u64])]) -> Vec<(&str, u64)> {
         let typed = self.typed();
         let of = |(name, extents): &(&str, &[u64])| {
             let declared = self.tensor(name).map_or(&[][..], |(_, declared)| &declared.sizes).iter();
             let named = declared.zip(extents.to_vec());
             named.filter_map(|(size, extent)| Some((typed.sizes[size.index()].name.as_deref()?, extent))).collect()
         };
-        let sizes: Vec<(&str, u64)> = operands.iter().flat_map(|one| -> Vec<_> { of(one) }).collect();
-        relation::bind(self.relations(), typed, &Given { frames, sizes: &sizes, limit })
+        operands.iter().flat_map(|one| -> Vec<_> { of(one) }).collect()
     }
 
     /// Whether a result has labels: it is a table, one of its modes is of a domain, or its values are dates, decimals or coordinates.

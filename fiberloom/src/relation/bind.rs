@@ -14,13 +14,16 @@ mod numbered;
 mod rows;
 
 use super::cell::{Collector, declared};
-use super::dictionary::{coded, integers};
-use super::{Column, Dictionary, Frame, Holds, Over, Relations, Table, labelled, missing, of_mode};
+use super::dictionary::{coded, integers, placed};
+use super::{
+    Cell, Column, Dictionary, Domain, Frame, Holds, Label, Over, Relations, Table, Wanted, What, labelled, missing,
+    of_mode,
+};
 use crate::Error;
 use crate::data::{Fault, Place};
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::format::{Format, Tensor};
-use fiberloom_core::notation::relation::Column as TableColumn;
+use fiberloom_core::notation::relation::{Column as TableColumn, Image};
 use fiberloom_core::notation::typed::{Program, Role, SizeId};
 use rows::Rows;
 use std::collections::BTreeMap;
@@ -56,23 +59,110 @@ pub fn bind(relations: &Relations, program: &Program, given: &Given) -> Result<B
     let binding = Binding { relations, program, given };
     let mut tables = binding.tables()?;
     let labels = binding.labels(&mut tables)?;
-    for table in &mut tables {
-        table.number().map_err(|fault| table.within(fault))?;
-    }
-    let extents = binding.extents(&tables, &labels)?;
-    let mut operands = Vec::new();
-    for table in &mut tables {
-        binding.operands(table, &extents, &labels, &mut operands)?;
-    }
+    let mut operands = binding.all(&mut tables, &labels)?;
     binding.asked(&labels, &mut operands)?;
     Ok(Bound { operands, labels })
 }
 
+/// The operands that those tables are which have a frame, where the labels of all tables are known.
+///
+/// # Errors
+/// As of [`bind`]; a label that is not among those that are known.
+pub(crate) fn bind_within(
+    relations: &Relations,
+    program: &Program,
+    given: &Given,
+    labels: &[Dictionary],
+) -> Result<Vec<(String, Tensor<'static>)>, Error> {
+    let binding = Binding { relations, program, given };
+    let has_frame = |table: &Table| given.frames.iter().any(|(name, _)| *name == table.name);
+    let tables = relations.tables.iter().enumerate().filter(|(_, table)| !table.made && has_frame(table));
+    let mut tables: Vec<Rows> = tables.map(|(number, table)| binding.table(number, table)).collect::<Result<_, _>>()?;
+    for table in &mut tables {
+        for (domain, labels) in labels.iter().enumerate() {
+            for part in table.bound_to(domain) {
+                let coordinates = placed(table.column(part), labels).map_err(|fault| table.within(fault))?;
+                table.code(part, coordinates);
+            }
+        }
+    }
+    binding.all(&mut tables, labels)
+}
+
+/// The columns of a table whose values are labels, as they are read.
+pub(crate) fn labelling(relations: &Relations, table: &Table) -> Vec<Wanted> {
+    let mut all: Vec<Wanted> = Vec::new();
+    for domain in 0..relations.domains.len() {
+        for (source, _) in bound(table, domain) {
+            let one = Wanted { source: source.to_string(), holds: relations.domains[domain].labels.holds() };
+            if !all.contains(&one) {
+                all.push(one);
+            }
+        }
+    }
+    all
+}
+
+/// What the data call the modes and columns of a table that are bound to a domain; and whether a null may stand there.
+fn bound(table: &Table, domain: usize) -> impl Iterator<Item = (&str, bool)> {
+    let modes = table.modes.iter().filter(move |mode| mode.over == Over::Domain(domain));
+    let columns = table.columns.iter().filter(move |column| column.holds == Holds::Domain(domain));
+    modes.map(|mode| (mode.source.as_str(), false)).chain(columns.map(|column| (column.source.as_str(), true)))
+}
+
+/// The labels of each domain: those so far, none at first, and those of these tables.
+///
+/// # Errors
+/// A value that is no label of its domain; a null in a key; memory.
+pub(crate) fn more_labels(
+    relations: &Relations,
+    frames: &[(&str, Frame)],
+    known: &mut Vec<Dictionary>,
+) -> Result<(), Error> {
+    for (d, domain) in relations.domains.iter().enumerate() {
+        let mut columns = Vec::new();
+        for (name, frame) in frames {
+            let within = |fault: Fault| Error::Data(fault.within(Path::new(&frame.origin)));
+            for (source, may_be_null) in relations.tables.iter().filter(|t| t.name == *name).flat_map(|t| bound(t, d)) {
+                let refused = (!may_be_null).then_some(OF_KEY);
+                let column = conform(frame, source, domain.labels.holds(), refused).map_err(within)?;
+                columns.push((column, frame.origin.as_str()));
+            }
+        }
+        let origin = |n: usize| Path::new(columns.get(n).map_or("", |(_, origin)| *origin));
+        let within = |n: usize, fault: Fault| Error::Data(fault.within(origin(n)));
+        let all: Vec<&Column> = columns.iter().map(|(column, _)| column).collect();
+        let (more, _) = coded(&all, domain.labels.holds() == Holds::Text, &within)?;
+        match known.get_mut(d) {
+            None => known.push(more),
+            Some(before) => {
+                let so_far = std::mem::replace(before, Dictionary::Range { first: 0, len: 0 });
+                *before = so_far.merged(more).map_err(|error| within(0, error.into()))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+impl<'b> Binding<'b, '_> {
+    /// The operands that tables are whose labels have become coordinates.
+    fn all(&self, tables: &mut [Rows<'b>], labels: &[Dictionary]) -> Result<Vec<(String, Tensor<'static>)>, Error> {
+        for table in tables.iter_mut() {
+            table.number().map_err(|fault| table.within(fault))?;
+        }
+        let extents = self.extents(tables, labels)?;
+        let mut operands = Vec::new();
+        for table in tables {
+            self.operands(table, &extents, labels, &mut operands)?;
+        }
+        Ok(operands)
+    }
+}
 /// The operands that labels alone say.
 ///
 /// # Errors
 /// As of [`bind`].
-pub(super) fn asked(
+pub(crate) fn asked(
     relations: &Relations,
     program: &Program,
     labels: &[Dictionary],
@@ -142,8 +232,12 @@ impl<'b> Binding<'b, '_> {
 
     /// The labels of each domain. Columns and modes bound to it become coordinates.
     fn labels(&self, tables: &mut [Rows<'b>]) -> Result<Vec<Dictionary>, Error> {
-        let domains = self.relations.domains.iter().enumerate();
-        domains.map(|(d, domain)| labels(d, domain.labels.holds() == Holds::Text, tables)).collect()
+        let mut all: Vec<Dictionary> = vec![Dictionary::Range { first: 0, len: 0 }; self.relations.domains.len()];
+        for d in in_order(self.relations) {
+            let images = images(self.relations, d, &all)?;
+            all[d] = labels((d, &self.relations.domains[d]), &images, tables)?;
+        }
+        Ok(all)
     }
 
     /// The extent of each size that a table's modes have.
@@ -227,19 +321,82 @@ fn conform<'f>(frame: &'f Frame, source: &str, holds: Holds, refused: Option<&st
     collected.column(source)
 }
 
-/// The labels of a domain, of texts or of numbers: what is bound to it becomes coordinates.
-fn labels(domain: usize, texts: bool, tables: &mut [Rows]) -> Result<Dictionary, Error> {
+/// The domains, those whose labels become others' before these.
+fn in_order(relations: &Relations) -> Vec<usize> {
+    let waits = |d: usize, done: &[usize]| {
+        relations.asked.iter().any(|asked| match asked.what {
+            What::Mapped(from, _, to) => to == d && !done.contains(&from),
+            _ => false,
+        })
+    };
+    let mut done = Vec::new();
+    while let Some(next) = (0..relations.domains.len()).find(|d| !done.contains(d) && !waits(*d, &done)) {
+        done.push(next);
+    }
+    done
+}
+
+/// What a label becomes.
+pub(super) fn become_label(labels: &Dictionary, coordinate: i64, image: &Image) -> Option<Label> {
+    labels.label(coordinate).and_then(|label| image.of(&label))
+}
+
+/// What labels of other domains become, that are labels of this one.
+fn images(relations: &Relations, domain: usize, labels: &[Dictionary]) -> Result<Column<'static>, Error> {
+    let holds = relations.domains[domain].labels.holds();
+    let mut all = Collector::new(holds);
+    for asked in &relations.asked {
+        let What::Mapped(from, image, to) = &asked.what else { continue };
+        if *to != domain {
+            continue;
+        }
+        for label in (0..labels[*from].len() as i64).filter_map(|c| become_label(&labels[*from], c, image)) {
+            let cell = match (&label, holds) {
+                (Label::Text(text), _) => Cell::Text(text),
+                (Label::Number(x), Holds::Timestamp) => Cell::Timestamp(*x),
+                (Label::Number(x), _) => Cell::Date(*x),
+            };
+            all.push(cell).map_err(|fault| Error::Data(fault.within(Path::new(&asked.tensor))))?;
+        }
+    }
+    all.column("").map_err(|fault| Error::Data(fault.within(Path::new(&relations.domains[domain].name))))
+}
+
+/// Adds to the labels of each domain, which all data gave, those that labels of others become.
+///
+/// # Errors
+/// Memory.
+pub(crate) fn add_images(relations: &Relations, labels: &mut [Dictionary]) -> Result<(), Error> {
+    for d in in_order(relations) {
+        let images = images(relations, d, labels)?;
+        if images.values.is_empty() {
+            continue;
+        }
+        let within = |_: usize, fault: Fault| Error::Data(fault.within(Path::new(&relations.domains[d].name)));
+        let (more, _) = coded(&[&images], relations.domains[d].labels.holds() == Holds::Text, &within)?;
+        let so_far = std::mem::replace(&mut labels[d], Dictionary::Range { first: 0, len: 0 });
+        labels[d] = so_far.merged(more).map_err(|error| within(0, error.into()))?;
+    }
+    Ok(())
+}
+
+/// The labels of a domain, those among them that others become: what is bound to it becomes coordinates.
+fn labels((domain, of): (usize, &Domain), images: &Column, tables: &mut [Rows]) -> Result<Dictionary, Error> {
     let bound: Vec<(usize, rows::Part)> = tables
         .iter()
         .enumerate()
         .flat_map(|(t, table)| table.bound_to(domain).into_iter().map(move |part| (t, part)))
         .collect();
-    let columns: Vec<&Column> = bound.iter().map(|(t, part)| tables[*t].column(*part)).collect();
+    let columns = bound
+        .iter()
+        .map(|(t, part)| tables[*t].column(*part))
+        .chain([images].into_iter().filter(|i| !i.values.is_empty()));
+    let columns: Vec<&Column> = columns.collect();
     let within = |n: usize, fault: Fault| match bound.get(n) {
         Some((t, _)) => tables[*t].within(fault),
         None => Error::Data(fault.within(Path::new(""))),
     };
-    let (dictionary, coordinates) = coded(&columns, texts, &within)?;
+    let (dictionary, coordinates) = coded(&columns, of.labels.holds() == Holds::Text, &within)?;
     for ((t, part), coordinates) in bound.into_iter().zip(coordinates) {
         tables[t].code(part, coordinates);
     }

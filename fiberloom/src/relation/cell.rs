@@ -17,7 +17,7 @@ use crate::data::number::{Number, expected, integer};
 use crate::data::{Fault, exact};
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::format::{Array, room};
-use fiberloom_core::notation::relation::{Holds, days, decimal};
+use fiberloom_core::notation::relation::{DAY, Holds, days, decimal, timestamp, timestamp_written};
 use std::borrow::Cow;
 
 /// A column that is read, row by row.
@@ -157,6 +157,7 @@ impl Collector {
         let values = match holds {
             Holds::Plain(ty) => Values::Plain(array(ty)?),
             Holds::Date => Values::Dates(array(Type::I64)?),
+            Holds::Timestamp => Values::Timestamps(array(Type::I64)?),
             Holds::Decimal(digits) => Values::Decimals(array(Type::I64)?, digits),
             Holds::Text | Holds::Domain(_) => Values::Texts(texts.texts()),
         };
@@ -173,6 +174,7 @@ pub(super) fn bits(holds: Holds, cell: Cell) -> Result<u64, String> {
         (Holds::Plain(ty), Cell::Plain(value)) if value.ty() == ty => Ok(value.bits()),
         (Holds::Plain(ty), cell) => plain(cell, ty).map(Value::bits),
         (Holds::Date, cell) => date(cell).map(|days| days as u64),
+        (Holds::Timestamp, cell) => moment(cell).map(|micros| micros as u64),
         (Holds::Decimal(digits), cell) => scaled(cell, digits).map(|x| x as u64),
         (holds, cell) => Err(other(cell, holds)),
     }
@@ -196,7 +198,7 @@ fn plain(cell: Cell, ty: Type) -> Result<Value, String> {
             (Type::Bool, "false") => Ok(Value::bool(false)),
             _ => Number::Real.value(text.trim_ascii().as_bytes(), ty),
         },
-        Cell::Date(_) => Err(other(cell, Holds::Plain(ty))),
+        Cell::Date(_) | Cell::Timestamp(_) => Err(other(cell, Holds::Plain(ty))),
     }
 }
 
@@ -227,6 +229,7 @@ impl std::fmt::Display for Cell<'_> {
         match self {
             Cell::Plain(value) => value.fmt(f),
             Cell::Date(days) => f.write_str(&fiberloom_core::notation::relation::date(*days)),
+            Cell::Timestamp(micros) => f.write_str(&timestamp_written(*micros)),
             Cell::Decimal(x, digits) => f.write_str(&written(*x, *digits)),
             Cell::Text(text) => f.write_str(text),
         }
@@ -243,7 +246,29 @@ fn date(cell: Cell) -> Result<i32, String> {
             Some(days) => says(days),
             None => Err(expected(text.as_bytes(), "a date of the calendar, as 1994-12-31")),
         },
+        Cell::Timestamp(micros) if micros % DAY == 0 => says(micros / DAY),
+        Cell::Timestamp(micros) => {
+            let what = format!("{} has a time of day, where a date is declared", timestamp_written(micros));
+            Err(format!("{what}: declare `timestamp`, and take `date(…)` of it"))
+        }
         Cell::Plain(_) | Cell::Decimal(..) => Err(other(cell, Holds::Date)),
+    }
+}
+
+/// A value as microseconds from 1970-01-01 00:00 on: a date is its first.
+fn moment(cell: Cell) -> Result<i64, String> {
+    match cell {
+        Cell::Timestamp(micros) => Ok(micros),
+        Cell::Date(days) => {
+            days.checked_mul(DAY).ok_or_else(|| format!("a date {days} days from 1970-01-01 is out of bounds"))
+        }
+        Cell::Text(text) => timestamp(text.trim_ascii()).ok_or_else(|| {
+            expected(
+                text.as_bytes(),
+                "a timestamp, as 1994-12-31 10:30:00.25, of up to 6 digits of a second, perhaps with a zone",
+            )
+        }),
+        Cell::Plain(_) | Cell::Decimal(..) => Err(other(cell, Holds::Timestamp)),
     }
 }
 
@@ -254,7 +279,7 @@ fn scaled(cell: Cell, digits: u8) -> Result<i64, String> {
         Cell::Text(text) => decimal(text.trim_ascii(), digits),
         Cell::Plain(value) if value.ty().is_float() => decimal(&shortest(value), digits),
         Cell::Plain(value) if value.ty() != Type::Bool => rescaled(value.as_i128().unwrap_or(0), 0, digits),
-        Cell::Plain(_) | Cell::Date(_) => return Err(other(cell, Holds::Decimal(digits))),
+        Cell::Plain(_) | Cell::Date(_) | Cell::Timestamp(_) => return Err(other(cell, Holds::Decimal(digits))),
     };
     found.ok_or_else(|| no_decimal(&cell.to_string(), digits))
 }
@@ -302,6 +327,7 @@ fn other(cell: Cell, holds: Holds) -> String {
     let is = match cell {
         Cell::Plain(value) => format!("{value}, of type {},", value.ty()),
         Cell::Date(_) => "a date".to_string(),
+        Cell::Timestamp(_) => "a timestamp".to_string(),
         Cell::Decimal(x, digits) => format!("the decimal {}", written(x, digits)),
         Cell::Text(text) => {
             let begin: String = text.chars().take(40).collect();
@@ -316,6 +342,7 @@ pub(super) fn declared(holds: Holds) -> String {
     match holds {
         Holds::Plain(ty) => format!("`{ty}`"),
         Holds::Date => "`date`".to_string(),
+        Holds::Timestamp => "`timestamp`".to_string(),
         Holds::Decimal(digits) => format!("`dec({digits})`"),
         Holds::Domain(_) => "a domain".to_string(),
         Holds::Text => "`string`".to_string(),

@@ -9,7 +9,7 @@
 //! Fields that nobody wants are read past. A file is read through a buffer, a row at a time.
 
 use super::cell::{Collector, written};
-use super::{Cell, Column, Frame, Reading, Wanted, named};
+use super::{Cell, Column, DAY, Frame, Reading, Wanted, named, timestamp_written};
 use crate::data::number::Plain;
 use crate::data::{Fault, Options, Place};
 use fiberloom_core::counted;
@@ -332,6 +332,10 @@ fn printed(line: &mut String, cell: Cell) -> Result<(), String> {
     match cell {
         Cell::Plain(value) => line.push_str(&Plain(value).to_string()),
         Cell::Date(days) => line.push_str(&calendar(days)?),
+        Cell::Timestamp(micros) => {
+            calendar(micros.div_euclid(DAY))?;
+            line.push_str(&timestamp_written(micros));
+        }
         Cell::Decimal(x, digits) => line.push_str(&written(x, digits)),
         Cell::Text(text) => quoted(line, text),
     }

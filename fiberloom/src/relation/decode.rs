@@ -135,6 +135,7 @@ fn column(
     let values = match told.holds {
         Holds::Plain(_) => Values::Plain(values),
         Holds::Date => Values::Dates(values),
+        Holds::Timestamp => Values::Timestamps(values),
         Holds::Decimal(digits) => Values::Decimals(values, digits),
         Holds::Domain(domain) => {
             let coordinates: Vec<i64> = values.iter().map(|value| value.as_i64().unwrap_or(i64::MAX)).collect();
@@ -163,6 +164,7 @@ fn with_labels(
             _ if *c == NONE => None,
             (Holds::Text, _, Some(text)) => Some(Cell::Text(text)),
             (Holds::Date, Some(days), _) => Some(Cell::Date(days)),
+            (Holds::Timestamp, Some(micros), _) => Some(Cell::Timestamp(micros)),
             (Holds::Decimal(digits), Some(x), _) => Some(Cell::Decimal(x.into(), digits)),
             (Holds::Plain(_), Some(x), _) => Some(Cell::Plain(Value::i64(x))),
             _ => {

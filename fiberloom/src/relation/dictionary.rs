@@ -14,7 +14,7 @@ use super::Label;
 use super::cell::written;
 use super::frame::{Column, Texts, Values};
 use crate::data::{Cause, Fault, Place};
-use fiberloom_core::format::{Array, room};
+use fiberloom_core::format::{Array, Error as Unassembled, room};
 use fiberloom_core::notation::relation::NONE;
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -77,6 +77,33 @@ impl Dictionary {
         }
     }
 
+    /// The labels of both, which are of one kind.
+    pub(super) fn merged(self, other: Dictionary) -> Result<Dictionary, Unassembled> {
+        match (self, other) {
+            (a, b) if b.is_empty() => Ok(a),
+            (a, b) if a.is_empty() => Ok(b),
+            (Dictionary::Texts(a), Dictionary::Texts(b)) => {
+                let both = || ascending((0..a.len()).map(|n| a.get(n)), (0..b.len()).map(|n| b.get(n)));
+                if both().count() == a.len() {
+                    return Ok(Dictionary::Texts(a));
+                }
+                Ok(Dictionary::Texts(Texts::of(both())?))
+            }
+            (a, b) => {
+                let of = |d: &Dictionary, n: usize| d.number(n as i64).unwrap_or_default();
+                let both = || ascending((0..a.len()).map(|n| of(&a, n)), (0..b.len()).map(|n| of(&b, n)));
+                let (first, last) = (of(&a, 0).min(of(&b, 0)), of(&a, a.len() - 1).max(of(&b, b.len() - 1)));
+                match both().count() {
+                    len if len == a.len() => Ok(a),
+                    len if i128::from(last) - i128::from(first) + 1 == len as i128 => {
+                        Ok(Dictionary::Range { first, len })
+                    }
+                    _ => Ok(Dictionary::Numbers(room::collected(both())?)),
+                }
+            }
+        }
+    }
+
     /// The coordinate of a label, or, if no data have it, how many labels are less. Numbers are less than texts.
     pub fn rank(&self, label: &Label) -> Result<usize, usize> {
         match (self, label) {
@@ -119,14 +146,74 @@ pub(super) fn coded(
     }
     let mut numbers = Vec::new();
     for (n, column) in columns.iter().enumerate() {
+        in_bounds(column).map_err(|fault| within(n, fault))?;
         numbers.push((integers(column).map_err(|fault| within(n, fault))?, &*column.nulls));
     }
     of_numbers(&numbers).map_err(whole)
 }
 
+/// Two ascending sequences as one, each element once.
+fn ascending<T: Ord + Copy>(a: impl Iterator<Item = T>, b: impl Iterator<Item = T>) -> impl Iterator<Item = T> {
+    let (mut a, mut b) = (a.peekable(), b.peekable());
+    std::iter::from_fn(move || match (a.peek().copied(), b.peek().copied()) {
+        (Some(x), Some(y)) => {
+            if x <= y {
+                a.next();
+            }
+            if y <= x {
+                b.next();
+            }
+            Some(x.min(y))
+        }
+        (Some(_), None) => a.next(),
+        (None, _) => b.next(),
+    })
+}
+
+/// The coordinates of a column whose labels are known, none at nulls.
+///
+/// # Errors
+/// A label that is not among them: its row, counted from 1, is named.
+pub(super) fn placed(column: &Column, labels: &Dictionary) -> Result<Vec<i64>, Fault> {
+    let unknown = |row: usize| {
+        let what = "a label that the data did not have when their labels were read: the file has changed meanwhile";
+        Fault::new(Place::Cell { row: row + 1, column: column.name.clone() }, what)
+    };
+    let rank = |row: usize, label: &Label| labels.rank(label).map(|rank| rank as i64).map_err(|_| unknown(row));
+    let mut all = room::room(column.values.len())?;
+    if let Values::Texts(texts) = &column.values {
+        let mut known: Vec<i64> = room::repeated(NONE, texts.held())?;
+        for row in 0..texts.len() {
+            let held = texts.place(row);
+            if known[held] == NONE && !column.is_null(row) {
+                known[held] = rank(row, &Label::Text(texts.held_text(held).to_string()))?;
+            }
+            all.push(if column.is_null(row) { NONE } else { known[held] });
+        }
+        return Ok(all);
+    }
+    for (row, x) in integers(column)?.iter().enumerate() {
+        all.push(if column.is_null(row) { NONE } else { rank(row, &Label::Number(*x))? });
+    }
+    Ok(all)
+}
+
+/// That a column has no dates that no result could have again: days that 32 bits do not hold.
+fn in_bounds(column: &Column) -> Result<(), Fault> {
+    let Values::Dates(Array::I64(days)) = &column.values else { return Ok(()) };
+    let wrong = (0..days.len()).find(|row| !column.is_null(*row) && i32::try_from(days[*row]).is_err());
+    wrong.map_or(Ok(()), |row| {
+        let place = Place::Cell { row: row + 1, column: column.name.clone() };
+        let what = format!("a date {} days from 1970-01-01 is no label: 32 bits hold those of labels", days[row]);
+        Err(Fault::new(place, what))
+    })
+}
+
 /// The numbers of a column, anything at nulls.
 pub(super) fn integers<'c>(column: &'c Column) -> Result<Cow<'c, [i64]>, Fault> {
-    let (Values::Plain(array) | Values::Dates(array) | Values::Decimals(array, _)) = &column.values else {
+    let (Values::Plain(array) | Values::Dates(array) | Values::Timestamps(array) | Values::Decimals(array, _)) =
+        &column.values
+    else {
         return Err(Fault::whole("texts where numbers are expected"));
     };
     if let Array::I64(numbers) = array {
@@ -300,6 +387,7 @@ pub(super) fn shown(label: &Label, holds: super::Holds) -> String {
     match (label, holds) {
         (Label::Text(text), _) => format!("`{}`", text.chars().take(40).collect::<String>()),
         (Label::Number(x), super::Holds::Date) => fiberloom_core::notation::relation::date(*x),
+        (Label::Number(x), super::Holds::Timestamp) => fiberloom_core::notation::relation::timestamp_written(*x),
         (Label::Number(x), super::Holds::Decimal(digits)) => written((*x).into(), digits),
         (Label::Number(x), _) => x.to_string(),
     }

@@ -45,6 +45,8 @@ pub enum Values<'a> {
     Plain(Array<'a>),
     /// Days from 1970-01-01 on: an array of signed integers.
     Dates(Array<'a>),
+    /// Microseconds from 1970-01-01 00:00 on, of universal time: an array of signed integers.
+    Timestamps(Array<'a>),
     /// Integers, of which this power of ten is one: an array of signed integers.
     Decimals(Array<'a>, u8),
     /// Texts.
@@ -58,6 +60,8 @@ pub enum Cell<'c> {
     Plain(fiberloom_core::algebra::Value),
     /// Days from 1970-01-01 on.
     Date(i64),
+    /// Microseconds from 1970-01-01 00:00 on.
+    Timestamp(i64),
     /// An integer, of which this power of ten is one.
     Decimal(i128, u8),
     /// A text.
@@ -78,7 +82,7 @@ impl<'a> Frame<'a> {
     /// A frame of these columns.
     ///
     /// # Errors
-    /// Columns of other lengths than the first, dates or decimals that are no signed integers: what is wrong, with the column's name.
+    /// Columns of other lengths than the first, dates, timestamps or decimals that are no signed integers: what is wrong, with the column's name.
     pub fn new(origin: impl Into<String>, columns: Vec<Column<'a>>) -> Result<Frame<'a>, String> {
         let rows = columns.first().map_or(0, |column| column.values.len());
         columns.iter().try_for_each(|column| column.check(rows))?;
@@ -143,6 +147,7 @@ impl<'a> Column<'a> {
         let values = match &self.values {
             Values::Plain(array) => Values::Plain(array.clone()),
             Values::Dates(array) => Values::Dates(array.clone()),
+            Values::Timestamps(array) => Values::Timestamps(array.clone()),
             Values::Decimals(array, digits) => Values::Decimals(array.clone(), *digits),
             Values::Texts(texts) => Values::Texts(texts.borrow()),
         };
@@ -157,7 +162,9 @@ impl<'a> Column<'a> {
             return Err(format!("column `{name}`: {values} values and {nulls} marks of nulls for {rows} rows"));
         }
         match &self.values {
-            Values::Dates(array) | Values::Decimals(array, _) if !array.ty().is_signed() => {
+            Values::Dates(array) | Values::Timestamps(array) | Values::Decimals(array, _)
+                if !array.ty().is_signed() =>
+            {
                 Err(format!("column `{name}`: elements of type {}, signed integers expected", array.ty()))
             }
             _ => Ok(()),
@@ -169,7 +176,9 @@ impl Values<'_> {
     /// How many there are.
     pub fn len(&self) -> usize {
         match self {
-            Values::Plain(array) | Values::Dates(array) | Values::Decimals(array, _) => array.len(),
+            Values::Plain(array) | Values::Dates(array) | Values::Timestamps(array) | Values::Decimals(array, _) => {
+                array.len()
+            }
             Values::Texts(texts) => texts.len(),
         }
     }
@@ -187,6 +196,7 @@ impl Values<'_> {
         match self {
             Values::Plain(array) => Cell::Plain(array.get(row)),
             Values::Dates(array) => Cell::Date(integer(array, row)),
+            Values::Timestamps(array) => Cell::Timestamp(integer(array, row)),
             Values::Decimals(array, digits) => Cell::Decimal(integer(array, row).into(), *digits),
             Values::Texts(texts) => Cell::Text(texts.get(row)),
         }
@@ -196,7 +206,9 @@ impl Values<'_> {
     pub(super) fn are(&self, holds: Holds) -> bool {
         match (self, holds) {
             (Values::Plain(array), Holds::Plain(ty)) => array.ty() == ty,
-            (Values::Dates(array), Holds::Date) => array.ty() == Type::I64,
+            (Values::Dates(array), Holds::Date) | (Values::Timestamps(array), Holds::Timestamp) => {
+                array.ty() == Type::I64
+            }
             (Values::Decimals(array, digits), Holds::Decimal(k)) => array.ty() == Type::I64 && *digits == k,
             (Values::Texts(_), Holds::Text) => true,
             _ => false,

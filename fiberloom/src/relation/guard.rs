@@ -5,8 +5,9 @@
 //!                                           none of most programs
 //! ```
 //!
-//! How large a value can be is what the largest values of its columns come to, times the number of rows that are added. Results of a
-//! `repeat` block, and what conditions compare, are not looked at.
+//! How large a value can be is what the largest values of its columns come to, times the number of rows that are added. A value that is
+//! copied, chosen or compared is one that 64 bits held before: only sums and products are asked. Results of a `repeat` block, and what
+//! conditions compare, are not looked at.
 
 use super::{Holds, Relations};
 use crate::error::Error;
@@ -33,7 +34,8 @@ pub(super) fn unsure(program: &Program, operands: &[(String, Tensor)]) -> BTreeS
         let Step::Statement(n) = step else { continue };
         let s = &program.statements[*n];
         let most = sizes.statement(s);
-        if is_decimal(s.tensor) && (most.is_nan() || most >= MOST) {
+        let computes = s.fold == Some(Fun::Op(Op::Add)) || computes(&s.rhs);
+        if is_decimal(s.tensor) && computes && (most.is_nan() || most >= MOST) {
             unsure.insert(program.tensors[s.tensor.index()].name.clone());
         }
     }
@@ -71,6 +73,23 @@ pub(crate) fn held(relations: &Relations, results: &mut Vec<(String, Tensor<'sta
         }
     }
     Ok(())
+}
+
+/// Whether a value is a sum, a difference or a product, or is computed of one: what is copied fits where it was.
+fn computes(e: &Expr) -> bool {
+    let any = |args: &[Expr]| args.iter().any(computes);
+    match &e.kind {
+        Kind::Call(Fun::Op(op), args) => match op {
+            Op::Add | Op::Sub | Op::Mul => true,
+            Op::Select | Op::Mask => any(&args[1..]),
+            op if op.is_predicate() => false,
+            _ => any(args),
+        },
+        Kind::Call(Fun::User(_), _) => true,
+        Kind::Reduce { fun: Fun::Op(Op::Min | Op::Max), body, .. } => computes(body),
+        Kind::Reduce { .. } => true,
+        _ => false,
+    }
 }
 
 /// How large the values of each tensor can be, and how many coordinates its modes have.

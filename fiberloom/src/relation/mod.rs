@@ -11,7 +11,7 @@
 //! | extension | read | written |
 //! |---|---|---|
 //! | `.csv` | a header, then a row a line; commas, quotes as of RFC 4180 | the same |
-//! | `.parquet` | columns that are not nested; numbers, truth values, texts, dates, decimals, timestamps of whole days | the same |
+//! | `.parquet` | columns that are not nested; numbers, truth values, texts, dates, decimals, timestamps | the same |
 //!
 //! Behind `.csv` may stand `.gz`. A null is an empty field without quotes, in a `.csv` file; where no text is wanted, any empty field.
 //!
@@ -24,6 +24,7 @@ mod csv;
 mod decode;
 mod dictionary;
 mod frame;
+mod groups;
 mod guard;
 mod narrow;
 mod order;
@@ -35,12 +36,15 @@ mod reading;
 mod tests;
 
 pub use bind::{Bound, Given, bind};
+pub(crate) use bind::{add_images, asked, bind_within, labelling, more_labels};
 pub use decode::{decode, decode_table};
 pub use dictionary::Dictionary;
 pub use fiberloom_core::notation::relation::{
-    Asked, Domain, Fitted, Holds, Label, Labels, Mode, NONE, Over, Relations, Shown, Table, Test, What, date, days,
+    Asked, Change, DAY, Domain, Fitted, Holds, Image, Label, Labels, Mode, NONE, Over, Relations, Shown, Table, Test,
+    What, date, days, timestamp, timestamp_written,
 };
 pub use frame::{Cell, Column, Frame, Texts, Values};
+pub use groups::RowGroups;
 pub(crate) use guard::held;
 pub use narrow::{fit, narrow};
 pub use order::{By, ordered};

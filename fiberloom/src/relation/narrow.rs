@@ -79,7 +79,7 @@ fn each<T>(values: &[i64], narrowed: impl Fn(i64) -> T) -> Result<Vec<T>, Unasse
 fn holds_integers(table: &Table, name: &str) -> bool {
     let wide = |holds| match holds {
         Holds::Plain(ty) => ty == Type::I64,
-        Holds::Date | Holds::Decimal(_) | Holds::Domain(_) => true,
+        Holds::Date | Holds::Timestamp | Holds::Decimal(_) | Holds::Domain(_) => true,
         Holds::Text => false,
     };
     !table.made && table.columns.iter().any(|column| column.name == name && wide(column.holds))

@@ -71,7 +71,7 @@ fn compared(a: Cell, b: Cell) -> Ordering {
     match (a, b) {
         (Cell::Plain(a), Cell::Plain(b)) if a.ty().is_float() => a.as_f64().total_cmp(&b.as_f64()),
         (Cell::Plain(a), Cell::Plain(b)) => a.as_i128().cmp(&b.as_i128()),
-        (Cell::Date(a), Cell::Date(b)) => a.cmp(&b),
+        (Cell::Date(a), Cell::Date(b)) | (Cell::Timestamp(a), Cell::Timestamp(b)) => a.cmp(&b),
         (Cell::Decimal(a, _), Cell::Decimal(b, _)) => a.cmp(&b),
         (Cell::Text(a), Cell::Text(b)) => a.cmp(b),
         _ => Ordering::Equal,

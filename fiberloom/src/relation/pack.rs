@@ -135,6 +135,9 @@ fn declarations(relations: &Relations, program: &Program) -> Vec<(String, String
             let (table, column) = (&relations.tables[*table].name, *column);
             Some((format!("test {}", asked.tensor), format!("{table} {column} {test:?}")))
         }
+        What::Mapped(from, image, to) => {
+            Some((format!("labels {}", asked.tensor), format!("{} {image:?} {}", domain(*from), domain(*to))))
+        }
         _ => None,
     });
     domains.chain(tables).chain(tests).collect()

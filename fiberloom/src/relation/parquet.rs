@@ -22,7 +22,7 @@ mod write;
 pub(super) use write::write;
 
 use super::cell::Collector;
-use super::{Column, Wanted, named};
+use super::{Column, Holds, Wanted, named};
 use crate::data::{Fault, Options};
 use bytes::{Buf, Bytes};
 use chunk::Chunk;
@@ -30,11 +30,12 @@ use form::Form;
 use parquet::basic::Compression;
 use parquet::column::page::{Page, PageMetadata, PageReader};
 use parquet::errors::{ParquetError, Result as Read};
-use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader};
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
 use parquet::file::reader::{ChunkReader, Length};
 use parquet::file::serialized_reader::SerializedPageReader;
 use parquet::schema::types::SchemaDescriptor;
 use std::fs::File;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -42,7 +43,55 @@ use std::thread;
 
 /// The wanted columns of a file, and how many rows there are.
 pub(super) fn read(file: File, wanted: &[Wanted], options: &Options) -> Result<(usize, Vec<Column<'static>>), Fault> {
-    caught(|| columns(Bounded(file), wanted, options))
+    caught(|| columns(Bounded(file), wanted, None, options))
+}
+
+/// The same of some of its row groups.
+pub(super) fn read_groups(
+    file: File,
+    wanted: &[Wanted],
+    groups: Range<usize>,
+    options: &Options,
+) -> Result<(usize, Vec<Column<'static>>), Fault> {
+    caught(|| columns(Bounded(file), wanted, Some(groups), options))
+}
+
+/// A row group, before it is read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Group {
+    /// How many rows it has.
+    pub(super) rows: usize,
+    /// How many bytes its wanted columns take while they are read and bound.
+    pub(super) bytes: u64,
+}
+
+/// The row groups of a file.
+pub(super) fn groups(file: File, wanted: &[Wanted]) -> Result<Vec<Group>, Fault> {
+    caught(|| {
+        let input = Bounded(file);
+        let metadata = ParquetMetaDataReader::new().parse_and_finish(&input).map_err(damaged)?;
+        let schema = metadata.file_metadata().schema_descr();
+        named(wanted, schema.root_schema().get_fields().iter().map(|field| field.name()))?;
+        let leaves = wanted.iter().map(|wanted| leaf(schema, &wanted.source)).collect::<Result<Vec<_>, _>>()?;
+        let group = |group: &RowGroupMetaData| {
+            let rows = number_of_rows(group)?;
+            let columns = wanted.iter().zip(&leaves).map(|(wanted, (leaf, _))| {
+                let column = group.column(*leaf);
+                let [packed, texts] = [column.compressed_size(), column.uncompressed_size()].map(|n| n.max(0) as u64);
+                // A number and what it becomes; of a text its bytes, its place and its coordinate.
+                let texts = if wanted.holds == Holds::Text { texts } else { 0 };
+                packed.saturating_add(texts).saturating_add((rows as u64).saturating_mul(16))
+            });
+            // And a row's number.
+            let bytes = columns.fold((rows as u64).saturating_mul(8), u64::saturating_add);
+            Ok(Group { rows, bytes })
+        };
+        metadata.row_groups().iter().map(group).collect()
+    })
+}
+
+fn number_of_rows(group: &RowGroupMetaData) -> Result<usize, Fault> {
+    usize::try_from(group.num_rows()).map_err(|_| Fault::whole("damaged: a number of rows below 0"))
 }
 
 /// The same of the bytes of a file.
@@ -51,7 +100,7 @@ pub(super) fn read_bytes(
     wanted: &[Wanted],
     options: &Options,
 ) -> Result<(usize, Vec<Column<'static>>), Fault> {
-    caught(|| columns(Bounded(Bytes::copy_from_slice(bytes)), wanted, options))
+    caught(|| columns(Bounded(Bytes::copy_from_slice(bytes)), wanted, None, options))
 }
 
 /// What is read; where the crate panics at damaged bytes, as some do, a fault. What a panic prints is printed.
@@ -169,6 +218,7 @@ impl ChunkReader for Held {
 fn columns<R: ChunkReader>(
     input: Bounded<R>,
     wanted: &[Wanted],
+    some: Option<Range<usize>>,
     options: &Options,
 ) -> Result<(usize, Vec<Column<'static>>), Fault> {
     let metadata = ParquetMetaDataReader::new().parse_and_finish(&input).map_err(damaged)?;
@@ -177,11 +227,14 @@ fn columns<R: ChunkReader>(
     let mut groups = Vec::new();
     let mut rows = 0usize;
     for group in metadata.row_groups() {
-        let many = usize::try_from(group.num_rows()).map_err(|_| Fault::whole("damaged: a number of rows below 0"))?;
+        let many = number_of_rows(group)?;
         groups.push((rows, many));
         rows = rows.checked_add(many).ok_or_else(|| Fault::over(options.limit))?;
     }
     keep_freed();
+    let some = some.unwrap_or(0..groups.len());
+    let outside = || Fault::whole("it has fewer row groups than before: the file has changed meanwhile");
+    let rows = groups.get(some.clone()).ok_or_else(outside)?.iter().map(|(_, many)| many).sum::<usize>();
     let leaves = wanted.iter().map(|wanted| leaf(schema, &wanted.source)).collect::<Result<Vec<_>, _>>()?;
     let likely = (rows as u64).min(input.len()).min(options.limit / 8) as usize;
     let file = Opened {
@@ -189,6 +242,7 @@ fn columns<R: ChunkReader>(
         input: Mutex::new(input),
         metadata: &metadata,
         groups,
+        some,
         taken: AtomicU64::new(0),
         limit: options.limit,
     };
@@ -242,6 +296,8 @@ struct Opened<'m, R> {
     metadata: &'m ParquetMetaData,
     /// Of each row group how many rows stand before it, and how many it has.
     groups: Vec<(usize, usize)>,
+    /// The row groups that are read.
+    some: Range<usize>,
     /// How many rows room is made for before they are read: not more than the file has bytes.
     likely: usize,
     /// Bytes that all columns take.
@@ -253,7 +309,7 @@ impl<R: ChunkReader> Opened<'_, R> {
     fn column(&self, wanted: &Wanted, (leaf, form): (usize, Form)) -> Result<Column<'static>, Fault> {
         let mut to = Collector::new(wanted.holds);
         to.reserve(self.likely)?;
-        for n in 0..self.groups.len() {
+        for n in self.some.clone() {
             let read = caught(|| self.chunk(wanted, n, (leaf, form), &mut to));
             read.map_err(|fault| self.in_group(fault, &wanted.source, n))?;
         }

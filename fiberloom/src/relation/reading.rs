@@ -88,6 +88,7 @@ pub(super) fn only(column: &Column, rows: &[usize]) -> Result<Column<'static>, U
     let values = match &column.values {
         Values::Plain(array) => Values::Plain(gathered(array)?),
         Values::Dates(array) => Values::Dates(gathered(array)?),
+        Values::Timestamps(array) => Values::Timestamps(gathered(array)?),
         Values::Decimals(array, digits) => Values::Decimals(gathered(array)?, *digits),
         Values::Texts(texts) => Values::Texts(Texts::of(rows.iter().map(|row| texts.get(*row)))?),
     };
@@ -122,7 +123,9 @@ fn behind_each_other(parts: Vec<Column<'static>>, rows: usize) -> Result<Column<
     }
     let array = || {
         let arrays = parts.iter().filter_map(|part| match &part.values {
-            Values::Plain(array) | Values::Dates(array) | Values::Decimals(array, _) => Some(array),
+            Values::Plain(array) | Values::Dates(array) | Values::Timestamps(array) | Values::Decimals(array, _) => {
+                Some(array)
+            }
             Values::Texts(_) => None,
         });
         let arrays: Vec<&Array> = arrays.collect();
@@ -131,6 +134,7 @@ fn behind_each_other(parts: Vec<Column<'static>>, rows: usize) -> Result<Column<
     let values = match &parts[0].values {
         Values::Plain(_) => Values::Plain(array()?),
         Values::Dates(_) => Values::Dates(array()?),
+        Values::Timestamps(_) => Values::Timestamps(array()?),
         Values::Decimals(_, digits) => Values::Decimals(array()?, *digits),
         Values::Texts(_) => {
             let mut all = Writing::default();

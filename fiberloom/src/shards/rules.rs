@@ -42,26 +42,31 @@ pub(super) struct Fold {
 struct Rules<'p> {
     program: &'p Program,
     mode: Mode,
+    /// Whether sums of a tensor may take any order whatever the mode is.
+    about: &'p dyn Fn(TensorId) -> bool,
     /// Whether data are given for a tensor.
     given: &'p dyn Fn(TensorId) -> bool,
     name: &'p str,
-    /// All index variables of that name.
+    /// All index variables that it stands for.
     vars: BTreeSet<VarId>,
 }
 
-/// The share of each tensor where the index variables of these names are split.
+/// What is split: a name for messages, and the index variables that have one extent.
+pub(super) type Over<'n> = (&'n str, BTreeSet<VarId>);
+
+/// The share of each tensor where these index variables are split. `about` are tensors whose sums may take any order in every mode.
 ///
 /// # Errors
 /// The first rule that is broken.
 pub(super) fn shares(
     program: &Program,
-    names: &[&str],
-    mode: Mode,
+    splits: &[Over],
+    (mode, about): (Mode, &dyn Fn(TensorId) -> bool),
     given: &dyn Fn(TensorId) -> bool,
 ) -> Result<Vec<Share>, Diagnostic> {
     let mut shares = vec![Share::default(); program.tensors.len()];
-    let vars = |name: &str| variables(program, name).collect();
-    let all: Vec<Rules> = names.iter().map(|name| Rules { program, mode, given, name, vars: vars(name) }).collect();
+    let all: Vec<Rules> =
+        splits.iter().map(|(name, vars)| Rules { program, mode, about, given, name, vars: vars.clone() }).collect();
     for (split, rules) in all.iter().enumerate() {
         rules.blocks()?;
         rules.cut(split, &mut shares)?;

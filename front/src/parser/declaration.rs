@@ -21,7 +21,7 @@ pub fn dim<'t, 's: 't>() -> Rule<'t, 's, Item> {
         .boxed()
 }
 
-/// `type | "string" | "date" | "dec" "(" INT ")"`
+/// `type | "string" | "date" | "timestamp" | "dec" "(" INT ")"`
 fn sort<'t, 's: 't>() -> Rule<'t, 's, Sort> {
     let decimal = word("dec").ignore_then(parens(int())).validate(|digits, e, emitter| {
         let most = fiberloom_core::notation::MOST_DIGITS;
@@ -31,9 +31,8 @@ fn sort<'t, 's: 't>() -> Rule<'t, 's, Sort> {
         }
         Sort::Decimal(digits.min(u64::from(most)) as u8)
     });
-    choice((ty().map(Sort::Plain), word("string").to(Sort::Text), word("date").to(Sort::Date), decimal))
-        .labelled("a type")
-        .boxed()
+    let time = choice((word("date").to(Sort::Date), word("timestamp").to(Sort::Timestamp)));
+    choice((ty().map(Sort::Plain), word("string").to(Sort::Text), time, decimal)).labelled("a type").boxed()
 }
 
 /// `"table" IDENT "[" mode ("," mode)* "]" "{" [column ("," column)*] "}" [format]`

@@ -220,6 +220,12 @@ fn shape_operator<'t, 's: 't>(expr: Rule<'t, 's, Expr>) -> Rule<'t, 's, ExprKind
             }
             kind
         });
+    // `concat(a, "…")` of texts is a call: no parts in parentheses stand first.
+    let texts = just(Token::Open).then(just(Token::Open)).not().ignore_then(parens(list(expr.clone(), 1)));
+    let texts = texts.map_with(|args, e| {
+        let name = Ident { name: "concat".to_string(), span: span(e.span()) };
+        ExprKind::Call(name, args.into_iter().map(Argument::Expr).collect())
+    });
     let colon = || just(Token::Colon);
     let slice = expr
         .then_ignore(comma())
@@ -240,6 +246,7 @@ fn shape_operator<'t, 's: 't>(expr: Rule<'t, 's, Expr>) -> Rule<'t, 's, ExprKind
     choice((
         just(Token::Collapse).ignore_then(within(collapse.boxed())),
         just(Token::Split).ignore_then(within(split.boxed())),
+        just(Token::Concat).ignore_then(texts.boxed()),
         just(Token::Concat).ignore_then(within(concat.boxed())),
         just(Token::Slice).ignore_then(within(slice.boxed())),
     ))

@@ -19,7 +19,9 @@ pub enum Form {
     Bits,
     /// Days from 1970-01-01 on, in 32 bits.
     Days,
-    /// Times from 1970-01-01 on in 64 bits, so many of them a day.
+    /// Milliseconds from 1970-01-01 on in 64 bits, of whole days.
+    Millis,
+    /// Times from 1970-01-01 00:00 on in 64 bits, so many of them a second.
     Time(i64),
     /// Integers of so many bytes, of which this power of ten is one.
     Decimal {
@@ -51,8 +53,6 @@ pub struct Field {
 
 /// The most digits behind the point of a decimal.
 const MOST_DIGITS: i32 = 76;
-
-const DAY: i64 = 86_400;
 
 impl Field {
     /// That of a child of a schema.
@@ -90,7 +90,8 @@ impl Form {
         match self {
             Form::Plain(ty) => ty.name().to_string(),
             Form::Bits => "bool".to_string(),
-            Form::Days | Form::Time(_) => "date".to_string(),
+            Form::Days | Form::Millis => "date".to_string(),
+            Form::Time(_) => "timestamp".to_string(),
             Form::Decimal { digits, .. } => format!("dec({})", digits.max(0)),
             Form::Text { .. } | Form::View => "string".to_string(),
             Form::Null => "null".to_string(),
@@ -125,7 +126,7 @@ fn form(schema: &Schema) -> Result<Form, String> {
         "U" => Ok(Form::Text { wide: true }),
         "vu" => Ok(Form::View),
         "tdD" => Ok(Form::Days),
-        "tdm" => Ok(Form::Time(DAY * 1_000)),
+        "tdm" => Ok(Form::Millis),
         _ => match (format.strip_prefix("d:"), format.strip_prefix("ts")) {
             (Some(said), _) => decimal(said),
             (_, Some(said)) => time(said),
@@ -148,9 +149,9 @@ fn decimal(said: &str) -> Result<Form, String> {
     }
 }
 
-/// Timestamps, by their unit and time zone.
+/// Timestamps, by their unit: those of a time zone are of universal time.
 fn time(said: &str) -> Result<Form, String> {
-    let (unit, zone) = said.split_once(':').unwrap_or((said, ""));
+    let (unit, _) = said.split_once(':').unwrap_or((said, ""));
     let per_second = match unit {
         "s" => 1,
         "m" => 1_000,
@@ -158,10 +159,7 @@ fn time(said: &str) -> Result<Form, String> {
         "n" => 1_000_000_000,
         _ => return Err(unread(&format!("ts{said}"))),
     };
-    match zone {
-        "" => Ok(Form::Time(DAY * per_second)),
-        zone => Err(format!("timestamps of the time zone {zone}, which have no date of their own: cast them to dates")),
-    }
+    Ok(Form::Time(per_second))
 }
 
 /// What a format says that no program reads.

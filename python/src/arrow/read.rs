@@ -201,13 +201,17 @@ fn values(form: Form, parts: &[Part]) -> Result<Values<'static>, Wrong> {
         }
         // SAFETY: buffer 1 has an `i32` for each value.
         Form::Days => Values::Dates(each(parts, |part, row| Ok(i64::from(unsafe { part.value::<i32>(row) })))?),
-        Form::Time(per_day) => Values::Dates(each(parts, |part, row| {
+        Form::Millis => Values::Dates(each(parts, |part, row| {
             // SAFETY: buffer 1 has an `i64` for each value.
             let time = unsafe { part.value::<i64>(row) };
-            match time % per_day {
-                0 => Ok(time / per_day),
-                _ => Err("a time of day stands where a date is expected: cast the column to dates".to_string()),
+            match time % 86_400_000 {
+                0 => Ok(time / 86_400_000),
+                _ => Err("a time of day stands where a date is expected: cast the column to timestamps".to_string()),
             }
+        })?),
+        Form::Time(per_second) => Values::Timestamps(each(parts, |part, row| {
+            // SAFETY: buffer 1 has an `i64` for each value.
+            micros(unsafe { part.value::<i64>(row) }, per_second)
         })?),
         Form::Decimal { bytes, digits } => decimals(parts, bytes, digits)?,
         Form::Text { wide } => Values::Texts(text::texts(parts, wide)?),
@@ -345,18 +349,37 @@ fn picked(columns: &[Column], rows: &[Option<(usize, usize)>]) -> Result<Values<
             Values::Texts(Texts::of(rows.iter().map(text))?)
         }
         Some(Values::Dates(_)) => Values::Dates(picked_numbers(columns, rows)?),
+        Some(Values::Timestamps(_)) => Values::Timestamps(picked_numbers(columns, rows)?),
         _ => Values::Plain(picked_numbers(columns, rows)?),
     })
+}
+
+/// A time of so many a second as microseconds.
+fn micros(time: i64, per_second: i64) -> Result<i64, String> {
+    match per_second {
+        1_000_000_000 if time % 1_000 == 0 => Ok(time / 1_000),
+        1_000_000_000 => {
+            let what = format!("a time of {time} nanoseconds from 1970-01-01 on is no whole microsecond");
+            Err(format!("{what}, and timestamps hold these: round the column"))
+        }
+        n => time
+            .checked_mul(1_000_000 / n)
+            .ok_or_else(|| "a time is out of bounds: 64 bits of microseconds".to_string()),
+    }
 }
 
 /// Numbers or dates of columns of one kind, by column and row.
 fn picked_numbers(columns: &[Column], rows: &[Option<(usize, usize)>]) -> Result<Elems<'static>, Wrong> {
     let number = |column: &Column, place: usize| match &column.values {
-        Values::Plain(array) | Values::Dates(array) | Values::Decimals(array, _) => array.get(place),
+        Values::Plain(array) | Values::Dates(array) | Values::Timestamps(array) | Values::Decimals(array, _) => {
+            array.get(place)
+        }
         Values::Texts(_) => unreachable!("all columns are of one kind"),
     };
     let ty = match columns.first().map(|column| &column.values) {
-        Some(Values::Plain(array) | Values::Dates(array) | Values::Decimals(array, _)) => array.ty(),
+        Some(Values::Plain(array) | Values::Dates(array) | Values::Timestamps(array) | Values::Decimals(array, _)) => {
+            array.ty()
+        }
         _ => Type::I64,
     };
     let value = |at: &Option<(usize, usize)>| at.map_or(Value::zero(ty), |(n, place)| number(&columns[n], place));

@@ -3,6 +3,7 @@
 //! ```text
 //!  Plain    c C s S i I l L f g    borrowed            Plain of bool   b        a bit each
 //!  Texts    u U                    borrowed            Dates           tdD      days in 32 bits
+//!                                                      Timestamps      tsu:UTC  microseconds in 64 bits
 //!  nulls                           a bit each          Decimals        d:19,k   128 bits each
 //! ```
 //!
@@ -73,6 +74,7 @@ fn format(values: &Values) -> CString {
             Type::F64 => c"g",
         },
         Values::Dates(_) => c"tdD",
+        Values::Timestamps(_) => c"tsu:UTC",
         Values::Decimals(_, digits) => return CString::new(format!("d:{DIGITS},{digits}")).unwrap_or_default(),
         Values::Texts(texts) => {
             if texts.buffers().is_some_and(|(_, offsets)| offsets.ty() == Type::I32) {
@@ -92,6 +94,7 @@ enum Buffer {
     Borrowed(*const c_void),
     Bytes(Vec<u8>),
     Days(Vec<i32>),
+    Times(Vec<i64>),
     Wide(Vec<i128>),
     Offsets(Vec<i64>),
 }
@@ -103,6 +106,7 @@ impl Buffer {
             Buffer::Borrowed(pointer) => *pointer,
             Buffer::Bytes(all) => all.as_ptr().cast(),
             Buffer::Days(all) => all.as_ptr().cast(),
+            Buffer::Times(all) => all.as_ptr().cast(),
             Buffer::Wide(all) => all.as_ptr().cast(),
             Buffer::Offsets(all) => all.as_ptr().cast(),
         }
@@ -130,6 +134,9 @@ fn array(column: &Column, rows: usize, holder: &Holder) -> Result<Array, String>
                 days.push(day.map_err(wrong)?);
             }
             vec![nulls, Buffer::Days(days)]
+        }
+        Values::Timestamps(all) => {
+            vec![nulls, Buffer::Times(room::collected((0..rows).map(|row| integer(all, row) as i64)).map_err(failed)?)]
         }
         Values::Decimals(all, _) => {
             vec![nulls, Buffer::Wide(room::collected((0..rows).map(|row| integer(all, row))).map_err(failed)?)]

@@ -1,14 +1,29 @@
-//! Parts of a date as functions of the language, on days from 1970-01-01 on: years begin in March, eras have 400 of them.
+//! Parts of a date, and of a timestamp, as functions of the language, on days from 1970-01-01 on: years begin in March, eras have 400 of them.
 
 use crate::algebra::Type;
 use crate::notation::diagnostic::Span;
 use crate::notation::syntax::{Argument, BinaryOp, Block, Expr, ExprKind, Function, Ident, Literal, Stmt};
 
 /// Parts of a date, and what the functions that say them are called.
-pub(super) const PARTS: [(&str, &str); 3] = [("year", "year_of"), ("month", "month_of"), ("day", "day_of")];
+pub(super) const PARTS: [(&str, &str); 6] = [
+    ("year", "year_of"),
+    ("month", "month_of"),
+    ("day", "day_of"),
+    ("hour", "hour_of"),
+    ("minute", "minute_of"),
+    ("second", "second_of"),
+];
 
-/// The function of one of [`PARTS`] under a name: `i64` days to an `i64`.
+/// Whether one of [`PARTS`] is of a day, and takes microseconds; others take days.
+pub(super) fn is_of_day(part: usize) -> bool {
+    part > 2
+}
+
+/// The function of one of [`PARTS`] under a name: `i64` days, or microseconds, to an `i64`.
 pub(super) fn function(part: usize, called: &str) -> Function {
+    if is_of_day(part) {
+        return of_day(part, called);
+    }
     let stmts = [
         ("days", add(name("d"), int(719_468))),
         ("era", call("floordiv", name("days"), int(146_097))),
@@ -41,6 +56,21 @@ pub(super) fn function(part: usize, called: &str) -> Function {
         params: vec![(ident("d"), Type::I64)],
         result: Type::I64,
         body: Block { stmts: stmts.into_iter().map(|(n, e)| Stmt::Let(ident(n), e)).collect(), value: boxed(value) },
+        properties: Vec::new(),
+    }
+}
+
+/// The same of a part of a day.
+fn of_day(part: usize, called: &str) -> Function {
+    let day = i128::from(super::DAY);
+    let rest = sub(name("t"), mul(int(day), call("floordiv", name("t"), int(day))));
+    let (unit, below) = [(3_600_000_000, 24), (60_000_000, 60), (1_000_000, 60)][part - 3];
+    let value = op(BinaryOp::Rem, div(name("rest"), unit), int(below));
+    Function {
+        name: ident(called),
+        params: vec![(ident("t"), Type::I64)],
+        result: Type::I64,
+        body: Block { stmts: vec![Stmt::Let(ident("rest"), rest)], value: boxed(value) },
         properties: Vec::new(),
     }
 }

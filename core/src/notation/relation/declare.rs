@@ -49,6 +49,8 @@ pub(super) struct Relate {
     pub said: HashSet<String>,
     /// How it is fitted to its data.
     pub fitted: Fitted,
+    /// Statements that come before the one that is looked at, as its locals.
+    pub pending: Vec<syntax::Statement>,
     /// Declared functions: types of parameters, and of the value.
     pub functions: HashMap<String, (Vec<Type>, Type)>,
 }
@@ -124,10 +126,12 @@ impl Relate {
         let labels = match &domain.labels {
             Sort::Text => Labels::Text,
             Sort::Date => Labels::Date,
+            Sort::Timestamp => Labels::Timestamp,
             Sort::Decimal(digits) => Labels::Decimal(*digits),
             Sort::Plain(ty) if ty.is_integer() && *ty != Type::U64 => Labels::Integer(*ty),
             other => {
-                let help = "labels are integers of at most 64 bits with a sign, `string`, `date` or `dec(2)`";
+                let help =
+                    "labels are integers of at most 64 bits with a sign, `string`, `date`, `timestamp` or `dec(2)`";
                 return self.say(*span, format!("labels of `{name}` are of type {other}"), help);
             }
         };
@@ -237,6 +241,7 @@ impl Relate {
         Some(match sort {
             Sort::Plain(ty) => Holds::Plain(*ty),
             Sort::Date => Holds::Date,
+            Sort::Timestamp => Holds::Timestamp,
             Sort::Decimal(digits) => Holds::Decimal(*digits),
             Sort::Text => Holds::Text,
             Sort::Domain(name) => match self.domains.get(&name.name) {
@@ -278,6 +283,7 @@ impl Relate {
                 None
             }
             (Holds::Date, Literal::Text(text)) => self.days(text, *span).map(|n| Literal::Int(i128::from(n))),
+            (Holds::Timestamp, Literal::Text(text)) => self.micros(text, *span).map(|n| Literal::Int(i128::from(n))),
             (Holds::Decimal(digits), Literal::Int(_) | Literal::Float(_)) => {
                 self.scaled(literal, digits, *span).map(|n| Literal::Int(i128::from(n)))
             }
@@ -322,7 +328,7 @@ impl Relate {
     pub(super) fn label(&mut self, domain: usize, literal: &Literal, span: Span) -> Option<Label> {
         let labels = self.out.domains[domain].labels;
         let made = match (labels, literal) {
-            (Labels::Text | Labels::Date, Literal::Text(text)) => label::label(text, labels),
+            (Labels::Text | Labels::Date | Labels::Timestamp, Literal::Text(text)) => label::label(text, labels),
             (Labels::Integer(_) | Labels::Decimal(_), Literal::Int(_) | Literal::Float(_)) => {
                 label::label(&written(literal), labels)
             }
@@ -332,6 +338,7 @@ impl Relate {
             let what = match labels {
                 Labels::Text => "texts, written \"…\"".to_string(),
                 Labels::Date => "dates, written \"1994-12-31\"".to_string(),
+                Labels::Timestamp => format!("timestamps, written {}", super::time::EXAMPLE),
                 Labels::Integer(ty) => format!("integers of type {ty}"),
                 Labels::Decimal(digits) => format!("decimals with at most {digits} digits behind the point"),
             };
@@ -350,6 +357,7 @@ impl Relate {
             What::Extent(d) => format!("{}_labels", self.domain_name(*d)),
             What::Values(d) => format!("{}_values", self.domain_name(*d)),
             What::Lengths(d) => format!("{}_lengths", self.domain_name(*d)),
+            What::Mapped(from, _, to) => format!("{}_of_{}", self.domain_name(*to), self.domain_name(*from)),
             What::At(d, _) => format!("{}_at", self.domain_name(*d)),
             What::Below(d, _) => format!("{}_below", self.domain_name(*d)),
             What::UpTo(d, _) => format!("{}_up_to", self.domain_name(*d)),
@@ -389,7 +397,7 @@ impl Relate {
             let over = |d: &usize| Size::Name(Ident { name: self.out.domains[*d].name.clone(), span });
             let (ty, sizes, format) = match &asked.what {
                 What::Extent(d) => (Type::Bool, vec![over(d)], Some("sparse")),
-                What::Values(d) | What::Lengths(d) => (Type::I64, vec![over(d)], None),
+                What::Values(d) | What::Lengths(d) | What::Mapped(d, ..) => (Type::I64, vec![over(d)], None),
                 What::Passes(d, _) => (Type::Bool, vec![over(d)], None),
                 What::At(..) | What::Below(..) | What::UpTo(..) => (Type::I64, vec![], None),
                 What::Column { table, .. } => {
@@ -418,7 +426,7 @@ impl Relate {
         for domain in 0..self.out.domains.len() {
             let read = self.out.tables.iter().filter(|t| !t.made);
             let has = read.flat_map(|t| &t.modes).any(|m| m.over == Over::Domain(domain));
-            let asked = |a: &super::Asked| matches!(a.what, What::Values(d) | What::Lengths(d) | What::Passes(d, _) if d == domain);
+            let asked = |a: &super::Asked| matches!(a.what, What::Values(d) | What::Lengths(d) | What::Passes(d, _) | What::Mapped(d, ..) if d == domain);
             if !has && !self.out.asked.iter().any(asked) {
                 self.ask(What::Extent(domain));
             }
@@ -453,7 +461,7 @@ pub(super) fn stored(holds: Holds) -> Type {
     match holds {
         Holds::Plain(ty) => ty,
         Holds::Text => Type::Bool,
-        Holds::Date | Holds::Decimal(_) | Holds::Domain(_) => Type::I64,
+        Holds::Date | Holds::Timestamp | Holds::Decimal(_) | Holds::Domain(_) => Type::I64,
     }
 }
 

@@ -5,7 +5,7 @@ use super::declare::{Relate, stored, written};
 use super::index::power;
 use super::routine::Routine;
 use super::scope::Scope;
-use super::{Change, Holds, Labels, MOST_DIGITS, NONE, Test, What, calendar, label};
+use super::{Change, Holds, Image, Labels, MOST_DIGITS, NONE, Test, What, calendar, label, time};
 use crate::algebra::{COUNT, Op, Type};
 use crate::notation::diagnostic::Span;
 use crate::notation::syntax::{Access, Argument, BinaryOp, Expr, ExprKind, Float, Ident, Literal, UnaryOp};
@@ -32,6 +32,8 @@ pub(super) enum Of {
     Holds(Holds),
     /// Texts that are changed one after the other: labels or texts of a column, at what the expression is.
     Changed(Box<Of>, Vec<Change>),
+    /// Labels of timestamps that are cut down: what a coordinate, which the expression is, becomes.
+    Cut(usize, Image),
     /// Texts of a table's column: the expression is an access to it, of which only something can be asked.
     Column(usize, usize),
 }
@@ -275,6 +277,7 @@ impl Relate {
 
     fn unary(&mut self, scope: &Scope, op: UnaryOp, x: &Expr, span: Span) -> Option<Made> {
         let made = self.expr(scope, x)?;
+        let made = self.cut_value(made)?;
         let made = match made.of {
             Of::Holds(Holds::Domain(_)) => self.number(made, span)?,
             _ => made,
@@ -300,6 +303,9 @@ impl Relate {
             Mul => self.product(a, b, span),
             Add | Sub => {
                 let (a, b) = (self.as_number(a)?, self.as_number(b)?);
+                if time::is(&a) || time::is(&b) {
+                    return self.moved(op, a, b, span);
+                }
                 let date = |m: &Made| m.of == Of::Holds(Holds::Date);
                 let days = (date(&a), date(&b));
                 let quoted = matches!((&a.of, &b.of), (Of::Quote(_), _) | (_, Of::Quote(_)));
@@ -414,6 +420,7 @@ impl Relate {
 
     /// Expressions of one kind, so that they add, are compared, or are chosen among.
     fn aligned(&mut self, all: Vec<Made>, span: Span) -> Option<(Vec<Expr>, Of, bool)> {
+        let all = all.into_iter().map(|m| self.cut_value(m)).collect::<Option<Vec<_>>>()?;
         let domain = all.iter().find_map(|m| match m.of {
             Of::Holds(Holds::Domain(domain)) => Some(domain),
             _ => None,
@@ -437,6 +444,11 @@ impl Relate {
             }
             let numbers = all.into_iter().map(|m| self.as_number(m)).collect::<Option<Vec<_>>>()?;
             return self.aligned(numbers, span);
+        }
+        if all.iter().any(|m| m.of == Of::Holds(Holds::Timestamp)) {
+            let times =
+                all.into_iter().map(|m| self.as_values(m, Holds::Timestamp, span)).collect::<Option<Vec<_>>>()?;
+            return Some((times, Of::Holds(Holds::Timestamp), false));
         }
         if all.iter().any(|m| m.of == Of::Holds(Holds::Date)) {
             let dates = all.into_iter().map(|m| self.as_values(m, Holds::Date, span)).collect::<Option<Vec<_>>>()?;
@@ -469,6 +481,7 @@ impl Relate {
 
     /// What is neither a bare text nor texts of a column.
     fn closed(&mut self, made: Made) -> Option<Made> {
+        let made = self.cut_value(made)?;
         if is_text_of(&made.of) {
             let help = "compare it with labels, dates or a column of texts, or ask `like(…)`";
             self.say(made.expr.span, "a text stands where a value is needed", help);
@@ -484,7 +497,7 @@ impl Relate {
                 let span = made.expr.span;
                 self.number(made, span)
             }
-            Of::Column(..) | Of::Changed(..) => self.closed(made),
+            Of::Column(..) | Of::Changed(..) | Of::Cut(..) => self.closed(made),
             _ => Some(made),
         }
     }
@@ -493,13 +506,14 @@ impl Relate {
     pub(super) fn number(&mut self, made: Made, span: Span) -> Option<Made> {
         let Of::Holds(Holds::Domain(domain)) = made.of else {
             return match made.of {
-                Of::Quote(_) | Of::Column(..) | Of::Changed(..) => self.closed(made),
+                Of::Quote(_) | Of::Column(..) | Of::Changed(..) | Of::Cut(..) => self.closed(made),
                 _ => Some(made),
             };
         };
         let holds = match self.out.domains[domain].labels {
             Labels::Integer(_) => Holds::Plain(Type::I64),
             Labels::Date => Holds::Date,
+            Labels::Timestamp => Holds::Timestamp,
             Labels::Decimal(digits) => Holds::Decimal(digits),
             Labels::Text => {
                 let name = self.domain_name(domain).to_string();
@@ -517,10 +531,23 @@ impl Relate {
 
     /// A value as one of these: of a declared tensor, or beside a date.
     pub(super) fn as_values(&mut self, made: Made, holds: Holds, span: Span) -> Option<Expr> {
+        let made = if matches!(holds, Holds::Domain(_)) { made } else { self.cut_value(made)? };
         match (holds, &made.of) {
             (Holds::Domain(domain), Of::Holds(Holds::Domain(d))) if *d != domain => self.two_domains(domain, *d, span),
             (Holds::Domain(domain), _) => self.coordinate(made, domain),
-            (Holds::Date, Of::Holds(Holds::Date)) => Some(made.expr),
+            (Holds::Date, Of::Holds(Holds::Date)) | (Holds::Timestamp, Of::Holds(Holds::Timestamp)) => Some(made.expr),
+            (Holds::Timestamp, Of::Holds(Holds::Date)) => {
+                let day = int(i128::from(super::DAY), span);
+                Some(binary(BinaryOp::Mul, made.expr, day))
+            }
+            (Holds::Timestamp, Of::Quote(text)) => {
+                let text = text.clone();
+                self.micros(&text, made.expr.span).map(|n| int(i128::from(n), made.expr.span))
+            }
+            (Holds::Timestamp, Of::Holds(Holds::Domain(_))) => {
+                let made = self.number(made, span)?;
+                self.as_values(made, holds, span)
+            }
             (Holds::Date, Of::Quote(text)) => {
                 let text = text.clone();
                 self.days(&text, made.expr.span).map(|n| int(i128::from(n), made.expr.span))
@@ -531,16 +558,28 @@ impl Relate {
             }
             (Holds::Plain(ty), _) => {
                 let made = self.number(made, span)?;
-                if is_decimal(&made.of) || made.of == Of::Holds(Holds::Date) {
-                    let message = format!("this is a decimal or a date, and a value of type {ty} is needed");
-                    self.say(span, message, "declare the result `dec(…)` or `date`, or write convert(…, f64)");
+                if is_decimal(&made.of) || matches!(made.of, Of::Holds(Holds::Date | Holds::Timestamp)) {
+                    let message =
+                        format!("this is a decimal, a date or a timestamp, and a value of type {ty} is needed");
+                    self.say(
+                        span,
+                        message,
+                        "declare the result `dec(…)`, `date` or `timestamp`, or write convert(…, f64)",
+                    );
                     return None;
                 }
                 Some(made.expr)
             }
             _ => {
-                let what = if holds == Holds::Date { "a date" } else { "a value of another kind" };
-                self.say(span, format!("{what} is needed here"), "a date is written \"1994-12-31\"");
+                let (what, help) = match holds {
+                    Holds::Date if made.of == Of::Holds(Holds::Timestamp) => {
+                        ("a date", "the day of a timestamp is `date(t)`")
+                    }
+                    Holds::Date => ("a date", "a date is written \"1994-12-31\""),
+                    Holds::Timestamp => ("a timestamp", "a timestamp is written \"1994-12-31 10:30:00\""),
+                    _ => ("a value of another kind", "a date is written \"1994-12-31\""),
+                };
+                self.say(span, format!("{what} is needed here"), help);
                 None
             }
         }
@@ -553,6 +592,7 @@ impl Relate {
             Of::Quote(text) => Literal::Text(text),
             Of::Number(literal) => literal,
             Of::Holds(Holds::Domain(_)) => return Some(made.expr),
+            Of::Changed(..) | Of::Cut(..) => return self.mapped(made, domain).map(|made| made.expr),
             _ => {
                 let name = self.domain_name(domain).to_string();
                 self.say(span, format!("a coordinate of `{name}` is needed here"), "or one of its labels");
@@ -707,6 +747,16 @@ impl Relate {
         if self.is_of_texts(&name.name) && made.iter().any(|m| is_text_of(&m.of) || self.is_text(&m.of)) {
             return self.of_text(name, made, span);
         }
+        if !self.functions.contains_key(&name.name) {
+            match (name.name.as_str(), args.len()) {
+                ("date", 1) => return self.day_of(made.pop()?, span),
+                ("trunc", 2) => {
+                    let unit = made.pop()?;
+                    return self.cut_down(made.pop()?, &unit, span);
+                }
+                _ => {}
+            }
+        }
         if let Some(part) = calendar::PARTS.iter().position(|(word, _)| *word == name.name) {
             return self.part_of_date(part, name, made, span);
         }
@@ -742,6 +792,7 @@ impl Relate {
     fn is_none(&mut self, x: Made, span: Span) -> Option<Made> {
         let none = match x.of.clone() {
             Of::Changed(of, _) => return self.is_none(Made { of: *of, ..x }, span),
+            Of::Cut(d, _) => return self.is_none(Made { of: Of::Holds(Holds::Domain(d)), ..x }, span),
             Of::Column(table, column) => {
                 let some = self.asked_of(x, (table, column), Test::Any, span);
                 Expr { kind: ExprKind::Unary(UnaryOp::Not, Box::new(some)), span }
@@ -878,27 +929,11 @@ impl Relate {
 
     pub(super) fn part_of_date(&mut self, part: usize, name: &Ident, made: Vec<Made>, span: Span) -> Option<Made> {
         let Ok([x]) = <[Made; 1]>::try_from(made) else {
-            self.say(span, format!("`{name}` takes a date"), format!("write {name}(d)"));
+            let what = if calendar::is_of_day(part) { "timestamp" } else { "date" };
+            self.say(span, format!("`{name}` takes a {what}"), format!("write {name}(d)"));
             return None;
         };
-        let days = match &x.of {
-            Of::Quote(text) => {
-                let text = text.clone();
-                int(i128::from(self.days(&text, x.expr.span)?), x.expr.span)
-            }
-            _ => {
-                let x = self.number(x, span)?;
-                if x.of != Of::Holds(Holds::Date) {
-                    self.say(
-                        span,
-                        format!("`{name}` takes a date, and this is none"),
-                        "a column `date`, or of a domain of dates",
-                    );
-                    return None;
-                }
-                x.expr
-            }
-        };
+        let days = self.moment_of(name, x, calendar::is_of_day(part), span)?;
         let function = self.part(part);
         Some(Made::plain(call(&function, vec![days], span), Type::I64))
     }
@@ -912,6 +947,11 @@ impl Relate {
                 binary(BinaryOp::Div, converts(x.expr), scale)
             }
             Of::Holds(Holds::Decimal(digits)) => converts(binary(BinaryOp::Div, x.expr, power(*digits, span))),
+            // Its seconds.
+            Of::Holds(Holds::Timestamp) => {
+                let seconds = Made { of: Of::Holds(Holds::Decimal(super::time::DIGITS)), ..x };
+                return self.convert(seconds, ty, span);
+            }
             _ => converts(x.expr),
         };
         Some(Made::plain(Expr { span, ..expr }, ty))

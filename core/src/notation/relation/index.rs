@@ -42,14 +42,23 @@ impl Relate {
 
     fn repeat(&mut self, block: &Repeat) -> Option<Repeat> {
         let turns = match &block.turns {
-            Turns::While(condition) => Turns::While(self.plain(&Scope::default(), condition)?),
+            Turns::While(condition) => {
+                let plain = self.plain(&Scope::default(), condition)?;
+                if !std::mem::take(&mut self.pending).is_empty() {
+                    let help = "define it by a statement of the block, and ask that";
+                    self.say(condition.span, "a condition of a block does not compute a variance", help);
+                    return None;
+                }
+                Turns::While(plain)
+            }
             times => times.clone(),
         };
         Some(Repeat { turns, body: self.items(&block.body), span: block.span })
     }
 
-    fn statement(&mut self, s: &Statement, local: bool) -> Option<Statement> {
+    pub(super) fn statement(&mut self, s: &Statement, local: bool) -> Option<Statement> {
         let locals: Vec<Option<Statement>> = s.locals.iter().map(|l| self.statement(l, true)).collect();
+        let before = std::mem::take(&mut self.pending);
         let mut scope = Scope::default();
         for var in variables(s) {
             let domain = self.runs_over(&var, &[&s.lhs], &[&s.rhs]);
@@ -60,6 +69,9 @@ impl Relate {
             Some(rhs) if is_coordinate(&rhs) && is_sum(s) => self.as_number(rhs),
             rhs => rhs,
         };
+        // What the right side asks to be computed before it.
+        let own = std::mem::replace(&mut self.pending, before);
+        let asked: Vec<Option<Statement>> = own.into_iter().map(Some).collect();
         let lhs = self.left(&scope, s, rhs.as_ref());
         let (lhs, rhs) = (lhs?, rhs?);
         let known = self.known.get(&s.lhs.tensor.name).cloned()?;
@@ -69,7 +81,7 @@ impl Relate {
             let modes = known.called.iter().cloned().zip(known.modes.iter().copied()).collect();
             self.out.results.insert(s.lhs.tensor.name.clone(), Shown { modes, holds });
         }
-        let locals = locals.into_iter().collect::<Option<Vec<_>>>()?;
+        let locals = locals.into_iter().chain(asked).collect::<Option<Vec<_>>>()?;
         let op = match (&s.op, known.holds) {
             (Assign::Fold(function), Some(holds)) => Assign::Fold(self.fold_of(function, &Of::Holds(holds))),
             (op, _) => op.clone(),
@@ -84,6 +96,7 @@ impl Relate {
             let holds = match rhs?.of.clone() {
                 Of::Holds(holds) => Some(holds),
                 Of::Number(_) | Of::Choice(_) => None,
+                Of::Cut(_, image) => Some(image.holds()),
                 Of::Quote(_) | Of::Column(..) | Of::Changed(..) => {
                     let help = "declare the result with a domain: `table T[…] { name: D }`";
                     self.say(s.rhs.span, "texts are asked and compared, and no array holds them", help);
@@ -174,6 +187,10 @@ impl Relate {
             Index::Access(a) => (self.expr(scope, &Expr { kind: ExprKind::Access(a.clone()), span: a.span })?, a.span),
             Index::Computed { of, .. } => (self.expr(scope, of)?, of.span),
         };
+        let made = match (&made.of, over) {
+            (Of::Changed(..) | Of::Cut(..), Some(over)) => self.mapped(made, over)?,
+            _ => made,
+        };
         match (&made.of, over) {
             (Of::Holds(Holds::Domain(domain)), Some(over)) if *domain == over => {}
             (Of::Holds(Holds::Plain(ty)), None) if ty.is_integer() => {}
@@ -183,9 +200,9 @@ impl Relate {
                 self.say(span, format!("{what}, and `{}` is read at whole numbers", of.tensor), help);
                 return None;
             }
-            (Of::Changed(..), _) => {
-                let help = "a text that is changed is compared; what is grouped by it is a column of the data";
-                self.say(span, format!("this is a text, and `{}` is read at coordinates", of.tensor), help);
+            (Of::Changed(..) | Of::Cut(..), _) => {
+                let help = "what is computed of labels is a coordinate of a domain that has it: `dim D: string`, and a mode of `D`";
+                self.say(span, format!("this is a label, and `{}` is read at numbers", of.tensor), help);
                 return None;
             }
             (Of::Column(..) | Of::Quote(_), None) => {
@@ -258,7 +275,7 @@ impl Relate {
 }
 
 /// `i`
-fn variable(name: crate::notation::syntax::Ident, span: Span) -> Index {
+pub(super) fn variable(name: crate::notation::syntax::Ident, span: Span) -> Index {
     use crate::notation::syntax::{Affine, Factor, Term};
     let term = Term { coefficient: None, factor: Factor::Var(name), divisions: Vec::new() };
     Index::Affine { permit: false, map: Affine { terms: vec![(false, term)] }, span }
@@ -273,6 +290,9 @@ fn no_coordinate(holds: Holds) -> (&'static str, &'static str) {
         ),
         Holds::Date => {
             ("this is a date", "take a part of it, `year(d[i]) - 1992`, or count days: `d[i] - \"1992-01-01\"`")
+        }
+        Holds::Timestamp => {
+            ("this is a timestamp", "take a part of it, `hour(t[i])`, or give the column a domain: `dim D: timestamp`")
         }
         Holds::Decimal(_) => ("this is a decimal", "an index is a whole number: convert(…, i64)"),
         _ => ("this is no whole number", "an index is a whole number: convert(…, i64)"),

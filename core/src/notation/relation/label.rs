@@ -71,6 +71,7 @@ pub(super) fn label(text: &str, labels: Labels) -> Option<Label> {
     match labels {
         Labels::Text => Some(Label::Text(text.to_string())),
         Labels::Date => days(text).map(Label::Number),
+        Labels::Timestamp => super::timestamp(text).map(Label::Number),
         Labels::Decimal(digits) => decimal(text, digits).map(Label::Number),
         Labels::Integer(ty) => decimal(text, 0).filter(|n| fits(*n, ty)).map(Label::Number),
     }

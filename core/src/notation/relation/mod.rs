@@ -22,6 +22,7 @@
 //!  function.rs     functions of labels as arrays
 //!  label.rs        texts as dates and decimals; `like`
 //!  text.rs         texts that are changed
+//!  time.rs         timestamps: differences, parts, what they are cut down to
 //!  calendar.rs     year, month, day as functions of the language
 //!  rows.rs         which rows a result that is a table has
 //!  statistic.rs    averages
@@ -42,13 +43,15 @@ mod rows;
 mod scope;
 mod statistic;
 mod text;
+mod time;
 
 use super::diagnostic::{Diagnostic, Span};
 use super::syntax::{self, Item, Sort};
 use crate::algebra::{Type, Value};
 pub use label::{Test, date, days, decimal};
 use std::collections::{BTreeMap, BTreeSet};
-pub use text::Change;
+pub use text::{Change, Image};
+pub use time::{DAY, timestamp, written as timestamp_written};
 
 /// The most digits behind the point of a decimal: so many an `i64` holds.
 pub const MOST_DIGITS: u8 = 18;
@@ -98,6 +101,8 @@ pub enum Labels {
     Integer(Type),
     /// Days from 1970-01-01 on.
     Date,
+    /// Microseconds from 1970-01-01 00:00 on.
+    Timestamp,
     /// Integers, of which this power of ten is one.
     Decimal(u8),
     /// Texts, in the order of their bytes.
@@ -110,6 +115,7 @@ impl Labels {
         match self {
             Labels::Integer(ty) => Holds::Plain(ty),
             Labels::Date => Holds::Date,
+            Labels::Timestamp => Holds::Timestamp,
             Labels::Decimal(digits) => Holds::Decimal(digits),
             Labels::Text => Holds::Text,
         }
@@ -119,7 +125,7 @@ impl Labels {
 /// A label.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Label {
-    /// An integer; the days of a date; a decimal times its power of ten.
+    /// An integer; the days of a date; the microseconds of a timestamp; a decimal times its power of ten.
     Number(i64),
     /// A text.
     Text(String),
@@ -185,6 +191,8 @@ pub enum Holds {
     Plain(Type),
     /// Days from 1970-01-01 on, in an `i64`.
     Date,
+    /// Microseconds from 1970-01-01 00:00 on, in an `i64`.
+    Timestamp,
     /// In an `i64`, of which this power of ten is one.
     Decimal(u8),
     /// Coordinates of a domain by its place, in an `i64`; −1 is none.
@@ -211,6 +219,8 @@ pub enum What {
     Values(usize),
     /// `i64[D]`: how many characters the labels have, which are texts.
     Lengths(usize),
+    /// `i64[D]`: of each label of the first domain the coordinate, in the second, of what it becomes, which is a label there.
+    Mapped(usize, Image, usize),
     /// `i64[]`: a label's coordinate; −2 where no data have the label.
     At(usize, Label),
     /// `i64[]`: how many labels are less.

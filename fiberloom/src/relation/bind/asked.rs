@@ -6,6 +6,7 @@ use crate::data::Fault;
 use crate::relation::{Dictionary, What};
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::format::{Array, Assembly, Entries, Tensor, room};
+use fiberloom_core::notation::relation::NONE;
 use std::path::Path;
 
 /// The coordinate of a label that no data have: none, and not that of a null.
@@ -56,6 +57,14 @@ impl Binding<'_, '_> {
                 };
                 self.vector(declared, labels[*domain].len(), passes.map(|p| Array::Bool(p.into())).map_err(Fault::from))
             }
+            What::Mapped(from, image, to) => {
+                let coordinate = |c: i64| match super::become_label(&labels[*from], c, image) {
+                    Some(label) => labels[*to].rank(&label).map(|rank| rank as i64).map_err(|_| self.unknown(*to)),
+                    None => Ok(NONE),
+                };
+                let all = (0..labels[*from].len() as i64).map(coordinate).collect::<Result<Vec<_>, _>>();
+                self.vector(declared, labels[*from].len(), all.map(Array::from))
+            }
             What::At(domain, label) => scalar(labels[*domain].rank(label).map_or(ABSENT, |rank| rank as i64)),
             What::Below(domain, label) => scalar(labels[*domain].rank(label).unwrap_or_else(|less| less) as i64),
             What::UpTo(domain, label) => {
@@ -63,6 +72,12 @@ impl Binding<'_, '_> {
             }
             What::Column { .. } => return None,
         })
+    }
+
+    /// That a domain lacks labels that others become.
+    fn unknown(&self, domain: usize) -> Fault {
+        let name = &self.relations.domains[domain].name;
+        Fault::whole(format!("`{name}` has not all labels that others become: pack the tables under this program"))
     }
 
     /// The first values of a vector of so many, which holds its fill value behind them.

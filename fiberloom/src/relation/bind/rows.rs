@@ -179,10 +179,10 @@ impl<'f> Rows<'f> {
             Held::Column(c) => match self.codes.get(c) {
                 Some(codes) => none(codes.clone()),
                 None => {
-                    use crate::relation::Values::{Dates, Decimals, Plain, Texts};
+                    use crate::relation::Values::{Dates, Decimals, Plain, Texts, Timestamps};
                     let column = &self.columns[*c];
                     let array = match &column.values {
-                        Plain(array) | Dates(array) | Decimals(array, _) => array.clone(),
+                        Plain(array) | Dates(array) | Timestamps(array) | Decimals(array, _) => array.clone(),
                         Texts(_) => return Err(Fault::whole("texts are asked, and not kept")),
                     };
                     Ok((array, &column.nulls, self.table.columns[*c].null.unwrap_or(declared.fill)))
@@ -248,10 +248,11 @@ impl<'f> Rows<'f> {
 
     /// What the values of a mode's column are.
     fn holds(&self, source: &str) -> Holds {
-        use crate::relation::Values::{Dates, Decimals, Plain, Texts};
+        use crate::relation::Values::{Dates, Decimals, Plain, Texts, Timestamps};
         let column = self.modes.iter().flatten().find(|column| column.name == source);
         match column.map(|column| &column.values) {
             Some(Dates(_)) => Holds::Date,
+            Some(Timestamps(_)) => Holds::Timestamp,
             Some(Decimals(_, digits)) => Holds::Decimal(*digits),
             Some(Plain(array)) => Holds::Plain(array.ty()),
             Some(Texts(_)) | None => Holds::Text,

@@ -413,6 +413,7 @@ impl Chunk<'_> {
         };
         let are = match (self.form, self.holds) {
             (Form::Date, Holds::Date) => physical == Physical::INT32,
+            (Form::Time(per_second), Holds::Timestamp) => per_second == 1_000_000,
             (Form::Decimal(own), Holds::Decimal(digits)) => own == digits,
             (Form::Plain(own), Holds::Plain(ty)) => own == ty || (own, ty) == (Type::I32, Type::I64),
             _ => false,

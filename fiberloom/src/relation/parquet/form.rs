@@ -13,7 +13,7 @@ pub(super) enum Form {
     Plain(Type),
     /// Days from 1970-01-01 on.
     Date,
-    /// Times from 1970-01-01 on, so many of them a day.
+    /// Times from 1970-01-01 00:00 on, so many of them a second.
     Time(i64),
     /// Integers, of which this power of ten is one; in bytes, the highest first.
     Decimal(u8),
@@ -25,8 +25,6 @@ pub(super) enum Form {
 
 /// The most digits behind the point of a decimal that is read: those of 128 bits.
 const MOST_DIGITS: i32 = 38;
-
-const DAY: i64 = 86_400;
 
 impl Form {
     /// That of a column.
@@ -68,18 +66,18 @@ impl Form {
     }
 
     fn of_integers(physical: Physical, logical: Option<&LogicalType>, said: ConvertedType) -> Result<Form, String> {
-        let per_day = |unit: &TimeUnit| match unit {
-            TimeUnit::MILLIS => DAY * 1_000,
-            TimeUnit::MICROS => DAY * 1_000_000,
-            TimeUnit::NANOS => DAY * 1_000_000_000,
+        let per_second = |unit: &TimeUnit| match unit {
+            TimeUnit::MILLIS => 1_000,
+            TimeUnit::MICROS => 1_000_000,
+            TimeUnit::NANOS => 1_000_000_000,
         };
         let wide = if physical == Physical::INT32 { Type::I32 } else { Type::I64 };
         let unsigned = if physical == Physical::INT32 { Type::U32 } else { Type::U64 };
         match (logical, said) {
             (Some(LogicalType::Date), _) | (None, ConvertedType::DATE) => Ok(Form::Date),
-            (Some(LogicalType::Timestamp(time)), _) => Ok(Form::Time(per_day(&time.unit))),
-            (None, ConvertedType::TIMESTAMP_MILLIS) => Ok(Form::Time(DAY * 1_000)),
-            (None, ConvertedType::TIMESTAMP_MICROS) => Ok(Form::Time(DAY * 1_000_000)),
+            (Some(LogicalType::Timestamp(time)), _) => Ok(Form::Time(per_second(&time.unit))),
+            (None, ConvertedType::TIMESTAMP_MILLIS) => Ok(Form::Time(1_000)),
+            (None, ConvertedType::TIMESTAMP_MICROS) => Ok(Form::Time(1_000_000)),
             (Some(LogicalType::Integer(int)), _) => Ok(Form::Plain(if int.is_signed { wide } else { unsigned })),
             (
                 None,
@@ -97,11 +95,7 @@ impl Form {
         match self {
             Form::Date => Ok(Cell::Date(x)),
             Form::Decimal(digits) => Ok(Cell::Decimal(x.into(), digits)),
-            Form::Time(per_day) if x % per_day == 0 => Ok(Cell::Date(x / per_day)),
-            Form::Time(_) => {
-                Err("a time of day stands where a date is expected: write dates, or timestamps of whole days"
-                    .to_string())
-            }
+            Form::Time(per_second) => micros(x, per_second).map(Cell::Timestamp),
             Form::Plain(ty) => Ok(Cell::Plain(Value::from_bits(ty, x as u64))),
             Form::Text | Form::Nothing => Err("an integer where none is expected".to_string()),
         }
@@ -120,6 +114,18 @@ impl Form {
                 Err(_) => Err(expected(bytes, "a text in UTF-8")),
             },
         }
+    }
+}
+
+/// A time of so many a second as microseconds.
+fn micros(x: i64, per_second: i64) -> Result<i64, String> {
+    match per_second {
+        1_000_000_000 if x % 1_000 == 0 => Ok(x / 1_000),
+        1_000_000_000 => {
+            let what = format!("a time of {x} nanoseconds from 1970-01-01 on is no whole microsecond");
+            Err(format!("{what}, and `timestamp` holds these: round the column"))
+        }
+        n => x.checked_mul(1_000_000 / n).ok_or_else(|| "a time is out of bounds: 64 bits of microseconds".to_string()),
     }
 }
 
@@ -163,11 +169,13 @@ mod tests {
         assert_eq!(whole(&[&[0], &i128::MIN.to_be_bytes()[..]].concat()), None);
     }
 
-    /// A time of day is no date; neither is lost.
+    /// Times are microseconds, exactly or not at all.
     #[test]
-    fn timestamps_are_dates_at_midnight() {
-        let form = Form::Time(1_000 * DAY);
-        assert_eq!(form.integer(-86_400_000), Ok(Cell::Date(-1)));
-        assert!(form.integer(1).unwrap_err().starts_with("a time of day stands where a date is expected"));
+    fn times_are_microseconds() {
+        assert_eq!(Form::Time(1_000).integer(-86_400_001), Ok(Cell::Timestamp(-86_400_001_000)));
+        assert_eq!(Form::Time(1_000_000_000).integer(-2_000), Ok(Cell::Timestamp(-2)));
+        let finer = Form::Time(1_000_000_000).integer(-2_001).unwrap_err();
+        assert!(finer.starts_with("a time of -2001 nanoseconds from 1970-01-01 on is no whole microsecond"), "{finer}");
+        assert!(Form::Time(1_000).integer(i64::MAX).unwrap_err().contains("out of bounds"));
     }
 }

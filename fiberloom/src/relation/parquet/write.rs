@@ -5,7 +5,7 @@ use crate::data::{Fault, Place};
 use crate::relation::{Column, Frame, Values};
 use fiberloom_core::algebra::Type;
 use fiberloom_core::format::{Array, room};
-use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
+use parquet::basic::{Compression, LogicalType, Repetition, TimeUnit, Type as Physical};
 use parquet::data_type::{
     BoolType, ByteArray, ByteArrayType, DataType, DoubleType, FixedLenByteArray, FixedLenByteArrayType, FloatType,
     Int32Type, Int64Type,
@@ -85,6 +85,7 @@ impl<'c> Out<'c> {
                 }
             },
             Values::Dates(_) => (Physical::INT32, Some(LogicalType::Date)),
+            Values::Timestamps(_) => (Physical::INT64, Some(LogicalType::timestamp(true, TimeUnit::MICROS))),
             Values::Decimals(_, digits) => match self.is_long {
                 false => (Physical::INT64, Some(LogicalType::decimal((*digits).into(), 18))),
                 true => (Physical::FIXED_LEN_BYTE_ARRAY, Some(LogicalType::decimal((*digits).into(), 38))),
@@ -123,6 +124,9 @@ impl<'c> Out<'c> {
                 let days = array.get(row).as_i64().unwrap_or(0);
                 i32::try_from(days).map_err(|_| format!("a date {days} days from 1970-01-01 is more than a file holds"))
             }),
+            Values::Timestamps(array) => {
+                values::<Int64Type>(column, rows, writer, |row| Ok(array.get(row).as_i64().unwrap_or(0)))
+            }
             Values::Decimals(array, _) => match self.is_long {
                 false => values::<Int64Type>(column, rows, writer, |row| Ok(array.get(row).as_i64().unwrap_or(0))),
                 true => values::<FixedLenByteArrayType>(column, rows, writer, |row| {

@@ -138,21 +138,63 @@ fn a_frame_is_written_and_read_back() {
         Column::new("name, or \"none\"", texts(["a", "", "x,\"\n", "é"])).with_nulls(vec![true, false, false, false]),
         Column::new("price", Values::Decimals(Array::from(vec![-5i64, 0, 12345, i64::MIN]), 2)),
         Column::new("day", Values::Dates(Array::from(vec![0i32, -1, 8766, 2_932_896]))),
+        Column::new("at", Values::Timestamps(Array::from(vec![0i64, -1, 1_709_202_600_250_000, 951_782_400_000_000]))),
         Column::new("truth", Values::Plain(Array::Bool(vec![1, 0, 1, 0].into()))),
         Column::new("real", Values::Plain(Array::from(vec![0.1, f64::INFINITY, -0.0, 5e-324]))),
     ];
     let frame = Frame::new("t.csv", columns).unwrap();
-    let text = "\"name, or \"\"none\"\"\",price,day,truth,real\n,-0.05,1970-01-01,1,0.1\n\"\",0.00,1969-12-31,0,inf\n";
+    let text = "\"name, or \"\"none\"\"\",price,day,at,truth,real\n,-0.05,1970-01-01,1970-01-01 00:00:00,1,0.1\n\"\",0.00,1969-12-31,1969-12-31 23:59:59.999999,0,inf\n";
     for name in ["t.csv", "t.csv.gz"] {
         let bytes = to_bytes(Path::new(name), &frame).unwrap();
         assert!(name.ends_with("gz") || bytes.starts_with(text.as_bytes()), "{}", String::from_utf8_lossy(&bytes));
         let again = read_bytes(Path::new(name), &bytes, &all_of(&frame), &Options::default()).unwrap();
-        assert_eq!(again.columns.len(), 5);
+        assert_eq!(again.columns.len(), 6);
         assert!(cells(&again) == cells(&frame), "{again:?}");
     }
     let late = Frame::new("", vec![Column::new("day", Values::Dates(Array::from(vec![0i32, 2_932_897])))]).unwrap();
     let says = "t.csv: row 2, column day: the date 2932897 days from 1970-01-01 is in no year from 0 to 9999";
     refused(to_bytes(Path::new("t.csv"), &late), says);
+}
+
+/// Timestamps as texts: a date is its midnight, a zone is taken off, and what is no moment of the calendar is none.
+#[test]
+fn timestamps_are_read_as_they_are_written() {
+    use crate::relation::{DAY, timestamp, timestamp_written};
+    let noon = 19_782 * DAY + 45_000_000_000;
+    for text in [
+        "2024-02-29 12:30",
+        "2024-02-29T12:30:00",
+        "2024-02-29t12:30:00.000000Z",
+        "2024-02-29 14:30:00+02:00",
+        "2024-02-29 14:30+02",
+        "2024-02-29 07:00:00,0 -0530",
+    ] {
+        assert_eq!(timestamp(text), Some(noon), "{text}");
+    }
+    assert_eq!((timestamp("2024-02-29"), timestamp("1969-12-31T23:59:59.999999")), (Some(19_782 * DAY), Some(-1)));
+    for text in [
+        "",
+        "2024",
+        "2023-02-29 10:00",
+        "2024-02-29 24:00",
+        "2024-02-29 10:60",
+        "2024-02-29 10",
+        "2024-02-29 1:00",
+        "2024-02-29x10:00",
+        "2024-02-29 10:00:00.",
+        "2024-02-29 10:00:00.1234567",
+        "2024-02-29 10:00 CET",
+        "2024-02-29 10:00+2",
+        "2024-02-29 10:00Zulu",
+        "2024-02-29 10:00:61",
+        "2024-02-2é 10:00",
+    ] {
+        assert_eq!(timestamp(text), None, "{text}");
+    }
+    let written = [noon, -1, noon + 250_000, i64::MAX].map(timestamp_written);
+    let expected =
+        ["2024-02-29 12:30:00", "1969-12-31 23:59:59.999999", "2024-02-29 12:30:00.25", "294247-01-10 04:00:54.775807"];
+    assert_eq!(written, expected);
 }
 
 /// What each row of a frame holds.
@@ -167,6 +209,7 @@ pub(super) fn all_of(frame: &Frame) -> Vec<Wanted> {
         let holds = match &column.values {
             Values::Plain(array) => Plain(array.ty()),
             Values::Dates(_) => Date,
+            Values::Timestamps(_) => Holds::Timestamp,
             Values::Decimals(_, digits) => Decimal(*digits),
             Values::Texts(_) => Holds::Text,
         };

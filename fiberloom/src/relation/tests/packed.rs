@@ -134,6 +134,7 @@ fn a_frame_is_written_and_read_back() {
         Column::new("f64", plain(vec![-0.0f64, 1e300, 0.1].into())).with_nulls(null()),
         Column::new("bool", plain(Array::Bool(vec![1, 0, 1].into()))).with_nulls(null()),
         Column::new("date", Values::Dates(vec![i32::MIN, 0, i32::MAX].into())),
+        Column::new("time", Values::Timestamps(vec![i64::MIN, -1, i64::MAX].into())).with_nulls(null()),
         Column::new("short", Values::Decimals(vec![-5i64, 0, 999].into(), 2)).with_nulls(null()),
         Column::new("long", Values::Decimals(vec![i64::MIN, 0, i64::MAX].into(), 18)),
         Column::new("text", texts(["", "é", "a\0b"])).with_nulls(null()),

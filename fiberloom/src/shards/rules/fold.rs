@@ -127,10 +127,11 @@ impl Rules<'_> {
     fn folds(&self, s: &Statement, fun: Fun, is_first: bool) -> Result<Value, Diagnostic> {
         let tensor = &self.program.tensors[s.tensor.index()];
         let (name, ty) = (self.called(fun), tensor.ty);
-        let Known { associative, commutative, identity, is_neutral } = self.known(fun, ty);
+        let mode = if (self.about)(s.tensor) { Mode::Algebraic } else { self.mode };
+        let Known { associative, commutative, identity, is_neutral } = self.known(fun, ty, mode);
         let free = "split a variable that is not folded over";
         if !associative {
-            let (why, help) = match self.mode {
+            let (why, help) = match mode {
                 Mode::Strict if ty.is_float() => (
                     format!("in strict mode `{name}` folds `{ty}` in order"),
                     format!("{free}, or choose algebraic mode"),
@@ -156,11 +157,11 @@ impl Rules<'_> {
         Ok(identity)
     }
 
-    fn known(&self, fun: Fun, ty: Type) -> Known {
+    fn known(&self, fun: Fun, ty: Type, mode: Mode) -> Known {
         let identity = self.program.identity(fun, ty);
         let id = match fun {
             Fun::Op(op) => {
-                let all = algebra::properties(op, ty, self.mode);
+                let all = algebra::properties(op, ty, mode);
                 let at = |n: usize| identity.is_some_and(|value| all.identities.contains(&(n, value)));
                 let is_neutral = at(0) && at(1);
                 return Known { associative: all.associative, commutative: all.commutative, identity, is_neutral };
@@ -169,7 +170,7 @@ impl Rules<'_> {
         };
         let function = &self.program.functions[id.index()];
         // Declared properties hold of floats in algebraic mode alone.
-        let holds = self.mode == Mode::Algebraic || !function.locals.iter().any(|(_, ty)| ty.is_float());
+        let holds = mode == Mode::Algebraic || !function.locals.iter().any(|(_, ty)| ty.is_float());
         let declared = |wanted: &Property| holds && function.properties.iter().any(|(p, _)| p == wanted);
         let commutative = declared(&Property::Commutative);
         let neutral = |at: Option<usize>| identity.is_some_and(|value| declared(&Property::Identity(value, at)));

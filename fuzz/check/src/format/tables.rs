@@ -117,8 +117,9 @@ fn words(u: &mut Unstructured) -> Vec<u8> {
 }
 
 fn holds(u: &mut Unstructured) -> Holds {
-    match below(u, 4) {
+    match below(u, 5) {
         0 => Holds::Date,
+        4 => Holds::Timestamp,
         1 => Holds::Decimal(below(u, 19) as u8),
         2 => Holds::Text,
         _ => Holds::Plain(*u.choose(&Type::ALL).unwrap_or(&Type::I64)),
@@ -135,6 +136,7 @@ fn frame(u: &mut Unstructured, wanted: &[Wanted]) -> Frame<'static> {
         let values = match holds {
             Holds::Plain(ty) => Values::Plain(of_type(ty)),
             Holds::Date => Values::Dates(of_type(Type::I32)),
+            Holds::Timestamp => Values::Timestamps(of_type(Type::I64)),
             Holds::Decimal(digits) => Values::Decimals(of_type(Type::I64), digits),
             Holds::Text | Holds::Domain(_) => {
                 let words: Vec<&str> = (0..rows).map(|_| *u.choose(&WORDS).unwrap_or(&"")).collect();

@@ -172,6 +172,7 @@ fn frame_column(name: &str, sort: &Sort, cells: &[&Cell]) -> relation::Column<'s
             relation::Values::Texts(texts)
         }
         Sort::Date => relation::Values::Dates(Array::from(numbers)),
+        Sort::Timestamp => relation::Values::Timestamps(Array::from(numbers)),
         Sort::Decimal(digits) => relation::Values::Decimals(Array::from(numbers), *digits),
         Sort::Plain(ty) => {
             let values = numbers.iter().map(|n| Value::from_i128(*ty, (*n).into()));
@@ -227,6 +228,7 @@ fn key(cell: Option<relation::Cell>) -> Option<Key> {
             let (y, m, d) = ymd(days);
             Key::Date(y, m, d)
         }
+        relation::Cell::Timestamp(micros) => Key::Number(micros),
         relation::Cell::Text(text) => Key::Text(text.to_string()),
     })
 }
@@ -239,6 +241,7 @@ fn of(cell: Option<relation::Cell>) -> Of {
             let (y, m, d) = ymd(days);
             Of::Date(y, m, d)
         }
+        Some(relation::Cell::Timestamp(micros)) => Of::Integer(micros),
         Some(relation::Cell::Text(text)) => Of::Text(text.to_string()),
         Some(relation::Cell::Plain(value)) => match value.ty() {
             Type::Bool => Of::Bool(value.is_true()),
