@@ -74,6 +74,8 @@ def _two(dunder: str, function: str, quickly: bool, mirrored: bool = False):
     def operator(self, other, /):
         if quickly and not DEFERRED.get():
             pair = (other, self) if mirrored else (self, other)
+            if function == "pow":
+                _namespace().refuse_negative(*pair)
             made = _native.quick(function, pair)
             made = _namespace().quickly(function, pair) if made is None else made
             if made is not None:

@@ -348,14 +348,65 @@ def test_corrections_at_the_count_and_above(name, format):
                 np.testing.assert_allclose(got.to_numpy(), want, rtol=8 * np.finfo(want.dtype).eps)
 
 
-NARROWED = [("int8", np.uint64, [-1, 5]), ("int64", np.int8, [128, 2]), ("uint64", np.int64, [2**63, 1])]
+@pytest.mark.parametrize("dtype", [np.dtype(bool), *INTEGERS], ids=str)
+def test_sums_in_a_type_that_may_not_hold_the_elements(dtype):
+    rng = np.random.default_rng(dtype.num)
+    for to in [np.dtype(bool), *INTEGERS]:
+        x = rng.choice(limits(dtype), (3, 4))
+        x[rng.random((3, 4)) < 0.3] = 0
+        fold = ["sum", "prod", "cumsum", "cumprod"][rng.integers(4)]
+        axis, format = [None, 0, -1][rng.integers(3)], "dense" if fold[:3] == "cum" else ["dense", "csr", "coo"][rng.integers(3)]
+        got = getattr(fl.asarray(x.copy(), format), fold)(axis=axis, dtype=to)
+        same(got, getattr(np, fold)(x, axis=axis, dtype=to))
 
 
-@pytest.mark.parametrize("dtype, to, values", NARROWED)
-@pytest.mark.xfail(strict=True, reason="elements beyond the type of a sum become its limit, and NumPy's wrap around")
-def test_sums_in_a_type_that_does_not_hold_the_elements(dtype, to, values):
-    x = np.array(values, dtype)
-    same(fl.asarray(x.copy()).sum(dtype=to), np.sum(x, dtype=to))
+# ---- powers
+
+EXPONENTS = [np.dtype(name) for name in ("int8", "int64", "uint8", "float32", "bool")]
+
+
+def drawn_exponents(rng, shape):
+    """Exponents, some of them negative in half of the draws: a number of Python's or NumPy's, or an array of one type."""
+    low = rng.choice([-2, 0])
+    dtype = EXPONENTS[rng.integers(len(EXPONENTS))]
+    if rng.random() < 0.5:
+        number = int(rng.integers(low, 4))
+        return number if rng.random() < 0.6 else np.int64(number)
+    array = rng.integers(low, 4, [shape, shape[-1:], (*shape[:-1], 1)][rng.integers(3)])
+    array = array * (rng.random(array.shape) < 0.6)
+    return (np.abs(array) if dtype.kind in "bu" else array).astype(dtype)
+
+
+@pytest.mark.parametrize("format", ["dense", "csr", "coo"])
+@pytest.mark.parametrize("dtype", [np.dtype(name) for name in ("int8", "int64", "uint8", "float64", "bool")], ids=str)
+def test_powers_are_numpys(dtype, format):
+    """Integers to a negative power are an error where there is one, and so is an exponent that the base's type does not hold."""
+    rng = np.random.default_rng([dtype.num, len(format)])
+    raised = 0
+    for n in range(24):
+        shape = (3, 4) if n % 6 else (0, 4)
+        x = rng.integers(0 if dtype.kind in "bu" else -3, 4, shape).astype(dtype)
+        e = drawn_exponents(rng, shape)
+        T = fl.asarray(x.copy(), format)
+        given = fl.asarray(e.copy(), format if e.ndim == 2 else "dense") if isinstance(e, np.ndarray) and rng.random() < 0.7 else e
+        pairs = [(lambda: np.power(T, given), lambda: np.power(x, e))]
+        if dtype.kind != "b":  # `x**2` of truth values has a type of its own at NumPy, and another one from version to version.
+            pairs += [(lambda: T**given, lambda: x**e), (lambda: given**T, lambda: e**x)]
+        for ours, theirs in pairs:
+            with np.errstate(all="ignore"):
+                try:
+                    want = np.asarray(theirs())
+                except (ValueError, OverflowError, TypeError) as error:
+                    with pytest.raises((ValueError, TypeError)):
+                        ours()
+                    raised += "negative integer powers" in str(error)
+                    continue
+                if want.dtype == np.float16 or x.dtype == bool and getattr(e, "dtype", None) == bool:
+                    continue  # Types that the language has not, and powers of truth values.
+                got = ours()
+            assert got.shape == want.shape and got.dtype == want.dtype
+            np.testing.assert_allclose(got.to_numpy(), want, rtol=4e-7)
+    assert raised or dtype.kind == "f"
 
 
 # ---- masks

@@ -6,6 +6,8 @@ take the type of what they stand with, integers that meet a function of floats b
 
 from __future__ import annotations
 
+import builtins
+import functools
 import operator
 from collections.abc import Callable
 
@@ -348,7 +350,7 @@ _made("maximum", 2, "any", _call("max"), "The greater one; NaN if one is.")
 _made("minimum", 2, "any", _call("min"), "The less one; NaN if one is.")
 _made("floor_divide", 2, "number", _call("floordiv"), "Python's ``//``: the quotient, rounded down; of integers by 0, 0.")
 _made("remainder", 2, "number", _call("floormod"), "Python's ``%``: the rest, with the sign of `x2`; of integers by 0, 0.")
-_made("pow", 2, "number", _call("pow"), "Power; of integers with a negative exponent 0, unless of 1 and -1.")
+_made("pow", 2, "number", _call("pow"), "Power. Integers to a negative integer power raise, as NumPy's do.")
 _made("abs", 1, "any", lambda names, dtype, a: a if dtype.kind in "bu" else f"abs({a})", "Magnitude.")
 _made("negative", 1, "number", lambda names, dtype, a: f"(-({a}))", "Number with the other sign.")
 _made("positive", 1, "number", lambda names, dtype, a: a, "Number itself.")
@@ -367,6 +369,51 @@ _made(
     _defined("logaddexp", lambda dtype: "if a == b then a + log(2.0) else max(a, b) + log1p(exp(-abs(a - b)))", 2),
     "``log(exp(x1) + exp(x2))``, where that does not overflow.",
 )
+
+
+def raised(function):
+    """`pow`, which looks at exponents of integers first: a negative one is an error, as NumPy's."""
+
+    @functools.wraps(function)
+    def power(x1, x2, /):
+        refuse_negative(x1, x2)
+        return function(x1, x2)
+
+    return power
+
+
+def refuse_negative(base, exponent) -> None:
+    """Nothing, unless these are integers and there is a negative exponent. What an expression computes is not looked at.
+
+    Raises
+    ------
+    OperandError
+        If one is negative.
+    """
+    if isinstance(exponent, Lazy) or _is_float(base) or _is_float(exponent):
+        return
+    base, exponent = (o if is_number(o) or hasattr(o, "shape") else np.asarray(o) for o in (base, exponent))
+    if is_number(base) and is_number(exponent) or common_type(base, exponent).kind != "i":
+        return
+    shapes = [getattr(o, "shape", ()) for o in (base, exponent)]
+    if 0 not in broadcast(*shapes) and _least(exponent) < 0:
+        raise OperandError("integers have no negative integer powers: write `T.astype(float) ** n`, or `1 / T ** -n`")
+
+
+def _is_float(operand) -> bool:
+    return isinstance(operand, float) or getattr(getattr(operand, "dtype", None), "kind", "") == "f"
+
+
+def _least(exponent):
+    """The least of a number, or of an array's elements, what it does not store among them."""
+    if is_number(exponent):
+        return exponent
+    if isinstance(exponent, (np.ndarray, np.generic)):
+        return exponent.min()
+    tensor = _convert.tensor(exponent, "exponent")
+    values = tensor.arrays()["values"]
+    least = values.min(initial=0)
+    return least if tensor.dense_view() is not None else builtins.min(least, tensor.fill_value)
 
 
 def clip(x, /, min=None, max=None):
