@@ -11,6 +11,7 @@ draw, another is drawn. `DIFFERENT` lists what differs, each entry with the reas
 
 import inspect
 import math
+import os
 import warnings
 import zlib
 
@@ -23,7 +24,7 @@ import fiberloom as fl
 xp = fl.array
 
 #: As many calls of each function are compared, of each kind of array, and as many are drawn at most.
-COMPARED, DRAWN = 4, 60
+COMPARED, DRAWN = (12, 180) if os.environ.get("FIBERLOOM_TESTS") == "long" else (3, 60)
 
 FORMATS = {1: ["sparse"], 2: ["csr", "csc", "coo", "dcsr"], 3: ["csf", "coo"]}
 SHAPES = [(5,), (3, 4), (2, 3, 4), (4, 1), (1, 3)]
