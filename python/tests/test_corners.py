@@ -279,15 +279,87 @@ def test_numbers_of_python_at_limits(name, dtype):
         compared(lambda: OPERATORS[name](T, number), lambda: OPERATORS[name](x, number))
 
 
-@pytest.mark.parametrize("name", ["sqrt", "exp", "log1p", "sin", "tanh"])
+#: The functions of floats: NumPy's names, and whether they are as exact as its own.
+OF_FLOATS = ["sqrt", "exp", "expm1", "log", "log1p", "log2", "log10", "sin", "cos", "tan", "sinh", "cosh", "tanh", "arcsin", "arccos"]
+OF_FLOATS += ["arctan", "arcsinh", "arccosh", "arctanh", "reciprocal"]
+OF_PAIRS = ["arctan2", "hypot", "copysign", "nextafter", "logaddexp", "divide"]
+
+
+@pytest.mark.parametrize("name", OF_FLOATS)
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 def test_functions_of_limits(name, dtype):
     x = limits(dtype)
-    x = x[(np.abs(x) < 1e3) | ~np.isfinite(x)] if name == "sin" else x
+    x = x[(np.abs(x) < 1e3) | ~np.isfinite(x)] if name in ("sin", "cos", "tan") else x
     with np.errstate(all="ignore"):
         got, want = getattr(np, name)(fl.asarray(x.copy())), getattr(np, name)(x)
     assert got.dtype == dtype
     np.testing.assert_allclose(got.to_numpy(), want, rtol=4 * np.finfo(dtype).eps, atol=0)
+
+
+@pytest.mark.parametrize("name", OF_PAIRS)
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+def test_functions_of_pairs_of_limits(name, dtype):
+    x, y = outer(dtype)
+    with np.errstate(all="ignore"):
+        got, want = getattr(np, name)(fl.asarray(x.copy()), fl.asarray(y.copy())), getattr(np, name)(x, y)
+    assert got.dtype == dtype
+    found = got.to_numpy()
+    np.testing.assert_allclose(found, want, rtol=4 * np.finfo(dtype).eps, atol=0)
+    are_numbers = ~np.isnan(want)
+    np.testing.assert_array_equal(np.signbit(found)[are_numbers], np.signbit(want)[are_numbers])
+
+
+def bounded(value, least, most):
+    """What `clip` is of numbers of Python's."""
+    value = value if least is None else max(value, least)
+    return value if most is None else min(value, most)
+
+
+@pytest.mark.parametrize("format", ["dense", "coo"])
+@pytest.mark.parametrize("dtype", [*INTEGERS[:5], np.dtype("uint64"), *FLOATS], ids=str)
+def test_bounds_at_limits(dtype, format):
+    """Bounds are Python's numbers: those beyond a type's limits keep all, or there is no such value."""
+    rng = np.random.default_rng(dtype.num)
+    x = np.stack([limits(dtype)] * 2)
+    x = x[:, np.isfinite(x[0])]
+    T, info = fl.asarray(x.copy(), format), np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype)
+    answered = refused = 0
+    for _ in range(16):
+        near = [info.min, info.max, 0, 1, 5, -3, 2.5, 7.0, None]
+        near += [info.min - 1, info.max + 1, info.min + 1, info.max - 1] if dtype.kind != "f" else []
+        least, most = (near[n] if near[n] is None else type(near[n])(near[n]) for n in rng.integers(len(near), size=2))
+        want = [[bounded(value, least, most) for value in row] for row in x.tolist()]
+        try:
+            got = T.clip(least, most)
+        except fl.OperandError:
+            # No value, or none that all bounds are of.
+            assert any(b is not None and (b != int(b) or not info.min <= b <= info.max) for b in (least, most))
+            refused += 1
+        else:
+            same(got, np.array(want, dtype))
+            answered += 1
+    assert answered > 4 and (refused or dtype.kind == "f")
+
+
+@pytest.mark.parametrize("format", ["dense", "csr"])
+@pytest.mark.parametrize("dtype", ALL, ids=str)
+def test_conversions_of_limits(dtype, format):
+    """What a type holds is itself, what it does not hold is its nearest, and anything but 0 is true."""
+    x = limits(dtype)
+    x = x[~np.isnan(x)] if dtype.kind == "f" else x
+    x = np.stack([x, np.zeros_like(x)])
+    for to in ALL:
+        if to.kind == "b":
+            want = x != 0
+        elif to.kind == "f":
+            with np.errstate(all="ignore"):
+                want = x.astype(to)
+        else:
+            info, numbers = np.iinfo(to), [[v if np.isinf(v) else int(v) for v in row] for row in x.tolist()]
+            want = np.array([[bounded(value, info.min, info.max) for value in row] for row in numbers], object).astype(to)
+        got = fl.asarray(x.copy(), format).astype(to)
+        same(got, want)
+        assert got.format == format
 
 
 def test_functions_that_the_namespace_has_not_are_numpys_of_dense_tensors():
@@ -394,7 +466,11 @@ def test_powers_are_numpys(dtype, format):
         x = rng.integers(0 if dtype.kind in "bu" else -3, 4, shape).astype(dtype)
         e = drawn_exponents(rng, shape) if n != 1 else rng.permutation(np.arange(-6, 6)).reshape(shape)
         T = fl.asarray(x.copy(), format)
-        given = fl.asarray(e.copy(), format if e.ndim == 2 else "dense") if isinstance(e, np.ndarray) and rng.random() < 0.7 else e
+        given = e
+        if isinstance(e, np.ndarray) and rng.random() < 0.7:
+            # What is not stored may be negative.
+            sparse = {"fill": e.flat[0].item()} if format != "dense" and e.size else {}
+            given = fl.asarray(e.copy(), format, **sparse) if e.ndim == 2 else fl.asarray(e.copy())
         pairs = [(lambda: np.power(T, given), lambda: np.power(x, e))]
         if dtype.kind != "b":  # `x**2` of truth values has a type of its own at NumPy, and another one from version to version.
             pairs += [(lambda: T**given, lambda: x**e), (lambda: given**T, lambda: e**x)]

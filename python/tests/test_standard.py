@@ -30,6 +30,7 @@ FORMATS = {1: ["sparse"], 2: ["csr", "csc", "coo", "dcsr"], 3: ["csf", "coo"]}
 SHAPES = [(5,), (3, 4), (2, 3, 4), (4, 1), (1, 3)]
 TYPES = ["float64", "float32", "int64", "int32", "int8", "uint8", "bool"]
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint32"]
+KINDS = ["bool", "signed integer", "unsigned integer", "integral", "real floating", "numeric", "complex floating"]
 SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan]
 
 #: What the namespace has not, or answers otherwise, and why.
@@ -237,7 +238,7 @@ ARGUMENTS |= {name: of_truths for name in ("logical_and", "logical_or", "logical
 ARGUMENTS |= {name: like for name in ("empty_like", "ones_like", "zeros_like")}
 ARGUMENTS |= {name: of_shape for name in ("empty", "ones", "zeros")}
 ARGUMENTS |= {
-    "arange": lambda d: ((d.pick(0, 2, 1.5), d.pick(7, 9.0), d.pick(1, 3)), {}),
+    "arange": lambda d: ((d.pick(0, 2, 1.5, -3), d.pick(7, 9.0, 0, -4), d.pick(1, 3, -1)), {}),
     "argmax": placed,
     "argmin": placed,
     "argsort": ordered,
@@ -260,7 +261,7 @@ ARGUMENTS |= {
     "full": lambda d: ((d.pick(3, (2, 3)), d.pick(7, 2.5, True)), {}),
     "full_like": lambda d: ((d.array(dtype="float64"), d.pick(7, 2.5)), {}),
     "iinfo": lambda d: ((Type(d.pick("int8", "uint32")),), {}),
-    "isdtype": lambda d: ((Type(d.pick(*TYPES)), d.pick("bool", "integral", "numeric", "complex floating")), {}),
+    "isdtype": lambda d: ((Type(d.pick(*TYPES)), d.pick(*KINDS, tuple(d.pick(*KINDS) for _ in range(2)))), {}),
     "linspace": lambda d: ((d.pick(0, -1.5), d.pick(4, 2.5), d.pick(1, 5)), {"endpoint": d.flag()}),
     "logical_not": lambda d: ((d.array(dtype="bool"),), {}),
     "matmul": multiplied,

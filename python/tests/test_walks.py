@@ -234,3 +234,92 @@ def test_steps_together_are_numpys(seed):
     compared(together, walk, "one expression")
     if len(walk.array.shape) > 1:
         compared(expression.compute(out="coo"), walk, "as coordinates")
+
+
+# ---- what NumPy refuses
+
+WRONG = {
+    "an axis": lambda m, x, w: getattr(m, w.fold)(x, axis=w.no_axis),
+    "an axis of a place": lambda m, x, w: m.argmax(x, axis=w.no_axis),
+    "an axis that is flipped": lambda m, x, w: m.flip(x, axis=w.no_axis),
+    "an axis that is rolled": lambda m, x, w: m.roll(x, 1, axis=w.no_axis),
+    "an axis of repetitions": lambda m, x, w: m.repeat(x, 2, axis=w.no_axis),
+    "an axis of a part": lambda m, x, w: m.take(x, m.asarray([0]), axis=w.no_axis),
+    "an axis of sorting": lambda m, x, w: m.sort(x, axis=w.no_axis),
+    "an axis of differences": lambda m, x, w: m.diff(x, axis=w.no_axis),
+    "an axis behind which arrays stand": lambda m, x, w: m.concat([x, x], axis=w.no_axis),
+    "a new axis": lambda m, x, w: m.expand_dims(x, axis=w.no_axis + (1 if w.no_axis > 0 else -1)),
+    "an axis of a stack": lambda m, x, w: m.stack([x, x], axis=w.no_axis + (1 if w.no_axis > 0 else -1)),
+    "an axis twice": lambda m, x, w: getattr(m, w.fold)(x, axis=(0, -x.ndim)),
+    "an axis that is flipped twice": lambda m, x, w: m.flip(x, axis=(0, 0)) if m is xp else m.sum(x, axis=(0, 0)),
+    "no permutation": lambda m, x, w: m.permute_dims(x, (0,) * x.ndim if x.ndim > 1 else (0, 0)),
+    "too few axes": lambda m, x, w: m.permute_dims(x, tuple(range(x.ndim - 1)) if x.ndim > 1 else (1,)),
+    "axes to fewer places": lambda m, x, w: m.moveaxis(x, (0,), (0, 1)),
+    "axes to one place": lambda m, x, w: m.moveaxis(x, (0, -1), (0, 0)) if x.ndim > 1 else m.moveaxis(x, 0, 1),
+    "an axis that is none of one": lambda m, x, w: m.squeeze(x, axis=next(n for n, extent in enumerate(x.shape) if extent != 1)),
+    "a smaller shape": lambda m, x, w: m.broadcast_to(x, x.shape[1:] if x.ndim > 1 else ()),
+    "another shape": lambda m, x, w: m.broadcast_to(x, (*x.shape[:-1], x.shape[-1] + 7)) if x.shape[-1] != 1 else m.ones((-1,)),
+    "more elements": lambda m, x, w: m.reshape(x, (x.size + 1,)),
+    "two unknown extents": lambda m, x, w: m.reshape(x, (-1, -1)),
+    "no whole extent": lambda m, x, w: m.reshape(x, (-1, x.size + 1 if x.size else 0)),
+    "parts of other extents": lambda m, x, w: m.concat([x[None], m.concat([x, x], axis=-1)[None]], axis=0) if x.shape[-1] else m.ones((-1,)),
+    "parts of other ranks": lambda m, x, w: m.concat([x, x[None]], axis=0),
+    "a stack of other shapes": lambda m, x, w: m.stack([x, x[None]], axis=0),
+    "no parts": lambda m, x, w: m.concat([], axis=0),
+    "factors that do not go together": lambda m, x, w: m.matmul(x, m.ones((x.shape[-1] + 1, 2))),
+    "sums that do not go together": lambda m, x, w: m.tensordot(x, m.ones((x.shape[0] + 2,)), axes=((0,), (0,))),
+    "more sums than modes": lambda m, x, w: m.tensordot(x, x, axes=x.ndim + 1),
+    "shapes that do not go together": lambda m, x, w: x + m.ones((*x.shape[:-1], x.shape[-1] + 2)) if x.shape[-1] != 1 else m.ones((-1,)),
+    "an index": lambda m, x, w: x[w.no_place(0)],
+    "a last index": lambda m, x, w: x[..., w.no_place(-1)],
+    "too many indices": lambda m, x, w: x[(slice(None),) * (x.ndim + 1)],
+    "two ellipses": lambda m, x, w: x[..., ...],
+    "a step of 0": lambda m, x, w: x[::0],
+    "a fraction": lambda m, x, w: x[0.5],
+    "a list of fractions": lambda m, x, w: x[[0.5]],
+    "a mask of another shape": lambda m, x, w: x[np.ones(x.shape[0] + 1, bool)],
+    "a mask of too many modes": lambda m, x, w: x[np.ones((*x.shape, 1), bool)],
+    "negative repetitions": lambda m, x, w: m.repeat(x, -1, axis=0),
+    "too many repetitions": lambda m, x, w: m.repeat(x, m.ones(x.shape[0] + 2, dtype=m.int64), axis=0),
+    "negative differences": lambda m, x, w: m.diff(x, n=-1),
+    "the greatest of nothing": lambda m, x, w: m.max(x[:0], axis=0),
+    "the place of nothing": lambda m, x, w: m.argmin(x[:0], axis=0),
+    "no elements of a list": lambda m, x, w: m.asarray(["a"]) + x if m is np else m.asarray(["a"]),
+    "a type that there is not": lambda m, x, w: m.zeros(3, dtype="no type"),
+    "a negative extent": lambda m, x, w: m.zeros((3, -1)),
+}
+
+
+class Wrong(Walk):
+    """An array, and arguments that are none of it."""
+
+    def __init__(self, seed):
+        super().__init__(seed)
+        rank = self.array.ndim
+        self.no_axis = self.pick(rank, -rank - 1, rank + 3)
+        self.fold = self.pick("sum", "prod", "max", "min", "any", "all", "mean", "var", "count_nonzero")
+        self.behind = self.pick(0, 1)
+
+    def no_place(self, axis):
+        extent = self.array.shape[axis]
+        return extent if self.behind else -extent - 1
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_numpy_refuses_is_refused(name):
+    tried = 0
+    for seed in range(40 if LONG else 6):
+        wrong = Wrong(seed)
+        array, tensor = wrong.operands[0]
+        try:
+            WRONG[name](np, array, wrong)
+        except (TypeError, ValueError, IndexError, np.exceptions.AxisError, StopIteration):
+            tried += 1
+        else:
+            continue  # Of this array it is right.
+        for made in (tensor, fl.lazy(tensor)):
+            with pytest.raises((fl.Error, TypeError, ValueError, IndexError, StopIteration)):
+                got = WRONG[name](xp, made, wrong)
+                got = got.compute() if made is not tensor else got
+                raise AssertionError(f"{wrong.done}: {name} gives {got!r}")
+    assert tried
