@@ -242,7 +242,7 @@ ARGUMENTS |= {
     "argmax": placed,
     "argmin": placed,
     "argsort": ordered,
-    "asarray": lambda d: ((d.pick(True, 3, 2.5, [1, 2], [[1.0, 2.0], [3.0, 4.0]]),), {"dtype": d.pick(None, Type("float32"))}),
+    "asarray": lambda d: ((d.pick(True, 3, 2.5, [1, 2], [[1.0, 2.0], [3.0, 4.0]], d.array(least=0)),), {"dtype": d.pick(None, Type("float32"))}),
     "astype": lambda d: ((d.array(least=0), Type(d.pick(*TYPES))), {"copy": d.flag()}),
     "broadcast_arrays": lambda d: ((d.array((3, 1)), d.array((4,)), d.array(())), {}),
     "broadcast_shapes": lambda d: ((d.pick((3, 1), (1,)), (4,), (2, 1, 1)), {}),
