@@ -45,6 +45,7 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass
+from functools import lru_cache
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT, PACKAGE = HERE.parents[1], HERE.parent / "fiberloom"
@@ -53,6 +54,8 @@ LIST = HERE / "mutants.txt"
 NOT_ASKED = {"test_docs.py", "test_types.py", "test_licenses.py"}
 #: Seconds, and bytes of memory, that an attack may take.
 SECONDS, BYTES = 120, 12 << 30
+#: Tests that draw what they ask.
+DRAWN = ["test_walks", "test_functions", "test_calls", "test_corners", "test_standard", "test_namespace", "test_sound"]
 #: Tests of other processes, by the file in which they come to lines.
 ELSEWHERE = {"_pools.py": ["test_shards.py"], "_loans.py": ["test_threads.py", "test_loans.py"], "__init__.py": ["test_threads.py"]}
 
@@ -90,12 +93,18 @@ class Mistake:
         line = text[text.rfind("\n", 0, start) + 1 : start]
         indent = line[: len(line) - len(line.lstrip())]
         changed = text[:start] + (self.mistaken.replace("\n", "\n" + indent) or "pass") + text[end:]
-        compile(changed, self.file, "exec")
-        if ast.dump(ast.parse(changed)) == ast.dump(ast.parse(text)):
+        if ast.dump(compile(changed, self.file, "exec", ast.PyCF_ONLY_AST)) == _dumped(text):
             raise ValueError(f"{self.file}: `{self.name}` changes nothing")
         return changed
 
 
+@lru_cache(maxsize=64)
+def _dumped(text: str) -> str:
+    """The tree of a file, as text."""
+    return ast.dump(ast.parse(text))
+
+
+@lru_cache(maxsize=4096)
 def functions(text: str, name: str | None = None) -> list[tuple[int, int]]:
     """Where functions and classes of this name stand; all functions if it is absent."""
     starts = [0]
@@ -103,7 +112,8 @@ def functions(text: str, name: str | None = None) -> list[tuple[int, int]]:
         starts.append(starts[-1] + len(line))
     kinds = (ast.FunctionDef, ast.Lambda) if name is None else (ast.FunctionDef, ast.ClassDef)
     nodes = [n for n in ast.walk(ast.parse(text)) if isinstance(n, kinds) and name in (None, getattr(n, "name", None))]
-    return [(starts[node.lineno - 1], starts[node.end_lineno]) for node in nodes]
+    first = {n: min([n.lineno, *(d.lineno for d in getattr(n, "decorator_list", []))]) for n in nodes}
+    return [(starts[first[node] - 1], starts[node.end_lineno]) for node in nodes]
 
 
 def read(path: pathlib.Path = LIST) -> list[Mistake]:
@@ -160,9 +170,16 @@ def pytest_collection_modifyitems(config, items):
 
 
 def pytest_configure(config):
-    """Traces each thread."""
+    """Traces each thread. What runs when modules are imported is no test's."""
     if TRACED:
+        import importlib
+        import pkgutil
         import threading
+
+        import fiberloom
+
+        for module in pkgutil.walk_packages(fiberloom.__path__, "fiberloom."):
+            importlib.import_module(module.name)
 
         threading.settrace(TRACE.call)
         sys.settrace(TRACE.call)
@@ -278,10 +295,12 @@ def asked(mistake: Mistake, tests: dict, first: str | None) -> list[list[str]]:
     ones of each file; then all others."""
     text = (PACKAGE / mistake.file).read_text(encoding="utf-8")
     lines = set(mistake.lines(text))
-    if not any(start <= mistake.place(text)[0] < end for start, end in functions(text)):
-        # What runs when the module is imported is there for all who come to the file.
-        lines = set(range(text.count("\n") + 2))
+    begin = mistake.place(text)[0]
+    around = [text[start:end] for start, end in functions(text) if start <= begin < end]
     come = [test for test, what in tests.items() if lines & set(what["lines"].get(mistake.file, ()))]
+    if not come or not around or any(part.startswith("@cache") or part.startswith("@lru_cache") for part in around):
+        # What runs when the module is imported, or once, is there for all who come to the file.
+        come = [test for test, what in tests.items() if what["lines"].get(mistake.file)]
     own = [test for test in tests if mistake.test and mistake.test[0] in test and mistake.test[1] in test]
     come += [test for test in tests for file in ELSEWHERE.get(mistake.file, []) if f"/{file}" in test and test not in come]
     come.sort(key=lambda test: tests[test]["seconds"])
@@ -292,7 +311,9 @@ def asked(mistake: Mistake, tests: dict, first: str | None) -> list[list[str]]:
         if files[file] < 1.0:
             cheap.append(test)
     led = list(dict.fromkeys(([first] if first in tests else []) + own + cheap))
-    return [led, [test for test in come if test not in set(led)]]
+    # What is drawn notices more than examples do.
+    others = [test for test in come if test not in set(led)]
+    return [led, sorted(others, key=lambda test: not any(file in test for file in DRAWN))]
 
 
 def attacked(mistake: Mistake, work: pathlib.Path, attacks: list[list[str]], tests: dict) -> str | None:

@@ -17,7 +17,7 @@ import fiberloom as fl
 LONG = os.environ.get("FIBERLOOM_TESTS") == "long"
 CALLS = 60 if LONG else 6
 
-FORMATS = {1: ["sparse"], 2: ["csr", "csc", "coo", "dcsr"], 3: ["csf", "coo"]}
+FORMATS = {1: ["sparse"], 2: ["csr", "csc", "coo", "dcsr"], 3: ["csf", "coo"], 4: ["csf", "coo"]}
 
 
 class Draws:
@@ -141,7 +141,7 @@ def turned(d):
 
 
 def crossed(d):
-    x, offset = d.array((4, 6), (3, 1), (2, 3, 4)), int(d.rng.integers(-3, 4))
+    x, offset = d.array((4, 6), (2, 3, 4), (2, 3, 4, 3)), int(d.rng.integers(-3, 4))
     axes = [int(a) for a in d.rng.permutation(x.ndim)[:2]]
     return (x, offset, *axes), {}
 
@@ -321,3 +321,22 @@ def test_functions_are_numpys(name):
                 compared(got, want, said)
                 answered += 1
     assert answered >= CALLS // 3
+
+
+@pytest.mark.parametrize("method", ["reduce", "accumulate", "reduceat", "outer", "at"])
+@pytest.mark.parametrize("format", ["dense", "csr"])
+def test_methods_of_functions_of_elements_are_numpys_or_refused(method, format):
+    x = np.arange(6.0).reshape(2, 3)
+    for name in ("add", "multiply", "maximum", "negative", "less"):
+        ufunc, T = getattr(np, name), fl.asarray(x.copy(), format)
+        arguments = {"reduce": (), "accumulate": (), "reduceat": ([0],), "outer": (x,), "at": ([0], x[:1])}[method]
+        try:
+            want = getattr(ufunc, method)(x.copy(), *arguments)
+        except (TypeError, ValueError):
+            want = None
+        try:
+            got = getattr(ufunc, method)(T, *(fl.asarray(a.copy()) if isinstance(a, np.ndarray) else a for a in arguments))
+        except (TypeError, ValueError):
+            continue
+        assert want is not None
+        np.testing.assert_array_equal(np.asarray(got), want)
