@@ -51,7 +51,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT, PACKAGE = HERE.parents[1], HERE.parent / "fiberloom"
 LIST = HERE / "mutants.txt"
 #: Tests of texts, and those that take a minute of other programs' time.
-NOT_ASKED = {"test_docs.py", "test_types.py", "test_licenses.py"}
+NOT_ASKED = {"test_docs.py", "test_types.py", "test_licenses.py", "test_mutants.py"}
 #: Seconds, and bytes of memory, that an attack may take.
 SECONDS, BYTES = 120, 12 << 30
 #: Tests that draw what they ask.

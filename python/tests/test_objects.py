@@ -9,6 +9,7 @@
 import copy
 import os
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -274,3 +275,33 @@ def test_buffers_have_the_results_type_and_shape(dtype, shape):
             with pytest.raises(fl.OperandError, match="expected"):
                 call()
             assert (buffer == 7).all()
+
+
+@pytest.mark.parametrize("seed", range(DRAWN))
+@pytest.mark.parametrize("format", ["dense", "csr", "csc", "coo"])
+def test_pictures_show_where_entries_are(format, seed):
+    """A cell for each place, of larger matrices for several: those in which something is are drawn as runs, none longer or shorter."""
+    rng = np.random.default_rng([seed, *format.encode()])
+    shape = [(3, 7), (64, 5), (1, 1), (200, 130), (65, 64), (1000, 3)][seed % 6]
+    array = (rng.random(shape) < [0.4, 0.01][shape[0] > 64]).astype(float)
+    shown = fl.asarray(array, format)._repr_html_()
+    width, height = (int(n) for n in re.search(r'<rect x="0" y="-.5" width="(\d+)" height="(\d+)"', shown).groups())
+    assert max(width, height) == min(max(shape), 64)
+    runs = [tuple(map(int, run)) for run in re.findall(r"M(\d+) (\d+)h(\d+)", shown)]
+    drawn = [(y, x + n) for x, y, count in runs for n in range(count)]
+    rows, columns = np.nonzero(array)
+    cells = set(zip((rows * height // shape[0]).tolist(), (columns * width // shape[1]).tolist(), strict=True))
+    assert set(drawn) == cells and len(drawn) == len(cells)
+    # Each run begins where nothing stands before.
+    assert all((y, x - 1) not in cells for x, y, _ in runs)
+
+
+def test_names_that_there_are_not():
+    for module in (fl, fl.array):
+        for name in ("no_such_name", "_no_such_name", "sum_of_all"):
+            assert not hasattr(module, name)
+            with pytest.raises(AttributeError, match=name):
+                getattr(module, name)
+    assert set(fl.__all__) <= set(dir(fl))
+    for name in fl.__all__:
+        assert getattr(fl, name) is not None
