@@ -156,6 +156,18 @@ def test_formats_are_chosen_by_numbers_of_entries_each_time():
     assert formats == ["dcsr", "csr", "dcsr"]
 
 
+def test_formats_are_chosen_by_the_operand_of_most_entries():
+    def of(entries):
+        S = sp.csr_array((np.ones(entries), (np.arange(entries), np.zeros(entries, int))), shape=(900, 2))
+        return S, fl.lazy(fl.asarray(S.copy()))
+
+    for few, many, format in ((1, 600, "csr"), (1, 2, "dcsr"), (600, 600, "csr")):
+        for (S, A), (R, B) in ((of(few), of(many)), (of(many), of(few))):
+            made = (A + B)[::-1].compute()
+            assert made.format == format
+            assert (made.to_scipy() != (S + R)[::-1]).nnz == 0
+
+
 def test_one_array_twice_is_not_two_arrays():
     a, b = np.arange(4.0), np.ones(4)
     x, y = fl.asarray(a), fl.asarray(b)

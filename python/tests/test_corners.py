@@ -348,7 +348,8 @@ def test_conversions_of_limits(dtype, format):
     x = limits(dtype)
     x = x[~np.isnan(x)] if dtype.kind == "f" else x
     x = np.stack([x, np.zeros_like(x)])
-    for to in ALL:
+    # From each type to each other one, dense or sparse.
+    for to in ALL if LONG else ALL[(ALL.index(dtype) + (format == "csr")) % 2 :: 2]:
         if to.kind == "b":
             want = x != 0
         elif to.kind == "f":
