@@ -21,11 +21,11 @@ A crash, a hang and too much memory are noticed, too. Tests of texts (`test_docs
 are not asked. A test that asks another process runs the lines that a test traced in this one does not: where no test comes to a
 mistake, those of `ELSEWHERE` are asked.
 
-    python -P python/tests/mutants.py [--only NAME] [--resume] [--quick] [--work FOLDER]
+    python -P python/tests/mutants.py [--only PATTERN] [--resume] [--quick] [--work FOLDER]
 
 ends with a table, and with 1 if a mistake was noticed by no test and the list does not say why. `--resume` takes what was noticed as
 noticed, and lines that tests come to from the last time; who noticed a mistake is asked first in any case. `--quick` asks cheap tests alone,
-a second's of each file: what they do not notice is only likely to be noticed by nobody.
+some seconds' of each file: what they do not notice is only likely to be noticed by nobody.
 """
 
 from __future__ import annotations
@@ -55,7 +55,9 @@ NOT_ASKED = {"test_docs.py", "test_types.py", "test_licenses.py", "test_mutants.
 #: Seconds, and bytes of memory, that an attack may take.
 SECONDS, BYTES = 120, 12 << 30
 #: Tests that draw what they ask.
-DRAWN = ["test_walks", "test_functions", "test_calls", "test_corners", "test_standard", "test_namespace", "test_sound"]
+DRAWN = ["test_walks", "test_functions", "test_calls", "test_corners", "test_standard", "test_namespace", "test_sound", "test_objects"]
+#: Of each file tests of so many seconds are asked first.
+DRAWN_FOR, EXAMPLES_FOR = 4.0, 0.7
 #: Tests of other processes, by the file in which they come to lines.
 ELSEWHERE = {"_pools.py": ["test_shards.py"], "_loans.py": ["test_threads.py", "test_loans.py"], "__init__.py": ["test_threads.py"]}
 
@@ -303,7 +305,7 @@ def asked(mistake: Mistake, tests: dict, first: str | None) -> list[list[str]]:
     for test in come:
         file = test.partition("::")[0]
         files[file] += tests[test]["seconds"] + 0.02
-        if files[file] < 1.0:
+        if files[file] < (DRAWN_FOR if any(name in file for name in DRAWN) else EXAMPLES_FOR):
             cheap.append(test)
     led = list(dict.fromkeys(([first] if first in tests else []) + own + cheap))
     # What is drawn notices more than examples do.
@@ -333,14 +335,14 @@ def attacked(mistake: Mistake, work: pathlib.Path, attacks: list[list[str]], tes
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Makes mistakes in the package, and asks which test notices each.")
-    parser.add_argument("--only", help="mistakes whose name or file has this part")
+    parser.add_argument("--only", default="", help="mistakes whose file and name a regular expression matches")
     parser.add_argument("--resume", action="store_true", help="what was noticed stays noticed")
     parser.add_argument("--work", default=str(pathlib.Path(tempfile.gettempdir()) / "fiberloom-mutants"))
     parser.add_argument("--quick", action="store_true", help="cheap tests alone are asked")
     given = parser.parse_args()
     work = pathlib.Path(given.work)
     work.mkdir(parents=True, exist_ok=True)
-    mistakes = [m for m in read() if not given.only or given.only in m.name or given.only in m.file]
+    mistakes = [m for m in read() if re.search(given.only, f"{m.file}: {m.name}")]
     tests, book = reached(work, given.resume), work / "noticed.json"
     noticed = json.loads(book.read_text(encoding="utf-8")) if book.exists() else {}
     table, left = collections.defaultdict(lambda: [0, 0, 0]), []

@@ -396,6 +396,16 @@ def test_functions_are_the_standards(name, kind):
     raise AssertionError(f"{compared} of {DRAWN} draws are defined by the standard, {COMPARED} expected")
 
 
+def test_kinds_of_types_are_the_standards():
+    for name in {*TYPES, *INTEGERS, "uint16", "uint64"}:
+        for kind in [*KINDS, *TYPES, ("integral", "bool"), ("signed integer", "float32")]:
+            theirs = tuple(getattr(strict, k, k) for k in kind) if isinstance(kind, tuple) else getattr(strict, kind, kind)
+            ours = tuple(getattr(xp, k, k) for k in kind) if isinstance(kind, tuple) else getattr(xp, kind, kind)
+            if kind == "bool":
+                theirs = ours = kind
+            assert xp.isdtype(getattr(xp, name), ours) == strict.isdtype(getattr(strict, name), theirs), (name, kind)
+
+
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_parameters_are_the_standards(name):
     theirs = inspect.signature(getattr(strict, name)).parameters
