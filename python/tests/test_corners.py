@@ -374,6 +374,7 @@ def test_functions_that_the_namespace_has_not_are_numpys_of_dense_tensors():
         np.testing.assert_array_equal(function(fl.asarray(x.copy()), x[::-1]), function(x, x[::-1]))
     # Of integers the namespace's reciprocal is a float, and NumPy's a whole number.
     n = np.array([-2, -1, 1, 2, 100])
+    np.testing.assert_array_equal(xp.reciprocal(fl.asarray(n.copy())).to_numpy(), 1 / n)
     np.testing.assert_array_equal(np.reciprocal(fl.asarray(n.copy())), np.reciprocal(n))
 
 

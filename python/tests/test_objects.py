@@ -147,6 +147,18 @@ def test_entries_in_no_order_are_summed(format, seed):
             fl.asarray(S, copy=False)
 
 
+@pytest.mark.parametrize("shape", [(7,), (3, 2, 4), (2, 2, 2, 3)])
+@pytest.mark.parametrize("seed", range(DRAWN))
+def test_coordinates_of_other_ranks_in_no_order_are_summed(seed, shape):
+    rng = np.random.default_rng([seed, len(shape)])
+    coords = tuple(rng.integers(0, extent, 9) for extent in shape)
+    values, want = rng.integers(1, 5, 9).astype(float), np.zeros(shape)
+    np.add.at(want, coords, values)
+    T = fl.asarray(sp.coo_array((values, coords), shape=shape))
+    assert T.nnz == np.count_nonzero(want)
+    np.testing.assert_array_equal(T.to_numpy(), want)
+
+
 def _sorted_within(S):
     return all((np.diff(S.indices[a:b]) > 0).all() for a, b in zip(S.indptr, S.indptr[1:], strict=False))
 

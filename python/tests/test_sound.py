@@ -44,6 +44,10 @@ def damage(rng, matrix):
     if matrix.format == "dok":
         matrix._dict[(number(rng, matrix.shape[0]), number(rng, matrix.shape[1]))] = 1.0
         return
+    if rng.random() < 0.2:
+        # Fewer values than positions and coordinates say.
+        matrix.data = matrix.data[: rng.integers(len(matrix.data) + 1)]
+        return
     names = {"coo": ["row", "col"], "dia": ["offsets"]}.get(matrix.format, ["indptr", "indices"])
     name = names[rng.integers(len(names))]
     array = (matrix.coords[names.index(name)] if matrix.format == "coo" else getattr(matrix, name)).copy()

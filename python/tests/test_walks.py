@@ -23,14 +23,15 @@ LONG = os.environ.get("FIBERLOOM_TESTS") == "long"
 
 FORMATS = {0: ["dense"], 1: ["dense", "sparse"], 2: ["dense", "csr", "csc", "dcsr", "coo"]}
 OTHERS = ["dense", "coo", "csf"]
+SHAPES = [(5,), (4, 6), (3, 1), (2, 3, 4), (3, 2, 2), (0, 3), (2, 1, 3)]
 
 
 class Walk:
     """A walk: an array as NumPy has it, and what was done."""
 
-    def __init__(self, seed, sparse=False):
+    def __init__(self, seed, sparse=False, shape=None):
         self.rng, self.sparse = np.random.default_rng(seed), sparse
-        shape = [(5,), (4, 6), (3, 1), (2, 3, 4), (3, 2, 2), (0, 3), (2, 1, 3)][self.rng.integers(7)]
+        shape = shape or self.pick(*SHAPES)
         self.done, self.operands, self.all = [], [], False
         self.start = self.array = self.drawn(shape)
 
@@ -137,6 +138,7 @@ def moved(walk):
         (f"moved {order} to {to}", lambda m, x: m.moveaxis(x, order, to)),
         (f"flipped {axes}", lambda m, x: m.flip(x, axis=axes)),
         (f"rolled {by} {axes}", lambda m, x: m.roll(x, by, axis=axes)),
+        (f"rolled {n + 1} along all", lambda m, x: m.roll(x, n + 1, axis=order)),
         (f"reshaped {flat}", lambda m, x: m.reshape(x, flat)),
         (f"[{key}]", lambda m, x: x[key]),
         (f"[..., {key[0]}]", lambda m, x: x[..., key[0]]),
@@ -360,7 +362,7 @@ class Wrong(Walk):
     """An array, and arguments that are none of it."""
 
     def __init__(self, seed):
-        super().__init__(seed)
+        super().__init__(seed, shape=SHAPES[seed % len(SHAPES)])
         rank = self.array.ndim
         self.no_axis = self.pick(rank, -rank - 1, rank + 3)
         self.fold = self.pick("sum", "prod", "max", "min", "any", "all", "mean", "var", "count_nonzero")
