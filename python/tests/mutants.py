@@ -1,8 +1,8 @@
 """Makes the mistakes of `mutants.txt` in the package, one at a time, and asks which test notices each.
 
 ```text
- mutants.txt ──▶ a copy of fiberloom/ with one mistake ──pytest -x: tests that come to its lines, cheap ones first──▶ noticed by …
- once: the tests without a mistake, traced ──▶ reached.json: of each test the lines of the package that it runs, and its seconds
+ mutants.txt ──▶ a copy of fiberloom/ with one mistake ──pytest -x: tests that come to it, cheap ones first──▶ noticed by …
+ once, without a mistake: tests, traced ──▶ reached.json: of each test the lines of the package that it runs, and its seconds
 ```
 
 ::
@@ -17,15 +17,14 @@
     test test_lazy.py: broadcast         a file of tests, and a part of the name of the one that was written for it: asked first
     survives …                           why nobody can notice it: nobody is asked
 
-A crash, a hang and too much memory are noticed, too. Tests of texts (`test_docs`, `test_types`, `test_licenses`) are no evidence, and
-are not asked. A test that asks another process runs the lines that a test traced in this one does not: where no test comes to a
-mistake, those of `ELSEWHERE` are asked.
+A crash, a hang and too much memory are noticed, too. Tests of texts (`test_docs`, `test_types`, `test_licenses`) are no evidence,
+and are not asked. What runs in other processes is not traced: tests of `ELSEWHERE` are asked in any case.
 
     python -P python/tests/mutants.py [--only PATTERN] [--resume] [--quick] [--work FOLDER]
 
-ends with a table, and with 1 if a mistake was noticed by no test and the list does not say why. `--resume` takes what was noticed as
-noticed, and lines that tests come to from the last time; who noticed a mistake is asked first in any case. `--quick` asks cheap tests alone,
-some seconds' of each file: what they do not notice is only likely to be noticed by nobody.
+ends with a table, and with 1 if a mistake was noticed by no test and the list does not say why. `--resume` takes what was noticed
+as noticed, and what tests come to from the last time; who noticed a mistake is asked first in any case. `--quick` asks cheap tests
+alone, some seconds' of each file: what they do not notice is only likely to be noticed by nobody.
 """
 
 from __future__ import annotations
@@ -50,7 +49,9 @@ from functools import lru_cache
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT, PACKAGE = HERE.parents[1], HERE.parent / "fiberloom"
 LIST = HERE / "mutants.txt"
-#: Tests of texts, and those that take a minute of other programs' time.
+#: Where the workspace's tests leave the package with its extension module.
+BUILT = ROOT / "target" / "python" / "package" / "fiberloom"
+#: Tests of texts, and the list's own.
 NOT_ASKED = {"test_docs.py", "test_types.py", "test_licenses.py", "test_mutants.py"}
 #: Seconds, and bytes of memory, that an attack may take.
 SECONDS, BYTES = 120, 12 << 30
@@ -232,15 +233,18 @@ def copied(work: pathlib.Path) -> pathlib.Path:
     copy = work / "fiberloom"
     shutil.rmtree(copy, ignore_errors=True)
     shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__", "*.so"))
-    for module in PACKAGE.glob("*.so"):
-        (copy / module.name).symlink_to(module)
+    module = next((module for folder in (PACKAGE, BUILT) for module in folder.glob("*.so")), None)
+    if module is None:
+        raise SystemExit(f"there is no extension module in {BUILT}: `cargo xtask test` makes one")
+    (copy / module.name).symlink_to(module)
     return copy
 
 
 def tested(work: pathlib.Path, files: list[str], seconds: float, *options: str, **environment: str):
     """Runs tests on the copy; what they printed, or ``None`` if they took too long."""
     own = {**os.environ, "PYTHONPATH": str(work), "PYTHONDONTWRITEBYTECODE": "1", "OPENBLAS_NUM_THREADS": "1", **environment}
-    plain = ["-q", "-p", "no:cacheprovider", "--import-mode=importlib", f"--rootdir={ROOT}", "--no-header", "--tb=line", "--color=no"]
+    plain = ["-q", "-p", "no:cacheprovider", "--import-mode=importlib", f"--rootdir={ROOT}"]
+    plain += ["--no-header", "--tb=line", "--color=no"]
     shutil.copy(__file__, work / "fiberloom_attack.py")
     call = [sys.executable, "-P", "-m", "pytest", *plain, "-p", "fiberloom_attack", *options, *files]
     process = subprocess.Popen(
@@ -288,8 +292,10 @@ def reached(work: pathlib.Path, resume: bool) -> dict:
 
 
 def asked(mistake: Mistake, tests: dict, first: str | None) -> list[list[str]]:
-    """The tests that come to a mistake, in two attacks: the one that noticed it last, the one that was written for it and a few cheap
-    ones of each file; then all others."""
+    """The tests that come to a mistake, in two attacks.
+
+    The first: the one that noticed it last, the one that was written for it, and cheap ones of each file. The second: all others.
+    """
     text = (PACKAGE / mistake.file).read_text(encoding="utf-8")
     lines = set(mistake.lines(text))
     begin = mistake.place(text)[0]

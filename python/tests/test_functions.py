@@ -266,13 +266,15 @@ FUNCTIONS = {
     "linalg.norm": normed, "cov": observed, "corrcoef": observed, "array_equal": of_pair, "allclose": near, "isclose": near,
     "pad": padded, "array_split": cut, "split": cut, "hsplit": halved, "vsplit": halved, "rot90": turned, "diagonal": crossed, "trace": crossed,
     "kron": products, "outer": products, "inner": rows_of_two, "dot": dotted, "take": places, "delete": left_out, "clip": bounds, "round": tens,
-    "nan_to_num": values_for, "searchsorted": sought, "roll": rolled, "concatenate": joined, "stack": joined, "append": lambda d: ((d.array((4, 6)), d.array((2, 6))), {"axis": d.pick(None, 0)}),
+    "nan_to_num": values_for, "searchsorted": sought, "roll": rolled, "concatenate": joined, "stack": joined,
+    "append": lambda d: ((d.array((4, 6)), d.array((2, 6))), {"axis": d.pick(None, 0)}),
     "vstack": of_rows, "hstack": of_rows, "unique": unique, "tril": triangle, "triu": triangle, "diag": on_a_diagonal, "moveaxis": moved,
     "argwhere": of_array(), "flatnonzero": of_array(), "fliplr": lambda d: ((d.array((4, 6), (2, 3, 4)),), {}), "flipud": of_array(),
     "nonzero": of_array(), "transpose": of_array(), "diff": lambda d: ((d.array(nan=0.1), d.pick(0, 1, 2), d.pick(0, -1)), {}),
     "vdot": lambda d: ((d.array((2, 3), **NUMBERS), d.array((2, 3), **NUMBERS)), {}), "ravel": of_array(), "squeeze": of_array(),
     "where": lambda d: ((d.array((4, 6)), d.array((4, 6)), d.pick(0, d.array((6,)))), {}), "result_type": lambda d: ((d.array(), d.array()), {}),
-    "repeat": lambda d: ((d.array((4, 6)), d.pick(2, 0, [1, 0, 2, 3])), {"axis": 0}), "swapaxes": lambda d: ((d.array((2, 3, 4)), d.pick(0, -1), d.pick(1, -2)), {}),
+    "repeat": lambda d: ((d.array((4, 6)), d.pick(2, 0, [1, 0, 2, 3])), {"axis": 0}),
+    "swapaxes": lambda d: ((d.array((2, 3, 4)), d.pick(0, -1), d.pick(1, -2)), {}),
 }  # fmt: skip
 
 
@@ -295,7 +297,8 @@ def compared(got, want, said):
     want = np.asarray(want)
     assert got.shape == want.shape and got.dtype == want.dtype, (said, got, want.shape, want.dtype)
     found = got.to_numpy() if isinstance(got, fl.Tensor) else np.asarray(got)
-    np.testing.assert_allclose(found, want, rtol=2e-5 if want.dtype == np.float32 else 1e-10, atol=1e-5 if want.dtype.itemsize == 4 else 1e-10, err_msg=said)
+    near = 2e-5 if want.dtype == np.float32 else 1e-10
+    np.testing.assert_allclose(found, want, rtol=near, atol=near, err_msg=said)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
