@@ -128,7 +128,10 @@ def asked_by_scipy() -> bool:
             return False
         asks = _ASKS.get(frame.f_code)
         if asks is None:
-            asks = _ASKS[frame.f_code] = _asks(frame.f_globals.get("__name__", ""), frame.f_code.co_name)
+            module = frame.f_globals.get("__name__", "")
+            if not module.startswith("scipy.sparse._"):
+                return False
+            asks = _ASKS[frame.f_code] = _asks(module, frame.f_code.co_name)
         if asks != "perhaps":
             return asks == "yes"
         frame = frame.f_back
@@ -136,15 +139,13 @@ def asked_by_scipy() -> bool:
 
 
 def _asks(module: str, name: str) -> str:
-    """Whether a function that asks for an array is an operator of SciPy's: ``yes``, ``no``, or ``perhaps``, as one that calls it is."""
-    if not module.startswith("scipy.sparse._"):
-        return "no"
+    """Whether a function of SciPy's that asks for an array is an operator: ``yes``, ``no``, or ``perhaps``, as one that calls it is."""
     if name not in _DUNDERS:
         return "perhaps"
     return "no" if name in ("__mul__", "__rmul__") and module == "scipy.sparse._matrix" else "yes"
 
 
-#: Of functions that asked, or whose functions did, what `_asks` says.
+#: Of SciPy's functions that asked, or whose functions did, what `_asks` says.
 _ASKS: dict = {}
 #: As many functions of SciPy's stand between an operator and where it asks, at most.
 _DEEP = 6
