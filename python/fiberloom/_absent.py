@@ -55,6 +55,9 @@ _ASSIGNED = {
 
 
 def _missing(self, name: str):
+    if name[:8] == "__array_":
+        # NumPy asks each object for these, and reads no message.
+        raise AttributeError(name)
     member = getattr(type(self), name, None)
     if isinstance(member, property):
         return member.fget(self)  # Which says itself what keeps it from being there.

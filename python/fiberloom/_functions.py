@@ -373,17 +373,23 @@ def _without_nan(name: str, instead: float):
     """A fold in whose place of NaN another number stands."""
 
     def function(a, axis=None, *, keepdims=False):
-        array = _array(a)
-        if array.dtype.kind == "f":
-            array = _namespace().where(_namespace().isnan(array), instead, array)
-        return getattr(array, name)(axis, keepdims=keepdims)
+        array, xp = _array(a), _namespace()
+        if array.dtype.kind != "f":
+            return getattr(array, name)(axis, keepdims=keepdims)
+        none = xp.isnan(array)
+        made = getattr(xp.where(none, instead, array), name)(axis, keepdims=keepdims)
+        # Of NaN alone there is neither a greatest nor a least number.
+        return xp.where(none.all(axis, keepdims=keepdims), np.nan, made) if name in ("max", "min") else made
 
     return function
 
 
 def _nanmean(a, axis=None, *, keepdims=False):
-    count = (~_namespace().isnan(_array(a))).sum(axis, keepdims=keepdims)
-    return _without_nan("sum", 0.0)(a, axis, keepdims=keepdims) / count
+    array = _array(a)
+    if array.dtype.kind != "f":
+        return array.mean(axis, keepdims=keepdims)
+    count = (~_namespace().isnan(array)).sum(axis, keepdims=keepdims)
+    return _without_nan("sum", 0.0)(array, axis, keepdims=keepdims) / count.astype(array.dtype)
 
 
 def _quantile(a, q, axis=None):
@@ -402,7 +408,8 @@ def _quantile(a, q, axis=None):
     made = line(below)
     made = made + (line(below + 1) - made) * share if share else made
     # What is no number stands last, and then nothing is in the middle.
-    return made + line(extent - 1) * 0.0
+    last = line(extent - 1)
+    return xp.where(xp.isnan(last), last, made)
 
 
 def _percentile(a, q, axis=None):

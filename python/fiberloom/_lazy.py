@@ -309,7 +309,8 @@ class _Background(Names):
     plain = True
 
     def access(self, tensor, at: list[Index]) -> str:
-        if is_sparse(tensor):
+        if is_sparse(tensor) or 0 in tensor.shape:
+            # What has no elements has nothing to read.
             dtype = np.dtype(tensor.dtype)
             return f"convert({literal(dtype.type(fill_of(tensor)).item())}, {type_of(dtype)})"
         return super().access(tensor, at)

@@ -65,6 +65,9 @@ def _namespace():
     return sys.modules.get("fiberloom.array") or importlib.import_module("fiberloom.array")
 
 
+_NUMBERS = {bool, int, float}
+
+
 def _is_operand(object) -> bool:
     """Whether an operator takes it: numbers and arrays, not lists."""
     return isinstance(object, (bool, int, float)) or (hasattr(object, "dtype") and hasattr(object, "shape"))
@@ -74,8 +77,11 @@ def _two(dunder: str, function: str, quickly: bool, mirrored: bool = False):
     def operator(self, other, /):
         if quickly and not DEFERRED.get():
             pair = (other, self) if mirrored else (self, other)
+            if function == "pow":
+                _namespace().refuse_negative(*pair)
             made = _native.quick(function, pair)
-            made = _namespace().quickly(function, pair) if made is None else made
+            if made is None and type(other) in _NUMBERS:
+                made = _namespace().quickly(function, pair)
             if made is not None:
                 return made
         if not _is_operand(other):
@@ -118,15 +124,29 @@ def asked_by_scipy() -> bool:
     """
     frame = sys._getframe(2)
     for _ in range(_DEEP):
-        if frame is None or not frame.f_globals.get("__name__", "").startswith("scipy.sparse._"):
+        if frame is None:
             return False
-        name = frame.f_code.co_name
-        if name in _DUNDERS:
-            return not (name in ("__mul__", "__rmul__") and frame.f_globals["__name__"] == "scipy.sparse._matrix")
+        asks = _ASKS.get(frame.f_code)
+        if asks is None:
+            module = frame.f_globals.get("__name__", "")
+            if not module.startswith("scipy.sparse._"):
+                return False
+            asks = _ASKS[frame.f_code] = _asks(module, frame.f_code.co_name)
+        if asks != "perhaps":
+            return asks == "yes"
         frame = frame.f_back
     return False
 
 
+def _asks(module: str, name: str) -> str:
+    """Whether a function of SciPy's that asks for an array is an operator: ``yes``, ``no``, or ``perhaps``, as one that calls it is."""
+    if name not in _DUNDERS:
+        return "perhaps"
+    return "no" if name in ("__mul__", "__rmul__") and module == "scipy.sparse._matrix" else "yes"
+
+
+#: Of SciPy's functions that asked, or whose functions did, what `_asks` says.
+_ASKS: dict = {}
 #: As many functions of SciPy's stand between an operator and where it asks, at most.
 _DEEP = 6
 _DUNDERS = {f"__{side}{name}__" for name in (*_BINARY, *_COMPARED) for side in ("", "r")}
@@ -147,6 +167,10 @@ def __array_ufunc__(self, ufunc, method, *operands, out=None, **named):
     import numpy as np
 
     name = _UFUNCS.get(ufunc.__name__, ufunc.__name__)
+    if method == "__call__" and out is None and not named and name not in ("pow", "reciprocal") and not DEFERRED.get():
+        made = _native.quick(name, operands)
+        if made is not None:
+            return made
     function = getattr(_namespace(), name, None) if name in _elementwise() else None
     if method != "__call__" or named or not all(map(_is_operand, operands)):
         return NotImplemented

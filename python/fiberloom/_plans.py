@@ -78,9 +78,7 @@ def exactly(number):
 
 
 def _is_scipys(kind: type) -> bool:
-    known = _SCIPY.get(kind)
-    if known is None:
-        known = _SCIPY[kind] = kind.__module__.startswith("scipy.sparse") and hasattr(kind, "tocsr")
+    known = _SCIPY[kind] = kind.__module__.startswith("scipy.sparse") and hasattr(kind, "tocsr")
     return known
 
 
@@ -92,6 +90,9 @@ def _describe(argument, key: list, arrays: list) -> None:
         arrays.append(argument)
         key += (argument.format, argument.type_name, argument.shape, exactly(argument.fill_value))
     elif kind is np.ndarray:
+        arrays.append(argument)
+        key += (argument.dtype, argument.shape)
+    elif _SCIPY.get(kind):
         arrays.append(argument)
         key += (argument.dtype, argument.shape)
     elif kind in _PLAIN:
@@ -107,7 +108,7 @@ def _describe(argument, key: list, arrays: list) -> None:
             key.append(part)
     elif kind in _TYPES or argument is Ellipsis:
         key.append(argument)
-    elif _is_scipys(kind):
+    elif kind not in _SCIPY and _is_scipys(kind):
         arrays.append(argument)
         key += (argument.dtype, argument.shape)
     else:
@@ -123,7 +124,9 @@ def _key(name: str, given: tuple, named: dict) -> tuple[tuple, list]:
     for word, argument in named.items():
         key.append(word)
         _describe(argument, key, arrays)
-    if len(arrays) > 1:
+    if len(arrays) == 2:
+        key.append(arrays[0] is arrays[1])
+    elif len(arrays) > 2:
         places = [id(array) for array in arrays]
         key += [places.index(place) for place in places]
     return tuple(key), arrays
@@ -161,8 +164,10 @@ def planned(function):
             plan = _PLANS.get(key)
         except (_NoKey, TypeError):
             return function(*given, **named)
-        if plan is not None and plan.suits(arrays):
-            operands = plan.constants | {name: arrays[place] for name, place in plan.places}
+        if plan is not None and (not plan.chosen or plan.suits(arrays)):
+            operands = {name: arrays[place] for name, place in plan.places}
+            if plan.constants:
+                operands |= plan.constants
             return _native.einsum(plan.text, operands, None, plan.options)
         notes: list[Note] = []
         token = NOTES.set(notes)

@@ -465,4 +465,11 @@ def _tail(statements: list) -> int:
 
 
 def _returns(node: ast.If) -> bool:
-    return len(node.body) == 1 and isinstance(node.body[0], (ast.Return, ast.If)) and not node.orelse
+    return len(node.body) == 1 and not node.orelse and _is_result(node.body[0])
+
+
+def _is_result(node: ast.stmt) -> bool:
+    """Whether a statement says what is returned, whichever way it goes."""
+    if isinstance(node, ast.If):
+        return all(len(branch) == 1 and _is_result(branch[0]) for branch in (node.body, node.orelse))
+    return isinstance(node, ast.Return)

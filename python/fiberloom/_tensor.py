@@ -124,7 +124,8 @@ def to_numpy(self, *, copy: bool = False) -> np.ndarray:
     view = self.dense_view()
     if view is None:
         view = _convert.stored(self, "dense").dense_view()
-        copy = False
+        # Nobody else has it; truth values are read-only, and a copy is not.
+        copy = copy and not view.flags.writeable
     return view.copy() if copy else view
 
 

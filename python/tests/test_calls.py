@@ -156,6 +156,18 @@ def test_formats_are_chosen_by_numbers_of_entries_each_time():
     assert formats == ["dcsr", "csr", "dcsr"]
 
 
+def test_formats_are_chosen_by_the_operand_of_most_entries():
+    def of(entries):
+        S = sp.csr_array((np.ones(entries), (np.arange(entries), np.zeros(entries, int))), shape=(900, 2))
+        return S, fl.lazy(fl.asarray(S.copy()))
+
+    for few, many, format in ((1, 600, "csr"), (1, 2, "dcsr"), (600, 600, "csr")):
+        for (S, A), (R, B) in ((of(few), of(many)), (of(many), of(few))):
+            made = (A + B)[::-1].compute()
+            assert made.format == format
+            assert (made.to_scipy() != (S + R)[::-1]).nnz == 0
+
+
 def test_one_array_twice_is_not_two_arrays():
     a, b = np.arange(4.0), np.ones(4)
     x, y = fl.asarray(a), fl.asarray(b)
@@ -236,3 +248,105 @@ def test_reversed_matrices(format, many, matrix):
     T, a = fl.asarray(S).to(format), S.toarray()
     for key in (np.s_[::-1], np.s_[:, ::-1], np.s_[::-1, ::-1], np.s_[5:1:-2], np.s_[::-1, 1:3]):
         np.testing.assert_array_equal(T[key].to_numpy(), a[key])
+
+
+# ---- keys: each part of one is changed alone
+
+#: What differs from a csr of float64 in 4 rows and 5 columns whose fill value is 0.
+PARTS = {
+    "nothing": {},
+    "the fill value": {"fill": 1.0},
+    "the sign of the fill value": {"fill": -0.0},
+    "a fill value that is no number": {"fill": np.nan},
+    "the type": {"dtype": np.int64},
+    "the width": {"dtype": np.float32},
+    "truth values": {"dtype": np.bool_},
+    "rows": {"shape": (1, 5)},
+    "columns": {"shape": (4, 1)},
+    "both": {"shape": (5, 4)},
+    "the order": {"format": "csc"},
+    "lists": {"format": "coo"},
+    "dense": {"format": "dense", "fill": None},
+}
+
+
+def with_part(fill=0.0, dtype=np.float64, shape=(4, 5), format="csr"):
+    random = np.random.default_rng(3)
+    none = 0.0 if fill is None else fill
+    a = np.where(random.random(shape) < 0.5, random.integers(1, 4, shape), none).astype(dtype)
+    return a, fl.asarray(a.copy(), format, fill=None if fill is None else a.dtype.type(fill).item())
+
+
+#: Lines of an array, each for several arguments that a key could take for one another.
+KEYED = {
+    "reversed": [lambda m, x: x[::-1], lambda m, x: x[:, ::-1], lambda m, x: x[::-1, ::-1]],
+    "flipped": [lambda m, x: m.flip(x, axis=0), lambda m, x: m.flip(x, axis=1), lambda m, x: m.flip(x)],
+    "cosines": [lambda m, x: m.cos(x), lambda m, x: m.sin(x)],
+    "numbers": [lambda m, x: x + 1, lambda m, x: x + True, lambda m, x: x + 1.0, lambda m, x: x + 0.0, lambda m, x: x + -0.0],
+    "bounds": [lambda m, x: m.clip(x, 1), lambda m, x: m.clip(x, None, 1), lambda m, x: m.clip(x, 1, 2), lambda m, x: m.clip(x, 2, 2)],
+    "sums": [
+        lambda m, x: m.sum(x, axis=0),
+        lambda m, x: m.sum(x, axis=1),
+        lambda m, x: m.sum(x, axis=(0, 1)),
+        lambda m, x: m.sum(x, axis=0, keepdims=True),
+        lambda m, x: m.sum(x, axis=0, dtype=m.float32),
+    ],
+    "differences": [lambda m, x: m.diff(x, n=0), lambda m, x: m.diff(x, axis=0), lambda m, x: m.diff(x, n=1)],
+    "triangles": [lambda m, x: m.tril(x), lambda m, x: m.triu(x), lambda m, x: m.tril(x, k=1), lambda m, x: m.tril(x, k=-1)],
+    "products": [
+        lambda m, x: m.matmul(x, x.T),
+        lambda m, x: m.matmul(x, m.asarray(np.ones(x.shape[::-1], np.float32))),
+        lambda m, x: m.tensordot(x, x, axes=((0,), (0,))),
+        lambda m, x: m.tensordot(x, x + 1, axes=((0,), (0,))),
+    ],
+    "joined": [lambda m, x: m.concat([x, x]), lambda m, x: m.concat([x, x + 1]), lambda m, x: m.concat([x, x], axis=1)],
+    "parts": [lambda m, x: x[0:1], lambda m, x: x[0], lambda m, x: x[:, 0], lambda m, x: x[0, :], lambda m, x: x[0, 0], lambda m, x: x[-1]],
+    "shapes": [lambda m, x: m.reshape(x, (-1,)), lambda m, x: m.reshape(x, (-1, 1)), lambda m, x: m.expand_dims(x, axis=0)],
+}
+
+
+@pytest.mark.parametrize("name", KEYED)
+@pytest.mark.filterwarnings("ignore")
+def test_calls_that_differ_in_one_part_are_told_apart(name):
+    random = np.random.default_rng(len(name))
+    arrays = [with_part(**PARTS[part]) for part in ["nothing", *random.choice(list(PARTS)[1:], 5, replace=False)]]
+    calls = [(n, line) for n in range(len(arrays)) for line in range(len(KEYED[name]))]
+    tried = 0
+    for n, line in [calls[k] for k in random.permutation(len(calls) * 2) % len(calls)]:
+        (array, tensor), function = arrays[n], KEYED[name][line]
+        try:
+            want = np.asarray(function(np, array))
+            got = function(xp, tensor)
+        except (TypeError, ValueError):
+            continue  # Of truth values.
+        if want.dtype == np.float16:
+            continue  # Which the language has not.
+        assert got.shape == want.shape and got.dtype == want.dtype, (n, line)
+        found = got.to_numpy()
+        if tensor.format == "dense" or np.isfinite(want).all():
+            np.testing.assert_allclose(found, want, rtol=1e-6, err_msg=f"{tensor!r}, line {line}")
+            if name in ("reversed", "flipped", "parts", "shapes"):
+                np.testing.assert_array_equal(np.signbit(found), np.signbit(want))
+            if name in ("reversed", "flipped", "differences", "joined"):
+                # What is stored is what is stored without a call before.
+                alone = function(xp, fl.lazy(tensor)).compute()
+                assert (got.format, repr(got.fill_value), got.nnz) == (alone.format, repr(alone.fill_value), alone.nnz)
+            tried += 1
+    assert tried > len(calls) / 2
+
+
+# ---- types of numbers
+
+SCALARS = [1, 2.5, True, np.int8(1), np.uint8(2), np.int64(3), np.float32(1.5), np.float64(2.5), np.bool_(True)]
+
+
+@pytest.mark.parametrize("dtype", [np.bool_, np.int8, np.uint8, np.int32, np.uint64, np.float32, np.float64])
+def test_types_with_numbers_are_numpys(dtype):
+    a = np.array([[0, 1, 1], [1, 0, 0]], dtype)
+    for n, number in enumerate(SCALARS):
+        assert xp.result_type(dtype, number) == np.result_type(dtype, number)
+        assert xp.result_type(fl.asarray(a), number, np.int16) == np.result_type(a, number, np.int16)
+        T = fl.asarray(a, ["dense", "csr"][n % 2])
+        for got, want in [(T + number, a + number), (number * T, number * a), ((fl.lazy(T) + number).compute(), a + number)]:
+            assert got.dtype == want.dtype, (number, got.dtype, want.dtype)
+            np.testing.assert_array_equal(got.to_numpy(), want)

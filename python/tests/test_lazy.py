@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import fiberloom as fl
+from fiberloom._lazy import Lazy
 
 
 @pytest.fixture
@@ -78,3 +79,25 @@ def test_notebooks_show_tabs_and_tables(matrix):
     assert html.count('type="radio"') == 5 and "<svg" in html and "for p_A in" in html
     assert "&lt;" in html or "<pre>" in html
     assert "<td>csr</td>" in fl.asarray(matrix((2, 2)))._repr_html_()
+
+
+#: Operators and functions of two arrays, which find kernels that are kept.
+TWO = ["+", "-", "*", "/", "@", "<", "=="]
+
+
+@pytest.mark.parametrize("format", ["dense", "csr"])
+@pytest.mark.parametrize("symbol", TWO)
+def test_what_was_computed_before_is_an_expression_in_a_context(symbol, format):
+    a, b = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[2.0, 1.0], [1.0, 3.0]])
+    T, U = fl.asarray(a.copy(), format), fl.asarray(b.copy(), format)
+    for one, two in ((T, U), (T, b), (b, T), (T, 2.0), (2.0, T)):
+        if symbol == "@" and 2.0 in (one if isinstance(one, float) else 0, two if isinstance(two, float) else 0):
+            continue
+        line = eval(f"lambda x, y: x {symbol} y")
+        want = line(*(a if o is T else b if o is U else o for o in (one, two)))
+        for _ in range(2):
+            assert isinstance(line(one, two), fl.Tensor)
+        with fl.lazy():
+            inside = line(one, two)
+        assert isinstance(inside, Lazy) and isinstance(line(one, two), fl.Tensor)
+        np.testing.assert_array_equal(inside.compute().to_numpy(), want)

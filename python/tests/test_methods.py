@@ -305,3 +305,18 @@ def test_lines_of_the_page(theirs, ours, matrix, tmp_path):
 
 def test_there_are_lines_on_the_page():
     assert len(lines()) >= 40
+
+
+OUT = [name for name in dir(fl.Tensor) if callable(getattr(fl.Tensor, name)) and name[0] != "_"]
+OUT = [name for name in OUT if name not in ("take", "dot") and "out" in getattr(getattr(fl.Tensor, name), "__code__", compile('0', '', 'eval')).co_varnames]
+
+
+@pytest.mark.parametrize("name", OUT)
+def test_nothing_is_written_to_what_is_given(name):
+    buffer = np.full((2, 2), 7.0)
+    for T in (fl.asarray(np.eye(2)), fl.asarray(np.eye(2), "csr"), fl.lazy(np.eye(2))):
+        if not hasattr(T, name):
+            continue
+        with pytest.raises(fl.Error, match="takes no `out`"):
+            getattr(T, name)(out=buffer)
+    assert (buffer == 7).all() and len(OUT) > 10

@@ -1,5 +1,6 @@
 """The array namespace against NumPy: values, types, shapes and fills, over formats."""
 
+import os
 import zlib
 
 import array_api_strict
@@ -10,6 +11,9 @@ import fiberloom as fl
 from fiberloom import _native
 
 xp = fl.array
+
+#: Whether more is drawn: `FIBERLOOM_TESTS=long`.
+LONG = os.environ.get("FIBERLOOM_TESTS") == "long"
 
 FORMATS = {
     0: ["dense"],
@@ -612,6 +616,9 @@ def valued(number: int = 12):
         array = case.array.astype(np.float64).round().astype(dtype)
         if dtype == "float64" and n % 3:
             array.flat[array.size // 2] = np.nan
+        if dtype == "float64" and n % 8 == 4:
+            # What is not stored is no number.
+            array[array == fill] = fill = np.nan
         yield array, fl.asarray(array, case.format, fill=array.dtype.type(fill).item())
 
 
@@ -631,14 +638,16 @@ def test_sorted_along_each_axis(descending):
 
 @pytest.mark.parametrize("name", ["argmax", "argmin"])
 def test_places_of_extremes_in_what_is_stored(name):
-    for array, tensor in valued(24):
+    for n, (array, tensor) in enumerate(valued(48 if LONG else 24)):
         for axis in (None, *range(array.ndim)):
             if axis is not None and array.shape[axis] == 0 or array.size == 0:
                 continue
-            for keepdims in (False, True):
+            # Each axis with either in turn.
+            for keepdims in (False, True) if LONG else ((n + (axis or 0)) % 2 == 0,):
                 want = getattr(np, name)(array, axis=axis, keepdims=keepdims)
                 same(getattr(xp, name)(tensor, axis=axis, keepdims=keepdims), want)
-                same(getattr(xp, name)(fl.lazy(tensor), axis=axis, keepdims=keepdims).compute(), want)
+                if LONG or n < 8:
+                    same(getattr(xp, name)(fl.lazy(tensor), axis=axis, keepdims=keepdims).compute(), want)
 
 
 def test_of_equal_elements_the_first_stands_first():
@@ -933,7 +942,7 @@ def test_what_is_built_in_a_loop_stays_short():
     assert len(text) < 50_000
     same(x.compute(), np.full((3, 2), 1.5**40), rtol=1e-12)
     y = fl.lazy(fl.asarray(np.eye(3), "csr"))
-    for _ in range(40):
+    for _ in range(24):
         y = y * 2
         y = y[::-1] + y
     assert y.compute().shape == (3, 3)

@@ -33,6 +33,8 @@ FUNCTIONS = {
     "divide": lambda a, c: a / c,
     "floor_divide": lambda a, c: a // c,
     "remainder": lambda a, c: a % c,
+    "divmod": lambda a, c: divmod(a, c)[1],
+    "divmod of a number": lambda a, c: divmod(c, a)[0],
     "less": lambda a, c: a < c,
     "greater": lambda a, c: a > c,
     "greater, mirrored": lambda a, c: c > a,

@@ -16,6 +16,7 @@ import pytest
 import scipy.sparse as sp
 
 import fiberloom as fl
+from fiberloom import _pools
 
 SPMV = "y[i] = A[i,j] * x[j]"
 
@@ -355,6 +356,7 @@ import sys
 import numpy as np
 from mpi4py import MPI
 import fiberloom as fl
+from fiberloom import _pools
 
 comm = MPI.COMM_WORLD
 A = np.arange(60.0).reshape(10, 6) % 7 / 3
@@ -406,6 +408,7 @@ LIMITED = f"""
 import resource
 import scipy.sparse as sp
 import fiberloom as fl
+from fiberloom import _pools
 
 A = sp.eye_array(3, format="csr")
 fl.shards({PRODUCT!r}, A=A, B=A, split={{"i": 1}}, out="csr").run()
@@ -437,3 +440,162 @@ def test_a_graph_that_does_not_fit_one_worker_is_multiplied_by_two(monkeypatch):
     C = C.to_scipy()
     assert (C.indptr == want.indptr).all() and (C.indices == want.indices).all()
     np.testing.assert_allclose(C.data, want.data, rtol=1e-14)
+
+
+# ---- how boxes are handed out, without any that run
+
+
+class Scripted:
+    """Boxes that end in an order that is drawn, some of them with an error; what is asked of them is written down."""
+
+    def __init__(self, seed):
+        self.rng = np.random.default_rng(seed)
+        self.count, self.most = int(self.rng.integers(1, 9)), int(self.rng.integers(1, 5))
+        self.failing = {n for n in range(self.count) if self.rng.random() < (seed % 3) * 0.25}
+        self.boxes = tuple(fl._shards.Box(n, {"i": range(n, n + 1)}) for n in range(self.count))
+        self.running, self.submitted, self.ended, self.cancelled = {}, [], [], []
+
+    def submit(self, number):
+        future = futures.Future()
+        self.running[future] = number
+        self.submitted.append(number)
+        assert len(self.running) <= self.most
+        assert not [n for n in self.ended if n in self.failing], "a box is handed out after an error"
+        return future
+
+    def wait(self, pending):
+        assert set(pending) == {f for f in self.running if f not in self.cancelled}
+        done = self.rng.permutation(np.array(pending, object))[: self.rng.integers(1, len(pending) + 1)]
+        for future in done:
+            number = self.running.pop(future)
+            self.ended.append(number)
+            if number in self.failing:
+                future.set_exception(fl.MismatchError(f"of {number}"))
+            else:
+                future.set_result({"n": number})
+        return set(done)
+
+    def cancel(self, pending):
+        self.cancelled += pending
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_boxes_are_handed_out_in_order_and_the_first_error_is_raised(seed):
+    script = Scripted(seed)
+    collect = lambda: _pools._collected(script.boxes, script.submit, script.wait, script.cancel, script.most)  # noqa: E731
+    if not script.failing:
+        assert collect() == [{"n": n} for n in range(script.count)]
+        assert sorted(script.submitted) == script.submitted == list(range(script.count))
+        return
+    with pytest.raises(fl.MismatchError) as raised:
+        collect()
+    first = min(script.failing)
+    assert raised.value.box.number == first and f"of {first}" in str(raised.value)
+    assert str(raised.value).count("in box") == 1
+    # Those before the one that failed are waited for, and those behind it ended.
+    assert set(range(first + 1)) <= set(script.ended)
+    late = [n for future, n in script.running.items() if future in script.cancelled]
+    assert sorted(late + script.ended) == script.submitted and all(n > first for n in late)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_ranks_are_handed_boxes_and_the_first_error_is_raised(seed):
+    script = Scripted(seed)
+    led, open = _pools._Led(script.boxes), []
+    while led.is_open() or open:
+        if led.is_open() and (not open or script.rng.random() < 0.6):
+            assert led.left() == script.count - len(script.submitted)
+            script.submitted.append(led.next())
+            open.append(script.submitted[-1])
+        else:
+            number = open.pop(int(script.rng.integers(len(open))))
+            failed = number in script.failing
+            led.ended(number, None if failed else {"n": number}, fl.Error(f"of {number}") if failed else None)
+    assert script.submitted == list(range(len(script.submitted)))
+    reached = script.failing & set(script.submitted)
+    if reached:
+        with pytest.raises(fl.Error, match=f"of {min(reached)}"):
+            led.made()
+    else:
+        assert led.made() == [{"n": n} for n in range(script.count)]
+
+
+@pytest.mark.parametrize(
+    "raised, kind",
+    [(fl.OperandError("x"), fl.OperandError), (fl.LimitError("x"), fl.LimitError), (MemoryError(), fl.LimitError), (KeyError("x"), KeyError)],
+    ids=repr,
+)
+def test_errors_say_once_in_which_box_they_arose(raised, kind):
+    inner, outer = fl._shards.Box(3, {"i": range(2, 5)}), fl._shards.Box(4, {"i": range(5, 6)})
+    with pytest.raises(kind) as seen, fl._shards.naming(outer), fl._shards.naming(inner):
+        raise raised
+    error = seen.value
+    assert error.box == (inner if kind is not KeyError else outer) and type(error) is kind
+    assert kind is KeyError or str(error).startswith("in box 3 (i in 2..5):") and str(error).count("box") == 1
+    assert isinstance(error, MemoryError) == (kind is fl.LimitError)
+
+
+def test_kernels_of_boxes_are_kept_by_all_that_they_are_made_of():
+    made = []
+    make = lambda: made.append(object()) or made[-1]  # noqa: E731
+    plain = ("text of none", (), None, "file", {"mode": "strict"})
+    first = fl._shards.kernel_of(plain, make)
+    parts = [("another", *plain[1:]), (*plain[:3], "other", plain[4]), (*plain[:4], {"mode": "algebraic"}), (*plain[:4], {})]
+    others = [fl._shards.kernel_of(part, make) for part in parts] + [fl._shards.kernel_of(plain, make, "the whole's text")]
+    assert len({id(kernel) for kernel in (first, *others)}) == 6
+    assert fl._shards.kernel_of(plain, make) is first and len(made) == 6
+    # The one that was asked for last is dropped last.
+    for n in range(fl._shards._MOST_KERNELS - 1):
+        fl._shards.kernel_of((f"text {n}", *plain[1:]), make)
+    assert fl._shards.kernel_of(plain, make) is first
+    count = len(made)
+    fl._shards.kernel_of(("another", *plain[1:]), make)
+    assert len(made) == count + 1 and len(fl._shards._KERNELS) == fl._shards._MOST_KERNELS
+    for key in [key for key, kernel in fl._shards._KERNELS.items() if kernel in made]:
+        del fl._shards._KERNELS[key]
+
+
+class Inline(futures.Executor):
+    """An executor that runs what it is given at once, as a process would: of what was pickled."""
+
+    _max_workers = 2
+
+    def submit(self, function, *arguments):
+        future = futures.Future()
+        try:
+            future.set_result(pickle.loads(pickle.dumps(function(*pickle.loads(pickle.dumps(arguments))))))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_processes_are_sent_parts_and_what_is_whole_once(name, plan, monkeypatch):
+    shards, sent = plan(name), []
+    pickled = _pools._pickled
+    monkeypatch.setattr(_pools, "_pickled", lambda object: sent.append(object) or pickled(object))
+    assert same(shards.run(Inline()), shards.run())
+    whole = {fate.tensor for fate in shards.operand_fates if not fate.cuts}
+    operands = shards.operands(0)
+    for tensor in whole:
+        assert sum(object is operands[tensor] for object in sent) == 1
+    parts = sum(not isinstance(object, dict) for object in sent)
+    assert parts == len(whole) + (len(operands) - len(whole)) * len(shards)
+
+
+def test_boxes_that_there_are_not(plan):
+    shards = plan("a vector by both")
+    for number in (-1, len(shards), 99):
+        for ask in (shards.operands, shards.run_one):
+            with pytest.raises(fl.Error, match=f"there is no box {number}"):
+                ask(number)
+    for wrong in (0, -2):
+        with pytest.raises(fl.Error, match="one at least"):
+            shards.run(wrong)
+
+
+def test_formats_of_results_that_are_said_are_the_last_ones(operands):
+    text = "r[i] = sum(j: A[i,j])\nC[i,j] = 2.0 * A[i,j]"
+    made = fl.shards(text, A=operands["A"], split={"i": 2}, out="dcsr").run()
+    assert made["C"].format == "dcsr" and made["r"].format == "dense"
+    np.testing.assert_array_equal(made["C"].to_numpy(), 2 * operands["A"].toarray())

@@ -11,6 +11,7 @@ draw, another is drawn. `DIFFERENT` lists what differs, each entry with the reas
 
 import inspect
 import math
+import os
 import warnings
 import zlib
 
@@ -23,12 +24,13 @@ import fiberloom as fl
 xp = fl.array
 
 #: As many calls of each function are compared, of each kind of array, and as many are drawn at most.
-COMPARED, DRAWN = 4, 60
+COMPARED, DRAWN = (12, 180) if os.environ.get("FIBERLOOM_TESTS") == "long" else (3, 60)
 
 FORMATS = {1: ["sparse"], 2: ["csr", "csc", "coo", "dcsr"], 3: ["csf", "coo"]}
 SHAPES = [(5,), (3, 4), (2, 3, 4), (4, 1), (1, 3)]
 TYPES = ["float64", "float32", "int64", "int32", "int8", "uint8", "bool"]
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint32"]
+KINDS = ["bool", "signed integer", "unsigned integer", "integral", "real floating", "numeric", "complex floating"]
 SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan]
 
 #: What the namespace has not, or answers otherwise, and why.
@@ -236,11 +238,11 @@ ARGUMENTS |= {name: of_truths for name in ("logical_and", "logical_or", "logical
 ARGUMENTS |= {name: like for name in ("empty_like", "ones_like", "zeros_like")}
 ARGUMENTS |= {name: of_shape for name in ("empty", "ones", "zeros")}
 ARGUMENTS |= {
-    "arange": lambda d: ((d.pick(0, 2, 1.5), d.pick(7, 9.0), d.pick(1, 3)), {}),
+    "arange": lambda d: ((d.pick(0, 2, 1.5, -3), d.pick(7, 9.0, 0, -4), d.pick(1, 3, -1)), {}),
     "argmax": placed,
     "argmin": placed,
     "argsort": ordered,
-    "asarray": lambda d: ((d.pick(True, 3, 2.5, [1, 2], [[1.0, 2.0], [3.0, 4.0]]),), {"dtype": d.pick(None, Type("float32"))}),
+    "asarray": lambda d: ((d.pick(True, 3, 2.5, [1, 2], [[1.0, 2.0], [3.0, 4.0]], d.array(least=0)),), {"dtype": d.pick(None, Type("float32"))}),
     "astype": lambda d: ((d.array(least=0), Type(d.pick(*TYPES))), {"copy": d.flag()}),
     "broadcast_arrays": lambda d: ((d.array((3, 1)), d.array((4,)), d.array(())), {}),
     "broadcast_shapes": lambda d: ((d.pick((3, 1), (1,)), (4,), (2, 1, 1)), {}),
@@ -259,7 +261,7 @@ ARGUMENTS |= {
     "full": lambda d: ((d.pick(3, (2, 3)), d.pick(7, 2.5, True)), {}),
     "full_like": lambda d: ((d.array(dtype="float64"), d.pick(7, 2.5)), {}),
     "iinfo": lambda d: ((Type(d.pick("int8", "uint32")),), {}),
-    "isdtype": lambda d: ((Type(d.pick(*TYPES)), d.pick("bool", "integral", "numeric", "complex floating")), {}),
+    "isdtype": lambda d: ((Type(d.pick(*TYPES)), d.pick(*KINDS, tuple(d.pick(*KINDS) for _ in range(2)))), {}),
     "linspace": lambda d: ((d.pick(0, -1.5), d.pick(4, 2.5), d.pick(1, 5)), {"endpoint": d.flag()}),
     "logical_not": lambda d: ((d.array(dtype="bool"),), {}),
     "matmul": multiplied,
@@ -392,6 +394,16 @@ def test_functions_are_the_standards(name, kind):
         if compared == COMPARED:
             return
     raise AssertionError(f"{compared} of {DRAWN} draws are defined by the standard, {COMPARED} expected")
+
+
+def test_kinds_of_types_are_the_standards():
+    for name in {*TYPES, *INTEGERS, "uint16", "uint64"}:
+        for kind in [*KINDS, *TYPES, ("integral", "bool"), ("signed integer", "float32")]:
+            theirs = tuple(getattr(strict, k, k) for k in kind) if isinstance(kind, tuple) else getattr(strict, kind, kind)
+            ours = tuple(getattr(xp, k, k) for k in kind) if isinstance(kind, tuple) else getattr(xp, kind, kind)
+            if kind == "bool":
+                theirs = ours = kind
+            assert xp.isdtype(getattr(xp, name), ours) == strict.isdtype(getattr(strict, name), theirs), (name, kind)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -297,7 +297,23 @@ def test_malformed_matrices_are_refused_with_their_place():
 
 def test_a_tensor_that_no_memory_holds_is_a_limit():
     one = [np.array([0, 1]), np.array([5]), np.array([6]), np.array([1.0])]
-    T = fl._native.from_levels((10**9, 10**9), "coo", one)
+    T = fl._native.from_levels((10**9, 10**6), "coo", one)
     assert T.T.to("csr").nnz == 1
     with pytest.raises(fl.LimitError):
         T.to_numpy()
+
+
+@pytest.mark.parametrize("shape", [(2**40, 2**24), (2**32, 2**31), (2**31, 2**31 - 1), (2**62, 2)])
+def test_places_are_counted_as_far_as_integers_go(shape):
+    at = [shape[0] - 2, shape[1] - 1]
+    T = fl._native.from_levels(shape, "coo", [np.array([0, 1]), *(np.array([n]) for n in at), np.array([1.0])])
+    calls = [lambda: fl.array.nonzero(T), lambda: fl.array.sort(T), lambda: fl.array.unique_counts(T), lambda: T.argmax()]
+    for call in calls:
+        if shape[0] * shape[1] >= 2**63:
+            with pytest.raises(fl.LimitError):
+                call()
+        else:
+            call()
+    if shape[0] * shape[1] < 2**63:
+        assert [places.to_numpy().tolist() for places in fl.array.nonzero(T)] == [[n] for n in at]
+        assert fl.array.argmax(T).to_numpy() == at[0] * shape[1] + at[1]

@@ -39,7 +39,7 @@ from ._data import *  # noqa: F403
 from ._dtypes import *  # noqa: F403
 from ._elementwise import *  # noqa: F403
 from ._errors import *  # noqa: F403
-from ._elementwise import quickly  # noqa: F401
+from ._elementwise import quickly, refuse_negative  # noqa: F401
 from ._indexing import take, take_along_axis  # noqa: F401
 from ._info import __array_namespace_info__  # noqa: F401
 from ._parts import *  # noqa: F403
@@ -58,6 +58,8 @@ _MODULES = (_creation, _data, _dtypes, _elementwise, _errors, _parts, _products,
 for _module in (_elementwise, _parts, _products, _reductions, _searching, _shapes):
     for _name in _module.__all__:
         globals()[_name] = _plans.planned(globals()[_name])
+# What a plan is not made of is looked at before.
+pow = _elementwise.raised(globals()["pow"])
 take, take_along_axis = _plans.planned(take), _plans.planned(take_along_axis)
 
 __all__ = sorted(

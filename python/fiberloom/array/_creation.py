@@ -48,6 +48,15 @@ def _made(array: np.ndarray) -> Tensor:
     return _arrays.asarray(array)
 
 
+def _numpys(make, *given, **named) -> Tensor:
+    """A tensor of what a function of NumPy's makes, which refuses extents and numbers."""
+    try:
+        array = make(*given, **named)
+    except (ValueError, ZeroDivisionError) as e:
+        raise Error(f"`{make.__name__}`: {e}") from None
+    return _made(array)
+
+
 def asarray(obj, /, *, dtype=None, device=None, copy: bool | None = None):
     """A tensor of an array, a number, or lists of numbers.
 
@@ -169,7 +178,7 @@ def zeros(shape, *, dtype=None, device=None):
     Tensor
     """
     on_device(device)
-    return _made(np.zeros(shape, known(dtype)))
+    return _numpys(np.zeros, shape, known(dtype))
 
 
 def zeros_like(x, /, *, dtype=None, device=None):
@@ -208,7 +217,7 @@ def ones(shape, *, dtype=None, device=None):
     Tensor
     """
     on_device(device)
-    return _made(np.ones(shape, known(dtype)))
+    return _numpys(np.ones, shape, known(dtype))
 
 
 def ones_like(x, /, *, dtype=None, device=None):
@@ -251,7 +260,7 @@ def full(shape, fill_value, *, dtype=None, device=None):
     on_device(device)
     kind = np.asarray(fill_value).dtype if dtype is None else dtype
     try:
-        return _made(np.full(shape, fill_value, known(kind)))
+        return _numpys(np.full, shape, fill_value, known(kind))
     except OverflowError as e:
         raise OperandError(f"{fill_value} is no {np.dtype(kind)}: {e}") from None
 
@@ -296,6 +305,8 @@ def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype=None, de
     on_device(device)
     rows = operator.index(n_rows)
     columns = rows if n_cols is None else operator.index(n_cols)
+    if min(rows, columns) < 0:
+        raise Error(f"`eye` of {rows} rows and {columns} columns: extents are not negative")
     first, last = max(0, -k), min(rows, columns - k)
     number = max(0, last - first)
     positions = np.clip(np.arange(rows + 1) - first, 0, number)
@@ -321,7 +332,7 @@ def arange(start, /, stop=None, step=1, *, dtype=None, device=None):
     """
     on_device(device)
     begin, end = (0, start) if stop is None else (start, stop)
-    return _made(np.arange(begin, end, step, None if dtype is None else known(dtype)))
+    return _numpys(np.arange, begin, end, step, None if dtype is None else known(dtype))
 
 
 def linspace(start, stop, /, num: int, *, dtype=None, device=None, endpoint: bool = True):
@@ -345,7 +356,7 @@ def linspace(start, stop, /, num: int, *, dtype=None, device=None, endpoint: boo
     Tensor
     """
     on_device(device)
-    return _made(np.linspace(start, stop, num, endpoint=endpoint, dtype=known(dtype)))
+    return _numpys(np.linspace, start, stop, num, endpoint=endpoint, dtype=known(dtype))
 
 
 def meshgrid(*arrays, indexing: str = "xy"):

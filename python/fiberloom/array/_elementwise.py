@@ -6,6 +6,8 @@ take the type of what they stand with, integers that meet a function of floats b
 
 from __future__ import annotations
 
+import builtins
+import functools
 import operator
 from collections.abc import Callable
 
@@ -100,11 +102,10 @@ def _applied(name: str, kind: str, text: Callable[..., str], operands, result=No
 _POWERS = (-2, -1, -0.5, 0, 0.5, 1, 2, 3, 4)
 
 
-#: The functions, and what a tensor and a number were, that `_of_values` was called with; of some numbers the value of what is
+#: Of the functions, and what a tensor and a number were, that `_of_values` was called with: of some numbers the value of what is
 #: not stored.
-_KNOWN: set[tuple] = set()
-_FILLS: dict[tuple, object] = {}
-_MOST = 4096
+_KNOWN: dict[tuple, dict] = {}
+_MOST, _MOST_NUMBERS = 4096, 64
 _NUMBERS = {float, int, bool, type(None)}
 
 
@@ -114,28 +115,39 @@ def _kinds(name: str, place: int, tensor, number) -> tuple:
 
 def _among(place: int, tensor, operands) -> tuple:
     """The operands with another in the place of one."""
-    return tuple(tensor if n == place else o for n, o in enumerate(operands))
+    return (operands[0], tensor) if place else (tensor, *operands[1:])
 
 
 def quickly(name: str, operands):
     """What `_of_values` gives, if it did of a tensor and a number like these."""
-    place = 0 if type(operands[0]) is Tensor else 1
-    tensor, number = operands[min(place, len(operands) - 1)], operands[1 - place] if len(operands) == 2 else None
-    if type(tensor) is not Tensor or type(number) not in _NUMBERS:
+    first = operands[0]
+    if type(first) is Tensor:
+        place, tensor, number = 0, first, operands[1] if len(operands) == 2 else None
+    else:
+        place, tensor, number = 1, operands[-1], first
+    if type(number) not in _NUMBERS or type(tensor) is not Tensor:
         return None
-    kinds = _kinds(name, place, tensor, number)
-    if kinds not in _KNOWN or name == "pow" and number in _POWERS:
+    fills = _KNOWN.get(_kinds(name, place, tensor, number))
+    if fills is None or name == "pow" and not place and number in _POWERS:
         return None
     made = _native.quick(f"{name} of values", _among(place, tensor.arrays()["values"], operands))
     if made is None:
         return None
-    fill = _FILLS.get((kinds, exactly(number)))
+    fill = fills.get(exactly(number))
     if fill is None:
         filled = _native.quick(f"{name} of a fill", _among(place, _filled(tensor), operands))
         if filled is None:
             return None
-        fill = filled.number()
+        fill = _noted(fills, number, filled.number())
     return tensor.revalued(made, fill)
+
+
+def _noted(fills: dict, number, fill):
+    """The value of what is not stored, which is known of this number from now on."""
+    if len(fills) >= _MOST_NUMBERS:
+        fills.clear()
+    fills[exactly(number)] = fill
+    return fill
 
 
 def _filled(tensor) -> np.ndarray:
@@ -165,13 +177,11 @@ def _of_values(name: str, function: Callable[..., Lazy], operands, taken, zero):
     own, filled = tensor.arrays()["values"], _filled(tensor)
     values = of(own).called(f"{name} of values", _among(place, own, operands), options)
     fill = of(filled).called(f"{name} of a fill", _among(place, filled, operands), options).number()
-    if len(_FILLS) >= _MOST:
-        _FILLS.clear()
-        _KNOWN.clear()
-    number = operands[1 - place] if len(operands) > 1 else None
-    kinds = _kinds(name, place, tensor, number)
-    _KNOWN.add(kinds)
-    _FILLS[kinds, exactly(number)] = fill
+    if len(operands) <= 2:
+        if len(_KNOWN) >= _MOST:
+            _KNOWN.clear()
+        number = operands[1 - place] if len(operands) == 2 else None
+        _noted(_KNOWN.setdefault(_kinds(name, place, tensor, number), {}), number, fill)
     return tensor.revalued(values, fill)
 
 
@@ -348,7 +358,7 @@ _made("maximum", 2, "any", _call("max"), "The greater one; NaN if one is.")
 _made("minimum", 2, "any", _call("min"), "The less one; NaN if one is.")
 _made("floor_divide", 2, "number", _call("floordiv"), "Python's ``//``: the quotient, rounded down; of integers by 0, 0.")
 _made("remainder", 2, "number", _call("floormod"), "Python's ``%``: the rest, with the sign of `x2`; of integers by 0, 0.")
-_made("pow", 2, "number", _call("pow"), "Power; of integers with a negative exponent 0, unless of 1 and -1.")
+_made("pow", 2, "number", _call("pow"), "Power. Integers to a negative integer power raise, as NumPy's do.")
 _made("abs", 1, "any", lambda names, dtype, a: a if dtype.kind in "bu" else f"abs({a})", "Magnitude.")
 _made("negative", 1, "number", lambda names, dtype, a: f"(-({a}))", "Number with the other sign.")
 _made("positive", 1, "number", lambda names, dtype, a: a, "Number itself.")
@@ -367,6 +377,55 @@ _made(
     _defined("logaddexp", lambda dtype: "if a == b then a + log(2.0) else max(a, b) + log1p(exp(-abs(a - b)))", 2),
     "``log(exp(x1) + exp(x2))``, where that does not overflow.",
 )
+
+
+def raised(function):
+    """`pow`, which looks at exponents of integers first: a negative one is an error, as NumPy's."""
+
+    @functools.wraps(function)
+    def power(x1, x2, /):
+        refuse_negative(x1, x2)
+        return function(x1, x2)
+
+    return power
+
+
+def refuse_negative(base, exponent) -> None:
+    """Nothing, unless these are integers and there is a negative exponent. What an expression computes is not looked at.
+
+    Raises
+    ------
+    OperandError
+        If one is negative.
+    """
+    if type(exponent) is int and exponent >= 0 or isinstance(exponent, Lazy) or _is_float(base) or _is_float(exponent):
+        return
+    exponent = exponent if is_number(exponent) or hasattr(exponent, "shape") else np.asarray(exponent)
+    if not is_number(exponent) and exponent.dtype.kind != "i" or _least(exponent) >= 0:
+        return
+    base = base if is_number(base) or hasattr(base, "shape") else np.asarray(base)
+    if is_number(base) and is_number(exponent) or common_type(base, exponent).kind != "i":
+        return
+    if 0 not in broadcast(*(getattr(o, "shape", ()) for o in (base, exponent))):
+        raise OperandError("integers have no negative integer powers: write `T.astype(float) ** n`, or `1 / T ** -n`")
+
+
+def _is_float(operand) -> bool:
+    if type(operand) is Tensor:
+        return operand.type_name[0] == "f"
+    return isinstance(operand, float) or getattr(getattr(operand, "dtype", None), "kind", "") == "f"
+
+
+def _least(exponent):
+    """The least of a number, or of an array's elements, what it does not store among them."""
+    if is_number(exponent):
+        return exponent
+    if isinstance(exponent, (np.ndarray, np.generic)):
+        return exponent.min(initial=0)
+    tensor = _convert.tensor(exponent, "exponent")
+    values = tensor.arrays()["values"]
+    least = values.min(initial=0)
+    return least if tensor.dense_view() is not None else builtins.min(least, tensor.fill_value)
 
 
 def clip(x, /, min=None, max=None):

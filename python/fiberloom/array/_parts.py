@@ -61,7 +61,9 @@ def joined(parts: list[Lazy], axis: int) -> Lazy:
 
     def write(names: Names, at: list[Index]) -> str:
         if names.plain:
-            return next((part for part in parts if part.size), parts[0]).write(names, at)
+            # The first element of a part along the axis: folds around run over more of them than it has.
+            some = next((part for part in parts if part.size), parts[0])
+            return some.write(names, [*at[:axis], Index(None), *at[axis + 1 :]])
         if not at[axis].is_whole(total):
             return names.hoist(made, at)
         texts, variables = [], []

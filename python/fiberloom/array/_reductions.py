@@ -12,7 +12,7 @@ import numpy as np
 
 from .._lazy import Lazy, finished, is_lazy, lazy, mapped
 from .._program import Index, Names
-from .._types import type_of
+from .._types import literal, type_of
 from ..errors import Error, OperandError
 from ._elementwise import truth
 
@@ -86,7 +86,28 @@ def _summed_in(source: Lazy, dtype) -> Lazy:
     """The elements in the type that their sums have: integers in 64 bits."""
     if dtype is None:
         dtype = {"b": np.int64, "i": np.int64, "u": np.uint64}.get(source.dtype.kind, source.dtype)
-    return source.astype(dtype)
+    given, to = source.dtype, np.dtype(dtype)
+    wraps = given.kind in "iu" and to.kind in "iu" and not np.can_cast(given, to)
+    return _wrapped(source, to) if wraps else source.astype(to)
+
+
+def _wrapped(source: Lazy, dtype: np.dtype) -> Lazy:
+    """Integers in a type that does not hold all of them: their low bits, as NumPy's sums have them."""
+    ty, to, bits = type_of(source.dtype), type_of(dtype), 8 * dtype.itemsize
+    if dtype.kind == "u" and dtype.itemsize < source.dtype.itemsize:
+        body = f"convert(a & {2**bits - 1}, {to})"
+    elif dtype.kind == "u":
+        body = f"if a < 0 then !convert(!a, {to}) else convert(a, {to})"
+    else:
+        # A number whose highest bit is set is the complement of one whose highest bit is not.
+        low = 2 ** (bits - 1) - 1
+        body = f"if (a >> {bits - 1}) & 1 == 1 then !convert(!a & {low}, {to}) else convert(a & {low}, {to})"
+
+    def text(names: Names, element: str) -> str:
+        own = names.function(f"wrap_{ty}_{to}", f"fn wrap_{ty}_{to}(a: {ty}) -> {to} {{ {body} }}")
+        return f"{own}({element})"
+
+    return mapped(text, (source,), result=dtype, zero=(0,))
 
 
 def sum(x, /, *, axis=None, dtype=None, keepdims: bool = False):
@@ -417,7 +438,7 @@ def _cumulated(x, name: str, symbol: str, axis, dtype, include_initial: bool):
     if axis is None and source.ndim > 1:
         raise Error(f"`{name}` of {source.ndim} modes takes an axis")
     axis = axis_of(0 if axis is None else axis, source.ndim)
-    start = "0" if symbol == "+" else "1"
+    start = literal(source.dtype.type(symbol == "*").item()) if source.dtype == np.bool_ else "0" if symbol == "+" else "1"
     behind, step = source, 1
     while step < source.shape[axis]:
         behind = _doubled(behind, axis, step, symbol, start)
