@@ -144,7 +144,7 @@ impl Loops {
         split.map_or(v, |split| self.root(split.whole))
     }
 
-    /// The place of a loop: the variable of [`order`](Self::order) in whose place it runs, and its rank among the loops that run there. A
+    /// The place of a loop: the variable of [`order`](Loops::order) in whose place it runs, and its rank among the loops that run there. A
     /// cut or collapsed loop runs in the place of the whole, or of its innermost part.
     pub fn standing(&self, v: VarId) -> (VarId, usize) {
         if let Some((whole, [outer, _])) =
