@@ -1,4 +1,4 @@
-//! The C ABI of compiled kernels: what a kernel is called with, and the table of functions that it calls.
+//! The C ABI of compiled kernels: their arguments, and the table of functions that they call.
 //!
 //! ```text
 //!  int32_t NAME(fl_runtime *rt, fl_buffer *buffers, const int64_t *params)      0, or the code of a failure
@@ -8,34 +8,34 @@
 //!         └────────┴─────────┴────────┴──────┴─────┴─────┴── ─ ─                 └──────┴─────┴──────────┘
 //! ```
 //!
-//! Everything a kernel calls is reached through the table, so that its object needs no symbol of ours, whether it is
-//! linked in process or by a C linker. [`Slot`] is the one definition of the table: the emitter's types, the header's
-//! declarations and the runtime's addresses are all made from it.
+//! A kernel reaches every function that it calls through the table, so its object needs no symbol of ours, whether it is linked in
+//! process or by a C linker. [`Slot`] is the one definition of the table: the emitter's types, the header's declarations and the
+//! runtime's addresses derive from it.
 
 use fiberloom_core::algebra::{Op, Type};
 use fiberloom_core::loops::Failure;
 
 /// One buffer of a kernel, as generated code and C see it.
 ///
-/// Of an operand the caller sets all three; `len` and `capacity` are its number of elements. Of a result or workspace
-/// all three start as zero; the runtime's functions set them.
+/// For an operand, the caller sets all three fields; `len` and `capacity` are its number of elements. For a result or workspace, all
+/// three start as zero, and the runtime's functions set them.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Buffer {
-    /// First element, aligned as its type asks; anything where the capacity is 0.
+    /// The first element, aligned as its type requires; any pointer if the capacity is 0.
     pub data: *mut u8,
-    /// Elements that hold values: of an operand at the call, of a result at the end.
+    /// The number of elements that hold values: of an operand at the call, of a result at the end.
     pub len: i64,
-    /// Elements for which there is room.
+    /// The number of elements for which there is room.
     pub capacity: i64,
 }
 
 impl Buffer {
-    /// Of a result or workspace before it is made.
+    /// A result or workspace before it is allocated.
     pub const EMPTY: Buffer = Buffer { data: std::ptr::null_mut(), len: 0, capacity: 0 };
 }
 
-/// What a kernel returns for a failure; 0 stands for none.
+/// The code that a kernel returns for a failure; 0 means success.
 pub fn code(failure: Failure) -> i32 {
     match failure {
         Failure::Memory => 1,
@@ -49,10 +49,10 @@ pub fn code(failure: Failure) -> i32 {
     }
 }
 
-/// What a kernel returns if it was asked to end: all bits of the byte that asks it.
+/// The code that a kernel returns after an interrupt: all bits of the interrupt's byte.
 pub const INTERRUPTED: i32 = -1;
 
-/// The failure of a code; `None` of 0 and of codes that no kernel returns.
+/// The failure with this code; `None` for 0 and for codes that no kernel returns.
 pub fn failure(returned: i32) -> Option<Failure> {
     Failure::ALL.into_iter().find(|f| code(*f) == returned)
 }
@@ -62,22 +62,22 @@ pub fn failure(returned: i32) -> Option<Failure> {
 pub enum Kind {
     /// `fl_runtime *`, the table itself.
     Runtime,
-    /// `fl_buffer *`
+    /// `fl_buffer *`.
     Buffer,
-    /// `int32_t`
+    /// `int32_t`.
     I32,
-    /// `int64_t`
+    /// `int64_t`.
     I64,
-    /// `uint64_t`
+    /// `uint64_t`.
     U64,
-    /// `float`
+    /// `float`.
     F32,
-    /// `double`
+    /// `double`.
     F64,
 }
 
 impl Kind {
-    /// Its type in C, followed by what separates it from a name.
+    /// The type in C, with the space or `*` that separates it from a name.
     pub fn c(self) -> &'static str {
         match self {
             Kind::Runtime => "fl_runtime *",
@@ -91,10 +91,10 @@ impl Kind {
     }
 }
 
-/// The table: each function with its name in C, its arguments and its result.
+/// Declares the table: each function with its name in C, its arguments and its result.
 macro_rules! slots {
     ($($slot:ident $name:literal ($($arg:ident: $kind:ident),*) -> $result:ident;)*) => {
-        /// A function of the table; its place is its discriminant.
+        /// A function of the table. Its discriminant is its index there.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         #[allow(missing_docs)]
         pub enum Slot {
@@ -105,14 +105,14 @@ macro_rules! slots {
             /// The whole table, in order.
             pub const ALL: [Slot; [$($name),*].len()] = [$(Slot::$slot),*];
 
-            /// Its name as a field of C's `struct fl_runtime`.
+            /// The function's name as a field of C's `struct fl_runtime`.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Slot::$slot => $name,)*
                 }
             }
 
-            /// Types and names of its arguments, and the type of its result.
+            /// The types and names of the arguments, and the type of the result.
             pub fn signature(self) -> (&'static [(Kind, &'static str)], Kind) {
                 match self {
                     $(Slot::$slot => (&[$((Kind::$kind, stringify!($arg))),*], Kind::$result),)*
@@ -185,18 +185,18 @@ slots! {
 }
 
 impl Slot {
-    /// The function of floats of type `ty` that is called as `op` is.
+    /// The table's function for `op` on floats of type `ty`, if it has one.
     pub fn of(op: Op, ty: Type) -> Option<Slot> {
         let ending = if ty == Type::F32 { "f" } else { "" };
         Slot::ALL.into_iter().find(|slot| slot.name().strip_suffix(ending) == Some(op.name()))
     }
 
-    /// Whether it is a function in the mathematical sense: no memory is read or written.
+    /// Whether the function is pure: it reads and writes no memory.
     pub fn is_pure(self) -> bool {
         self.signature().0.iter().all(|(kind, _)| !matches!(kind, Kind::Runtime | Kind::Buffer))
     }
 
-    /// Its declaration as a field of C's `struct fl_runtime`.
+    /// The function's declaration as a field of C's `struct fl_runtime`.
     pub fn c_field(self) -> String {
         let (args, result) = self.signature();
         let args: Vec<String> = args.iter().map(|(kind, name)| format!("{}{name}", kind.c())).collect();

@@ -1,4 +1,4 @@
-//! Compiled kernels, and how they are called.
+//! Compiled kernels, and calls of them.
 
 use crate::abi::{self, Buffer};
 use crate::jit::Code;
@@ -10,34 +10,34 @@ use fiberloom_core::format::Array;
 use fiberloom_core::loops::{BufferId, Failure, Kernel, Role};
 use std::alloc::Layout;
 
-/// What a call may use.
+/// The limits of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of all results and workspaces at any moment.
+    /// The most bytes of all results and workspaces at any moment.
     pub memory: usize,
 }
 
-/// No limit but what the machine gives.
+/// No limit except the machine's memory.
 impl Default for Limits {
     fn default() -> Limits {
         Limits { memory: usize::MAX }
     }
 }
 
-/// A kernel in executable memory. It may be called any number of times, from any number of threads at once, on any
-/// arrays of its operands' types.
+/// A kernel in executable memory. It may be called any number of times, from any number of threads at once, on any arrays of its
+/// operands' types.
 pub struct Compiled {
     code: Code,
     buffers: Vec<(Type, Role)>,
     params: usize,
 }
 
-/// Operands and params that are a kernel's: for calls that come one after the other on the same arrays.
+/// A kernel's operands and params, bound for repeated calls on the same arrays.
 pub struct Prepared<'a> {
     params: Vec<i64>,
-    /// What is known of each buffer before a call.
+    /// The description of each buffer before a call.
     buffers: Vec<Buffer>,
-    /// Where those are, for as long as they are called with.
+    /// Keeps the described arrays alive.
     _operands: Vec<Option<Array<'a>>>,
 }
 
@@ -48,10 +48,10 @@ unsafe impl Send for Prepared<'_> {}
 #[allow(unsafe_code)]
 unsafe impl Sync for Prepared<'_> {}
 
-/// Gives a result's array.
+/// Takes a result's array.
 pub type Take<'t> = &'t mut dyn FnMut(BufferId) -> Array<'static>;
 
-/// What [`crate::header`] declares.
+/// The kernel's function, as [`crate::header`] declares it.
 type Entry = unsafe extern "C" fn(*mut Session, *mut Buffer, *const i64) -> i32;
 
 impl Compiled {
@@ -60,21 +60,20 @@ impl Compiled {
         Compiled { code, buffers, params: kernel.params.len() }
     }
 
-    /// Runs the kernel. `params` are as `Kernel::params` lists them; `operands` has an entry a buffer, an array for each
-    /// operand and `None` for the others, as `loops::bind` makes them. What comes back has an array for each result, which
-    /// are not copied.
+    /// Runs the kernel. `params` are in the order of `Kernel::params`. `operands` has an entry per buffer, an array for each operand and
+    /// `None` for the others, as `loops::bind` returns them. Returns an array for each result, without copying.
     ///
     /// # Errors
-    /// What the kernel fails with, and [`Failure::Memory`] if the limit or the machine's memory does not suffice.
+    /// The kernel's failure, or [`Failure::Memory`] if the limit or the machine's memory does not suffice.
     ///
     /// # Panics
-    /// If the number of params or operands, their types, or which of them are given is not the kernel's, or if a param is
-    /// negative: the caller has bound them.
+    /// If the number of params or operands, or their types, do not fit the kernel, if the entries are not exactly its operands, or if a
+    /// param is negative: the caller has bound them.
     ///
     /// # Safety
-    /// The code checks no access. On these operands and params the kernel must stay inside its buffers, as a kernel does
-    /// that `fiberloom_core::lower` made and `loops::bind` bound to well-formed tensors (`format::Checked`). Of another
-    /// kernel the caller has to know it: the interpreter of loops tells.
+    /// The code checks no access. On these operands and params the kernel must stay inside its buffers, as a kernel of
+    /// `fiberloom_core::lower` does that `loops::bind` bound to well-formed tensors (`format::Checked`). For any other kernel the caller
+    /// has to know this, for example from the interpreter of loops.
     #[allow(unsafe_code)]
     pub unsafe fn run(
         &self,
@@ -87,7 +86,7 @@ impl Compiled {
         unsafe { self.run_prepared(&self.prepare(params, &owned), limits, |take| self.results(take)) }
     }
 
-    /// What [`Compiled::run`] looks at before it runs: once for any number of [`Compiled::run_prepared`].
+    /// Does the checks of [`Compiled::run`], once for any number of calls of [`Compiled::run_prepared`].
     ///
     /// # Panics
     /// As for [`Compiled::run`].
@@ -98,13 +97,13 @@ impl Compiled {
         Prepared { params: params.to_vec(), buffers, _operands: operands.to_vec() }
     }
 
-    /// [`Compiled::run`] on what this kernel has prepared; `results` takes the arrays of results, each once.
+    /// [`Compiled::run`] on arguments that this kernel has prepared; `results` takes the arrays of results, each once.
     ///
     /// # Errors
     /// As for [`Compiled::run`].
     ///
     /// # Safety
-    /// As for [`Compiled::run`]; and `prepared` is of this kernel.
+    /// As for [`Compiled::run`]; and this kernel has prepared `prepared`.
     #[allow(unsafe_code)]
     pub unsafe fn run_prepared<R>(
         &self,
@@ -117,8 +116,8 @@ impl Compiled {
         ran.map(|results| results.expect("nobody asks it to end"))
     }
 
-    /// [`Compiled::run_prepared`], unless it is asked to end, if anybody may: `None` then. A kernel that was compiled `interruptible`
-    /// looks at each turn of an outer loop.
+    /// [`Compiled::run_prepared`] with an optional interrupt; `None` if it ended the call. A kernel that was compiled `interruptible`
+    /// tests the interrupt at iterations of its outer loops.
     ///
     /// # Errors
     /// As for [`Compiled::run`].
@@ -138,8 +137,8 @@ impl Compiled {
         unsafe { self.call(&prepared.params, &prepared.buffers, (limits, interrupt), &Heap, results) }
     }
 
-    /// As [`Compiled::run`], with every operand, result and workspace in fenced memory: an access past an array's end is
-    /// a segmentation fault. For tests; operands and results are copied.
+    /// [`Compiled::run`] with every operand, result and workspace in fenced memory: an access past an array's end is a segmentation
+    /// fault. For tests; operands and results are copied.
     ///
     /// # Errors
     /// As for [`Compiled::run`].
@@ -148,7 +147,7 @@ impl Compiled {
     /// As for [`Compiled::run`].
     ///
     /// # Safety
-    /// As for [`Compiled::run`]: fences find the breaches that are near, none that is far.
+    /// As for [`Compiled::run`]: fences catch accesses near an array, not far ones.
     #[allow(unsafe_code)]
     pub unsafe fn run_fenced(
         &self,
@@ -220,7 +219,7 @@ impl Compiled {
         }
     }
 
-    /// The arrays of all results.
+    /// Takes the arrays of all results.
     fn results(&self, take: Take) -> Vec<Option<Array<'static>>> {
         let result =
             |(place, (_, role)): (usize, &(Type, Role))| (*role == Role::Result).then(|| take(BufferId(place as u32)));
@@ -232,7 +231,7 @@ fn describe(data: *const u8, len: usize) -> Buffer {
     Buffer { data: data.cast_mut(), len: len as i64, capacity: len as i64 }
 }
 
-/// An operand in fenced memory.
+/// A copy of an operand in fenced memory.
 struct Copy {
     buffer: Buffer,
     block: Option<(std::ptr::NonNull<u8>, Layout)>,

@@ -1,5 +1,5 @@
-//! What LLVM has to say while it compiles: errors become [`Error`]s; warnings and remarks, as of a `vector for` that could
-//! not be made of vectors, are dropped. Unheard, LLVM prints them all on standard error, and ends the process on an error.
+//! Handles LLVM's diagnostics during compilation. Errors become [`Error`]s; warnings and remarks, such as a `vector for` that could not
+//! be vectorized, are dropped. Without a handler, LLVM prints them all on standard error, and ends the process on an error.
 #![allow(unsafe_code)] // LLVM's C API.
 
 use crate::Error;
@@ -12,10 +12,10 @@ use inkwell::llvm_sys::prelude::LLVMDiagnosticInfoRef;
 use std::cell::RefCell;
 use std::ffi::{CStr, c_void};
 
-/// A context's listener: it hears all that is said while it lives.
+/// Collects the diagnostics of a context while it lives.
 pub(crate) struct Listener<'c> {
     context: &'c Context,
-    /// Boxed: LLVM holds its address.
+    /// Boxed, because LLVM holds its address.
     error: Box<RefCell<Option<String>>>,
 }
 
@@ -28,7 +28,7 @@ impl<'c> Listener<'c> {
         Listener { context, error }
     }
 
-    /// The first error that was heard, if any.
+    /// Returns the first error so far, if there is one.
     pub fn heard(&self) -> Result<(), Error> {
         self.error.take().map_or(Ok(()), |what| Err(Error::Llvm(what)))
     }

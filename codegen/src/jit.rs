@@ -1,4 +1,4 @@
-//! Objects to callable code: a small shim over LLVM's LLJIT.
+//! Loads objects as callable code: a small shim over LLVM's LLJIT.
 //!
 //! An object may refer to the few functions of [`symbols`], which LLVM's code generator introduces by itself; any other
 //! unresolved symbol is an error here, not a jump to nowhere later. Each [`Code`] has a linker of its own, so that dropping it
@@ -51,7 +51,7 @@ impl Code {
         Ok(code)
     }
 
-    /// The function's address, valid while `self` lives.
+    /// The address of the function, valid while `self` lives.
     pub fn entry(&self) -> *const () {
         self.entry.as_ptr()
     }
@@ -64,8 +64,8 @@ impl Drop for Code {
     }
 }
 
-/// What LLVM's code generator may call without being told: memory intrinsics from the C library, and roundings, for
-/// CPUs that have no instruction for them, from the library that all engines use.
+/// The functions that LLVM's code generator may call by itself: memory intrinsics from the C library, and roundings, for CPUs without an
+/// instruction for them, from the library that all engines use.
 fn symbols() -> [(&'static CStr, *const ()); 13] {
     [
         (c"memcpy", libc::memcpy as *const ()),
@@ -99,7 +99,7 @@ from_libm! {
     sqrtf = sqrtf on f32;
 }
 
-/// [`symbols`] as LLVM takes them.
+/// The table of [`symbols`] in LLVM's form.
 ///
 /// # Safety
 /// `jit` is live. Each name holds a reference in its string pool, which the caller passes on.
@@ -117,7 +117,7 @@ unsafe fn pairs(jit: LLVMOrcLLJITRef) -> Vec<LLVMOrcCSymbolMapPair> {
     symbols().into_iter().map(pair).collect()
 }
 
-/// The message of an error, if it is one.
+/// The message of an error, if there is one.
 fn done(error: LLVMErrorRef) -> Result<(), Error> {
     if error.is_null() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Loops to machine code through LLVM, and the runtime that the code calls.
+//! Compiles loops to machine code through LLVM, and provides the runtime that the code calls.
 //!
 //! ```text
 //!   Kernel ──emit──▶ LLVM IR ──target──▶ optimized IR ──▶ object ──jit──▶ Compiled ──run──▶ arrays
@@ -8,17 +8,17 @@
 //! | module | what |
 //! |---|---|
 //! | `abi` | the C ABI: buffers, failures' codes, the table of functions that kernels call |
-//! | `emit` | a function of LLVM IR a kernel, or several of a long one; what is known of aliasing is said there |
+//! | `emit` | one function of LLVM IR per kernel, or several of a long kernel; describes aliasing to LLVM |
 //! | `target` | the machine, and the passes |
-//! | `diagnostics` | what LLVM says meanwhile |
+//! | `diagnostics` | LLVM's errors and warnings |
 //! | `jit` | objects to callable code |
-//! | `room` | whether the addresses that are left suffice to compile |
+//! | `room` | whether the remaining addresses suffice to compile |
 //! | `compiled` | calling |
 //! | `runtime` | memory, sorting, functions of numbers; fenced memory for fuzzing |
 //! | `header` | the C header of an object |
 //!
-//! Invariants: objects in process and ahead of time are made by one path and need no symbol of ours; compiled code never
-//! aborts for want of memory; `unsafe` stands only in modules that say why.
+//! Invariants: objects in process and ahead of time come from one path and need no symbol of ours; compiled code never aborts for lack of
+//! memory; `unsafe` occurs only in modules that say why.
 
 pub mod abi;
 mod compiled;
@@ -43,22 +43,22 @@ use inkwell::targets::FileType;
 use std::fmt;
 use target::Machine;
 
-/// How code is made.
+/// Options of compilation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Options {
-    /// How much work goes into it.
+    /// The optimization level.
     pub opt_level: OptLevel,
-    /// For which CPU.
+    /// The CPU to compile for.
     pub cpu: Cpu,
-    /// Statements, those in blocks counted, that one function holds where a kernel can be cut. Affects the time of compilation,
-    /// never results.
+    /// The most statements, including those in blocks, of a function where a kernel can be cut. Affects the time of compilation, never
+    /// results.
     pub long: usize,
-    /// Whether a call can be asked to end: [`compile`] alone heeds it ([`Compiled::run_until`]).
+    /// Whether a call can be interrupted. Only [`compile`] respects this ([`Compiled::run_until`]).
     pub interruptible: bool,
 }
 
 impl Options {
-    /// What [`Options::long`] is unless said: LLVM's time is then proportional to a kernel's length.
+    /// The default of [`Options::long`], which keeps LLVM's time proportional to a kernel's length.
     pub const LONG: usize = 256;
 }
 
@@ -68,40 +68,40 @@ impl Default for Options {
     }
 }
 
-/// How much work goes into making code.
+/// How much to optimize.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum OptLevel {
     /// As little as possible: for fuzzing, where each kernel runs once on little data.
     None,
-    /// All that makes it faster.
+    /// With all optimizations.
     #[default]
     Full,
 }
 
-/// For which CPU code is made.
+/// The CPU to compile for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Cpu {
-    /// The one on which this runs, with all its features.
+    /// The CPU of this machine, with all its features.
     #[default]
     Host,
-    /// Any x86-64: for objects that are carried to other machines. Only [`object`], [`assembly`] and [`llvm_ir`] differ by
-    /// more than speed.
+    /// Any x86-64 CPU, for objects that run on other machines. Only for [`object`], [`assembly`] and [`llvm_ir`] does this matter beyond
+    /// speed.
     Baseline,
 }
 
-/// Why no code was made.
+/// The reason why there is no code.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Error {
-    /// The kernel is not well-formed: what `loops::check` would have refused.
+    /// The kernel is not well-formed: `loops::check` would have refused it.
     Kernel(String),
-    /// The process may take fewer addresses than compiling takes at most, in bytes.
+    /// The process may take fewer addresses than compiling may need.
     Memory {
-        /// What compiling takes at most.
+        /// The bytes that compiling may need.
         needed: u64,
-        /// What is left.
+        /// The bytes that are left.
         left: u64,
     },
-    /// LLVM refused: a defect of this crate, or an installation that lacks something.
+    /// LLVM refused: this crate has a defect, or the installation lacks something.
     Llvm(String),
 }
 
@@ -129,13 +129,13 @@ impl From<BuilderError> for Error {
     }
 }
 
-/// The name of kernels' functions in process, where each has a linker of its own.
+/// The name of a kernel's function in process, where each kernel has its own linker.
 const IN_PROCESS: &str = "fl_kernel";
 
 /// Compiles a kernel into executable memory.
 ///
 /// # Errors
-/// [`Error::Kernel`] if it is not well-formed, [`Error::Memory`] if too few addresses are left.
+/// [`Error::Kernel`] if the kernel is not well-formed, [`Error::Memory`] if too few addresses are left.
 pub fn compile(kernel: &Kernel, options: &Options) -> Result<Compiled, Error> {
     let object = made(kernel, IN_PROCESS, options, |machine, module| machine.write(module, FileType::Object))?;
     Ok(Compiled::new(kernel, jit::Code::load(&object, IN_PROCESS)?))
@@ -170,12 +170,12 @@ fn write(kernel: &Kernel, options: &Options, what: FileType) -> Result<Vec<u8>, 
     made(kernel, &symbol(kernel), &alone(options), |machine, module| machine.write(module, what))
 }
 
-/// The options of code that other callers than [`Compiled`] call, who have a table of functions and nothing behind it.
+/// The options for code that is called without [`Compiled`]: such callers have only the table of functions.
 fn alone(options: &Options) -> Options {
     Options { interruptible: false, ..*options }
 }
 
-/// What `take` makes of the kernel's optimized module, in which its function is called `symbol`.
+/// The result of `take` on the kernel's optimized module, in which its function is called `symbol`.
 fn made<T>(
     kernel: &Kernel,
     symbol: &str,

@@ -1,23 +1,23 @@
-//! Whether the addresses that are left suffice to compile.
+//! Checks whether the remaining addresses suffice to compile.
 //!
-//! LLVM ends the process where it gets no memory. Under a limit on a process's addresses (`ulimit -v`) a kernel is therefore
-//! compiled only if [`room`] is left, an upper bound that grows with the kernel's length (`docs/findings.md`).
+//! LLVM ends the process if it gets no memory. Under a limit on a process's addresses (`ulimit -v`), a kernel is therefore compiled only
+//! if [`room`] is left, an upper bound that grows with the kernel's length (`docs/findings.md`).
 
 use crate::Error;
 use fiberloom_core::loops::{Kernel, Stmt};
 
-/// Bytes that compiling takes at most, whatever the kernel: the JIT, the target, one page of each pool.
+/// The most bytes that compiling any kernel needs for the JIT, the target, and one page of each pool.
 const BASE: u64 = 32 << 20;
 
-/// Bytes for each statement, four times what was measured.
+/// The bytes for each statement: four times the measured need.
 const STATEMENT: u64 = 16 << 10;
 
-/// Bytes of addresses that compiling a kernel takes at most.
+/// The most bytes of addresses that compiling a kernel may need.
 pub fn room(kernel: &Kernel) -> u64 {
     BASE + STATEMENT * length(&kernel.body) as u64
 }
 
-/// Bytes of addresses that this process may still take; `None` if nothing limits them, or if the system does not say.
+/// The bytes of addresses that this process may still take; `None` if there is no limit, or the system does not say.
 pub fn addresses_left() -> Option<u64> {
     let limit = address_space(&std::fs::read_to_string("/proc/self/limits").ok()?)?;
     let taken = pages(&std::fs::read_to_string("/proc/self/statm").ok()?)?;
@@ -32,7 +32,7 @@ pub(crate) fn suffices(kernel: &Kernel) -> Result<(), Error> {
     }
 }
 
-/// Statements of a block, those of its blocks counted.
+/// The number of statements in a block, including those of its inner blocks.
 pub(crate) fn length(block: &[Stmt]) -> usize {
     block.iter().map(|stmt| 1 + stmt.blocks().map(length).sum::<usize>()).sum()
 }
@@ -43,7 +43,7 @@ fn address_space(limits: &str) -> Option<u64> {
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// Bytes of the pages that `/proc/self/statm` counts first: all of the process, of 4 KiB each.
+/// The bytes of all pages of the process, the first count in `/proc/self/statm`, at 4 KiB per page.
 fn pages(statm: &str) -> Option<u64> {
     statm.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(4096)
 }

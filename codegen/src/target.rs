@@ -1,4 +1,4 @@
-//! The machine that code is made for, and the passes that optimize it.
+//! The machine for which code is compiled, and the passes that optimize it.
 
 use crate::emit::elementary;
 use crate::{Cpu, Error, OptLevel, Options};
@@ -9,7 +9,7 @@ use inkwell::passes::PassBuilderOptions;
 use inkwell::targets::{CodeModel, FileType, InitializationConfig, RelocMode, Target, TargetMachine};
 use std::sync::Once;
 
-/// A target machine, with the names by which each function asks for its CPU: LLVM's passes look there, not here.
+/// A target machine, with the CPU's name and features, which each function carries as well: LLVM's passes read them there.
 pub(crate) struct Machine {
     pub machine: TargetMachine,
     pub cpu: String,
@@ -17,13 +17,13 @@ pub(crate) struct Machine {
     level: OptLevel,
 }
 
-/// Sets what LLVM takes for its whole process only.
+/// Sets options that LLVM has only for its whole process.
 ///
-/// * No rewriting of how loops count for cheaper addresses. It gives each array of a loop a pointer of its own, set anew
-///   for each row, and the rows of sparse matrices are short.
-/// * No branches in the place of conditional moves. What a merge chooses by a move nobody can predict.
-/// * Innermost loops begin with a line of memory, given as the logarithm of its bytes. Where they began elsewhere, short ones took up to
-///   2.8 times as long, by where they happened to lie: their ends were not foreseen, though all were alike.
+/// * No loop strength reduction. It gives each array of a loop a pointer of its own, set anew for each row, and the rows of sparse
+///   matrices are short.
+/// * No branches in place of conditional moves. The choices of a merge are unpredictable.
+/// * Innermost loops are aligned to a cache line, given as the logarithm of its bytes. Short loops at other addresses took up to 2.8
+///   times as long, depending on the address: their ends were mispredicted.
 #[allow(unsafe_code)]
 fn set_options() {
     let aligned = c"-x86-experimental-pref-innermost-loop-alignment=6";
@@ -34,12 +34,12 @@ fn set_options() {
     }
 }
 
-/// What is run over a kernel: the parts of LLVM's standard pipeline that loops without calls profit from, about once
-/// each, in a third of its time. Vectors are not interleaved: rows of sparse matrices are short, and what is left of them
-/// beside wide turns would run one element at a time.
+/// The passes over a kernel: those of LLVM's standard pipeline that loops without calls profit from, about once each, in a third of its
+/// time. Vectors are not interleaved: rows of sparse matrices are short, and the iterations left over from wide steps would run one
+/// element at a time.
 ///
-/// Loops of a kernel of more than [`UNROLLED`] statements are not unrolled: that is up to half of the code, and of the time that it takes to
-/// make it.
+/// Loops of a kernel of more than [`UNROLLED`] statements are not unrolled: unrolling makes up to half of the code, and takes up to half
+/// of the time.
 const PASSES: &str = "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,\
     loop-mssa(loop-rotate,licm),simplifycfg,instcombine<no-verify-fixpoint>,loop(loop-idiom,indvars,loop-deletion),\
     gvn,loop-mssa(licm),loop-vectorize<interleave-forced-only>,instcombine<no-verify-fixpoint>,simplifycfg,loop-unroll,sroa,\
@@ -74,29 +74,29 @@ impl Machine {
         Ok(Machine { machine, cpu, features, level: options.opt_level })
     }
 
-    /// Whether instructions are selected one by one: without optimization.
+    /// Whether LLVM uses its fast instruction selection: without optimization.
     pub fn selects_fast(&self) -> bool {
         self.level == OptLevel::None
     }
 
-    /// Whether it multiplies and adds with one rounding, by one instruction.
+    /// Whether the machine has an instruction for fused multiply-add.
     pub fn fuses(&self) -> bool {
         self.features.split(',').any(|feature| feature == "+fma")
     }
 
-    /// Whether it reads those elements of a vector that a mask says, and no others, by one instruction.
+    /// Whether the machine has an instruction for masked vector loads.
     pub fn reads_masked(&self) -> bool {
         self.features.split(',').any(|feature| feature == "+avx2")
     }
 
-    /// Whether to gather lanes, some of them masked, is as fast as to read them one by one. Those before hide what they gather from
-    /// whoever guesses (Intel, *Gather Data Sampling*, INTEL-SA-00828), or gather in microcode. They are known by the tiles that came with
-    /// them (Intel, *Sapphire Rapids*, 2023): what a virtual machine says of its model may be another's.
+    /// Whether gathering lanes, some of them masked, is as fast as loading them one by one. Earlier machines gather in microcode, or with
+    /// a slow mitigation of Gather Data Sampling (Intel, *Gather Data Sampling*, INTEL-SA-00828). The test is for AMX tiles, which came
+    /// with the first fast machines (Intel, *Sapphire Rapids*, 2023): a virtual machine may report another model.
     pub fn gathers_fast(&self) -> bool {
         self.features.split(',').any(|feature| feature == "+amx-tile") && !self.selects_fast()
     }
 
-    /// Runs the passes of this machine's level over the module of a kernel of so many statements.
+    /// Runs this machine's passes over the module of a kernel of `statements` statements.
     pub fn optimize(&self, module: &Module, statements: usize) -> Result<(), Error> {
         if self.level == OptLevel::None {
             return Ok(());
@@ -113,8 +113,8 @@ impl Machine {
     }
 }
 
-/// Has the calls of a module's own functions taken in: elementary ones before loops become lanes, and afterwards those
-/// of lanes that LLVM put in their place.
+/// The passes with calls of the module's own functions inlined: elementary functions before vectorization, and afterwards the variants
+/// for vectors that LLVM put in their place.
 fn with_functions(module: &Module, passes: String) -> String {
     if !module.get_functions().any(|f| f.get_name().to_bytes().starts_with(elementary::PREFIX.as_bytes())) {
         return passes;

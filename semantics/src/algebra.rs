@@ -1,9 +1,9 @@
-//! What scalar functions mean (`scalar.rs`), and when two answers agree.
+//! The meaning of scalar functions (`scalar.rs`), and the agreement of two answers.
 //!
-//! Integers and truth values agree when they are equal. Floats: in `strict` mode when their bits are equal, all NaNs
-//! being one; in `algebraic` mode when they differ by no more than reassociating sums and products can make them differ:
-//! a bound for each value by itself, computed with it (`number.rs`). Where the language promises nothing anything
-//! agrees; such values are counted by reason ([`Unpromised`]).
+//! Integers and truth values agree when they are equal. Floats in `strict` mode agree when their bits are equal, all NaNs being one. In
+//! `algebraic` mode they agree when they differ by no more than reassociating sums and products can make them differ: each value carries
+//! its own bound, computed with it (`number.rs`). Where the language promises nothing, any answer agrees; such values are counted by
+//! reason ([`Unpromised`]).
 
 mod number;
 mod scalar;
@@ -19,15 +19,15 @@ use std::fmt;
 /// The first coordinate at which an answer is wrong.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Difference {
-    /// The extents or the type are not the meaning's.
+    /// The extents or the type differ from the meaning's.
     Shape(String),
-    /// A value is another.
+    /// A value differs.
     Value {
-        /// Where.
+        /// The coordinate.
         at: Vec<i64>,
-        /// What the meaning says.
+        /// The meaning's value.
         expected: Value,
-        /// What was answered.
+        /// The answer's value.
         found: Value,
     },
 }
@@ -44,36 +44,36 @@ impl fmt::Display for Difference {
     }
 }
 
-/// What was compared.
+/// The counts of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Agreement {
-    /// Values that were compared: of all that is stored, and the fill values.
+    /// The number of values compared: those that are stored, and the fill values.
     pub values: u64,
-    /// Those of them that nothing is promised about, so that any answer is right.
+    /// The number of those about which nothing is promised, so that any answer is right.
     pub unpromised: Unpromised,
 }
 
 impl Agreement {
-    /// Whether any value was compared, or there are none.
+    /// Whether any value was compared whose answer matters, or there was no value.
     pub fn any(&self) -> bool {
         self.values == 0 || self.values > self.unpromised.total()
     }
 }
 
-/// How many values nothing is promised about, by reason.
+/// The number of values about which nothing is promised, by reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Unpromised {
-    /// An operation of the meaning gave NaN.
+    /// The values of which an operation of the meaning gave NaN.
     pub nan: u64,
-    /// A partial result overflows in some order of evaluation.
+    /// The values of which a partial result overflows in some order of evaluation.
     pub overflow: u64,
-    /// A function that jumps (a comparison, a conversion to integers, a division by what may be 0) was decided by
+    /// The values of which a discontinuous function (a comparison, a conversion to integers, a division by what may be 0) was decided by
     /// rounding, or by the sign of a computed zero.
     pub rounding: u64,
 }
 
 impl Unpromised {
-    /// All of them.
+    /// The number of all of them.
     pub fn total(&self) -> u64 {
         self.nan + self.overflow + self.rounding
     }
@@ -103,7 +103,7 @@ impl std::ops::AddAssign for Unpromised {
     }
 }
 
-/// As in `5 not compared: NaN in 3, overflow in 2`, without the words in front of the colon.
+/// Prints the counts as `NaN in 3, overflow in 2`.
 impl fmt::Display for Unpromised {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let counts = [("NaN", self.nan), ("overflow", self.overflow), ("decided by rounding", self.rounding)];
@@ -114,7 +114,7 @@ impl fmt::Display for Unpromised {
     }
 }
 
-/// Whether a tensor is the function that the meaning says.
+/// Whether a tensor is the meaning's function.
 ///
 /// # Errors
 /// The first difference.
@@ -130,8 +130,8 @@ pub fn agree(meaning: &Function, answer: &Tensor, mode: Mode) -> Result<Agreemen
     compare(meaning, &Function::of(answer), |expected, found| expected.permits(found.value, mode))
 }
 
-/// Whether two evaluations of the meaning are one function: bit for bit, all NaNs being one, but in `algebraic` mode up
-/// to the sign of zero, and where the first promises nothing.
+/// Whether two evaluations of the meaning are the same function: bit for bit, all NaNs being one. In `algebraic` mode the sign of zero
+/// may differ, and values about which the first promises nothing.
 ///
 /// # Errors
 /// The first difference.
@@ -165,7 +165,7 @@ fn compare(
     }
     let entries = meaning.entries.len() + further().count();
     let everywhere = meaning.extents.iter().try_fold(1u64, |n, e| n.checked_mul(*e));
-    // Somewhere neither has an entry: there, both are their fill values.
+    // At some coordinate neither has an entry: their fill values are compared.
     if everywhere.is_none_or(|n| n > entries as u64) {
         differ(&[], meaning.fill, answer.fill)?;
     }

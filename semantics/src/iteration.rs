@@ -1,9 +1,9 @@
-//! What spaces mean: sets of numbers, and what a loop over a lattice comes to.
+//! The meaning of spaces: sets of numbers, and the coordinates that a loop over a lattice visits.
 //!
 //! ```text
 //!  coordinates   the shape paper's section 5.1, set by set
-//!  live          which of a space's edges have something left at a coordinate
-//!  walk          its section 6.3: point by point in drop-out order, each until one of its edges has nothing left
+//!  live          the edges of a space that have a coordinate left at or behind a coordinate
+//!  walk          its section 6.3: point by point in drop-out order, each until one of its edges has no coordinate left
 //! ```
 //!
 //! Extents are numbers here.
@@ -12,12 +12,12 @@ use fiberloom_core::iteration::{Cut, Space, SpaceLattice};
 use fiberloom_core::shape::Size;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What levels hold, and where the loops outside are.
+/// The contents of levels, and the state of the loops outside.
 #[derive(Clone, Debug, Default)]
 pub struct Data {
-    /// The coordinates of each level; nothing of one that is not here.
+    /// The coordinates of each level; a level that is not listed has none.
     pub levels: BTreeMap<String, BTreeSet<u64>>,
-    /// The block that every π₁ is of.
+    /// The block to which every π₁ belongs.
     pub block: u64,
 }
 
@@ -28,7 +28,7 @@ fn number(size: &Size) -> u64 {
 /// The coordinates of a space.
 ///
 /// # Panics
-/// If an extent in it is no number.
+/// If an extent in the space is not a number.
 pub fn coordinates(space: &Space, data: &Data) -> BTreeSet<u64> {
     let of = |s: &Space| coordinates(s, data);
     match space {
@@ -54,7 +54,7 @@ pub fn coordinates(space: &Space, data: &Data) -> BTreeSet<u64> {
     }
 }
 
-/// Of each of the space's edges, in their order, whether it has something at or behind a coordinate of the space.
+/// For each of the space's edges, in their order, whether it has a coordinate at or behind `from`.
 ///
 /// # Panics
 /// As [`coordinates`].
@@ -62,7 +62,7 @@ pub fn live(space: &Space, data: &Data, from: u64) -> Vec<bool> {
     live_within(space, data, from, u64::MAX)
 }
 
-/// The same from a coordinate on and below another.
+/// As [`live`], for coordinates from `from` up to but not including `below`.
 fn live_within(space: &Space, data: &Data, from: u64, below: u64) -> Vec<bool> {
     let itself = |s: &Space| vec![from < below && coordinates(s, data).range(from..below).next().is_some()];
     let inside = |s: &Space, from: u64, below: u64| live_within(s, data, from, below);
@@ -85,7 +85,7 @@ fn live_within(space: &Space, data: &Data, from: u64, below: u64) -> Vec<bool> {
     }
 }
 
-/// The coordinates that loops over the lattice's points come to, each with its point.
+/// The coordinates that loops over the lattice's points visit, each with its point.
 ///
 /// # Panics
 /// As [`coordinates`].

@@ -1,6 +1,6 @@
-//! What programs and loops mean: the reference that every engine is compared with.
+//! The meaning of programs and loops: the reference with which every engine is compared.
 //!
-//! Uses the types and the printers of `fiberloom-core`, and none of its passes.
+//! Uses the types and the printers of `fiberloom-core`, but none of its passes.
 #![forbid(unsafe_code)]
 
 pub mod algebra;

@@ -1,4 +1,4 @@
-//! What loops mean: an interpreter that trusts nothing, and counts.
+//! The meaning of loops: an interpreter that trusts nothing, and counts operations.
 //!
 //! ```text
 //!  Kernel ──check, compile──▶ Code ──execute──▶ Outcome: results, operations
@@ -6,17 +6,17 @@
 //!                                      └──────▶ Fault: ended itself · not a kernel · broke a rule
 //! ```
 //!
-//! Each access is in bounds of what is allocated; what is read was written; operands are not written; results end with
-//! a length up to which all is written; turns of a loop that may run at once touch no element that another turn
-//! writes. Whatever breaks one of these [`Rule`]s ends the run with the statement that did it.
+//! Each access is in bounds of an allocated buffer; only elements that were written are read; operands are not written; results end with
+//! a length up to which all elements are written; iterations of a loop that may run in parallel touch no element that another iteration
+//! writes. Breaking one of these [`Rule`]s ends the run, and the fault names the statement.
 //!
-//! Turns of `vector` and `parallel` loops run here one after the other. Two of them *conflict* when both access one
-//! element and one of them writes it. A variable that such a body sets is *private* ([`loops::private`]): it belongs to
-//! each turn by itself, and nobody may read it in the next turn or after the loop. But one into which the body of a
-//! `vector` loop only accumulates ([`loops::accumulates`]) is carried on, because its fold may be regrouped.
+//! Iterations of `vector` and `parallel` loops run here one after the other. Two iterations *conflict* when both access one element and
+//! one of them writes it. A variable that such a body sets is *private* ([`loops::private`]): each iteration has its own, which neither
+//! the next iteration nor code after the loop may read. But a variable into which the body of a `vector` loop only accumulates
+//! ([`loops::accumulates`]) is carried on, because its fold may be regrouped.
 //!
-//! A run takes steps: one a statement, one a turn of a loop, one an element sorted, one for 64 elements that are
-//! allocated or finished. With [`Limits::steps`] it ends.
+//! A run takes steps: one for each statement, iteration, and element sorted, and one for 64 elements that are allocated or finished.
+//! [`Limits::steps`] ends it.
 mod code;
 mod execute;
 mod memory;

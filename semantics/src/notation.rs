@@ -1,4 +1,4 @@
-//! What a checked program means: each tensor a function, each statement its definition at every coordinate.
+//! The meaning of a checked program: each tensor is a function, each statement defines it at every coordinate.
 //!
 //! ```text
 //!  ⟦T[κ…]⟧        the function of T at the coordinates ⟦κ⟧, stored or declared; outside of T under `~`: missing
@@ -6,13 +6,13 @@
 //!  ⟦⊕(j: e)⟧      the fold over all of j's extent, ascending; several variables lexicographically, as one fold
 //!  ⟦collapse⟧ …   the body at from-coordinates computed from the to-coordinates
 //!  T[i…] = e      T is ⟦e⟧ at every coordinate          T[κ…] f= e      T is folded with ⟦e⟧, one coordinate after the other
-//!  T[κ…] = e      of a part: T is ⟦e⟧ there, and elsewhere what it was
-//!  repeat, while  the block's statements in order, turn after turn      (`notation/steps.rs`)
+//!  T[κ…] = e      of a part: T is ⟦e⟧ there, and unchanged elsewhere
+//!  repeat, while  the block's statements in order, iteration after iteration      (`notation/steps.rs`)
 //! ```
 //!
-//! This is the oracle: it computes every coordinate, stored or not, and knows nothing of formats. It is slow. Beside it
-//! stands an evaluation over what is stored, for large data, and held to this one (`support.rs`). Values carry how far
-//! an answer may be from them (`crate::algebra::Number`).
+//! This is the oracle: it computes every coordinate, stored or not, independently of formats. It is slow. A second evaluation visits only
+//! stored entries, for large data, and is tested against this one (`support.rs`). Values carry the distance that an answer may have from
+//! them (`crate::algebra::Number`).
 
 pub mod einsum;
 mod ground;
@@ -35,23 +35,23 @@ use im::OrdMap;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-/// What a tensor is: a value at every coordinate within the extents.
+/// The meaning of a tensor: a value at every coordinate within the extents.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Function {
-    /// Extent of each mode.
+    /// The extent of each mode.
     pub extents: Vec<u64>,
-    /// Type of its values.
+    /// The type of its values.
     pub ty: Type,
-    /// The value wherever there is no entry.
+    /// The value at every coordinate without an entry.
     pub fill: Number,
-    /// Where the value is another.
+    /// The values that differ from the fill value.
     pub entries: OrdMap<Vec<i64>, Number>,
 }
 
-/// What an evaluation may use.
+/// The limits of an evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Expressions evaluated, and coordinates whose values operands store.
+    /// The most expressions evaluated, together with coordinates whose values operands store.
     pub steps: u64,
 }
 
@@ -61,7 +61,7 @@ impl Default for Limits {
     }
 }
 
-/// Why a program has no meaning for these operands.
+/// The reason why a program has no meaning for these operands.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Refusal {
     /// Extents contradict each other, or the program's own text, or stay unknown.
@@ -70,17 +70,17 @@ pub enum Refusal {
     Outside(Span, String),
     /// A fold of nothing with a function that has no identity.
     Empty(Span, String),
-    /// A tensor, by name, whose data are missing, malformed, or not as declared.
+    /// A tensor, by name, whose data are missing, malformed, or do not fit the declaration.
     Operand(String, String),
-    /// The limit on steps is reached, or that on turns of a function's loops, or memory does not suffice for an operand.
+    /// The limit on steps is reached, or the limit on iterations of a function's loops, or memory does not suffice for an operand.
     Steps,
-    /// The limit on turns of the program's blocks is reached.
+    /// The limit on iterations of the program's blocks is reached.
     Turns,
 }
 
-/// The function of each result, by name: every coordinate evaluated by itself.
+/// The function of each result, by name, with every coordinate evaluated by itself.
 ///
-/// Recursion is as deep as the program nests, which the checker bounds, on a stack that has room for it.
+/// Recursion is as deep as the program nests, which the checker bounds; the stack has room for it.
 ///
 /// # Errors
 /// See [`Refusal`].
@@ -101,12 +101,12 @@ impl Function {
     /// The function that a tensor stores.
     ///
     /// # Panics
-    /// If it is malformed, or memory does not suffice.
+    /// If the tensor is malformed, or memory does not suffice.
     pub fn of(tensor: &Tensor) -> Function {
         Function::listed(tensor).unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// The same. What one position stands for may be more than memory has.
+    /// As [`Function::of`], with an error: one position may stand for more coordinates than fit the memory.
     fn listed(tensor: &Tensor) -> Result<Function, Error> {
         let entries = tensor.listed()?;
         let mut function = Function::constant(tensor.extents.clone(), Number::given(tensor.fill));
@@ -118,7 +118,7 @@ impl Function {
         Function { extents, ty: fill.value.ty(), fill, entries: OrdMap::new() }
     }
 
-    /// Its value at coordinates within its extents.
+    /// The value at coordinates within the extents.
     pub fn at(&self, at: &[i64]) -> Number {
         *self.entries.get(at).unwrap_or(&self.fill)
     }
@@ -127,7 +127,7 @@ impl Function {
         self.put(at, value, value.is_exactly(&self.fill));
     }
 
-    /// The same, where more may be folded in: what the value was made of counts too.
+    /// As `set`, for a value into which more may be folded: bounds on its factors count too.
     fn hold(&mut self, at: Vec<i64>, value: Number) {
         self.put(at, value, value.multiplies_as(&self.fill));
     }
@@ -140,21 +140,21 @@ impl Function {
         }
     }
 
-    /// Its values as elements of a tensor that no other statement is made one with.
+    /// The function with its values as elements of a tensor, which no other statement regroups.
     fn stored(mut self) -> Function {
         self.fill = self.fill.stored();
         self.entries = self.entries.iter().map(|(at, number)| (at.clone(), number.stored())).collect();
         self
     }
 
-    /// Of none of its values anything is promised, for this reason.
+    /// Marks all values as unpromised, for this reason.
     fn promise_nothing(&mut self, reason: Reason) {
         let unpromised = |number: &Number| Number::unpromised(number.value, reason);
         self.fill = unpromised(&self.fill);
         self.entries = self.entries.iter().map(|(at, number)| (at.clone(), unpromised(number))).collect();
     }
 
-    /// What was held, when nothing more is folded in: no entry is the fill value.
+    /// The function when nothing more is folded in: entries that are the fill value are removed.
     fn finished(mut self) -> Function {
         let all = self.entries.iter().filter(|(_, value)| value.is_exactly(&self.fill));
         let fills: Vec<_> = all.map(|(at, _)| at.clone()).collect();
@@ -165,7 +165,7 @@ impl Function {
     }
 }
 
-/// The function that is given for a tensor, which is well-formed and as declared. Each coordinate that it keeps takes a step.
+/// The function of a tensor that is given; it has to be well-formed and as declared. Each entry takes a step.
 fn held(declared: &typed::Tensor, given: &Tensor, steps: &mut u64) -> Result<Function, Refusal> {
     let wrong = |what: String| Refusal::Operand(declared.name.clone(), what);
     let (rank, ty) = (declared.sizes.len(), declared.ty);
@@ -183,18 +183,18 @@ fn held(declared: &typed::Tensor, given: &Tensor, steps: &mut u64) -> Result<Fun
     Function::listed(given).map_err(refused)
 }
 
-/// What an expression reads.
+/// The environment of an evaluation.
 struct World<'p> {
     program: &'p Program,
     extents: Extents,
     functions: Vec<Option<Function>>,
     mode: Mode,
     left: Cell<u64>,
-    /// How many turns blocks may still take.
+    /// The iterations that blocks may still take.
     turns: u64,
-    /// Why some condition of a block so far may be another in another permitted evaluation.
+    /// The reason why some condition of a block so far may differ in another permitted evaluation.
     unsure: Option<Reason>,
-    /// Set while what is not stored is to be skipped.
+    /// Set while the evaluation skips what is not stored.
     support: Option<support::Support>,
 }
 
@@ -205,7 +205,7 @@ type Env = Vec<i64>;
 type Maybe = Option<Number>;
 
 impl<'p> World<'p> {
-    /// The operands, before any statement.
+    /// The environment with the operands, before any statement.
     fn new(
         program: &'p Program,
         operands: &BTreeMap<String, Tensor>,
@@ -236,7 +236,7 @@ impl<'p> World<'p> {
         results.filter_map(|(t, f)| Some((t.name.clone(), f?))).collect()
     }
 
-    /// The tensor as the statement leaves it.
+    /// The tensor's function after the statement.
     fn statement(&self, s: &Statement) -> Result<Function, Refusal> {
         let mut env = vec![0; self.program.vars.len()];
         let mut function = self.before(s)?;
@@ -246,8 +246,8 @@ impl<'p> World<'p> {
         Ok(if s.fold.is_some() { function.finished() } else { function })
     }
 
-    /// What a statement begins with: the tensor as it was if it accumulates or defines a part, else nothing stored. What accumulates into
-    /// an undeclared result begins with the function's identity.
+    /// The function with which a statement begins: that before the statement, if it accumulates or defines a part, else no entries.
+    /// Accumulating into an undeclared result begins with the function's identity.
     fn before(&self, s: &Statement) -> Result<Function, Refusal> {
         let tensor = &self.program.tensors[s.tensor.index()];
         let Some(extents) = self.extents.tensor(self.program, s.tensor) else {
@@ -262,7 +262,7 @@ impl<'p> World<'p> {
         Ok(Function::constant(extents, fill.computed()))
     }
 
-    /// Defines the element that the left side names, or folds into it; where a coordinate is none, nothing.
+    /// Defines the element that the left side names, or folds into it; does nothing where a coordinate is missing.
     fn assign(&self, s: &Statement, function: &mut Function, env: &mut Env) -> Result<(), Refusal> {
         let Some(at) = self.coordinates(s.tensor, &s.indices, env)? else { return Ok(()) };
         let value = self.value(&s.rhs, env)?;
@@ -276,7 +276,7 @@ impl<'p> World<'p> {
         Ok(())
     }
 
-    /// Does `f` at all coordinates of these variables, lexicographically, ascending.
+    /// Calls `f` at all coordinates of these variables in lexicographic order.
     fn each(
         &self,
         vars: &[VarId],
@@ -293,7 +293,7 @@ impl<'p> World<'p> {
         loop {
             self.step()?;
             f(self, env)?;
-            // The last variable that has not reached its end goes on; those behind it begin again.
+            // Advances the last variable that is not at its end; those behind it begin again.
             let mut n = vars.len();
             loop {
                 let Some(before) = n.checked_sub(1) else { return Ok(()) };
@@ -325,7 +325,7 @@ impl<'p> World<'p> {
         self.extents.var(v).ok_or_else(|| Refusal::Shape(span, unknown()))
     }
 
-    /// Whether one step a coordinate of these variables is within the limit: asked before it is begun.
+    /// Whether one step for each coordinate of these variables is within the limit; checked before the loop begins.
     fn affords(&self, vars: &[VarId]) -> Result<(), Refusal> {
         let extents = vars.iter().map(|v| self.extents.var(*v).unwrap_or(0));
         let product = extents.map(u128::from).try_fold(1u128, u128::checked_mul);
@@ -378,7 +378,7 @@ impl<'p> World<'p> {
         }
     }
 
-    /// The fold over all coordinates of `vars`; of nothing, the identity. Missing if any part is.
+    /// The fold over all coordinates of `vars`; over nothing, the identity. Missing if any value is missing.
     fn fold(&self, fun: Fun, vars: &[VarId], body: &Expr, start: Maybe, env: &mut Env) -> Result<Maybe, Refusal> {
         self.affords(vars)?;
         let (mut sum, mut missing, mut n) = (start, false, 0);
@@ -394,18 +394,18 @@ impl<'p> World<'p> {
         self.folded(fun, body, sum.filter(|_| !missing), n)
     }
 
-    /// What a fold of `n` values has come to; `None`: some value was missing, or there were none.
+    /// The result of a fold of `n` values; missing if `sum` is, unless there were no values.
     fn folded(&self, fun: Fun, body: &Expr, sum: Maybe, n: u64) -> Result<Maybe, Refusal> {
         match (fun, sum) {
             (Fun::User(_), Some(sum)) => Ok(Some(sum.reordered(n))),
-            // 0 is what a `gcd` begins with; of numbers with signs it is not neutral, and of one alone it shows.
+            // A `gcd` begins with 0, which is no identity for negative numbers: the result is a magnitude, even for one value.
             (Fun::Op(Op::Gcd), Some(sum)) => self.apply(fun, &[sum, self.identity(fun, body.ty, body.span)?]).map(Some),
             (_, None) if n == 0 => self.identity(fun, body.ty, body.span).map(Some),
             _ => Ok(sum),
         }
     }
 
-    /// What a fold of nothing is.
+    /// The value of a fold over nothing.
     fn identity(&self, fun: Fun, ty: Type, span: Span) -> Result<Number, Refusal> {
         let found = match fun {
             Fun::Op(op) => algebra::identity(op, ty),
@@ -456,7 +456,7 @@ impl<'p> World<'p> {
         }
     }
 
-    /// A tensor's value at coordinates within its extents.
+    /// The value of a tensor at coordinates within its extents.
     fn at(&self, t: TensorId, at: &[i64]) -> Result<Number, Refusal> {
         match self.program.tensors[t.index()].role {
             typed::Role::Computed(f) => {
@@ -472,7 +472,7 @@ impl<'p> World<'p> {
         self.functions[t.index()].as_ref().ok_or_else(|| Refusal::Operand(name(), "it has no value yet".to_string()))
     }
 
-    /// The coordinates that indices say; `None` if one leaves the tensor, as it is permitted to.
+    /// The coordinates of these indices; `None` if a permitted index leaves the tensor.
     fn coordinates(&self, t: TensorId, indices: &[Index], env: &mut Env) -> Result<Option<Vec<i64>>, Refusal> {
         let tensor = &self.program.tensors[t.index()];
         let extents = self.extents.tensor(self.program, t);
@@ -495,7 +495,7 @@ impl<'p> World<'p> {
         Ok(Some(at))
     }
 
-    /// The coordinate that an index map says; `None` if it is read where there is nothing.
+    /// The coordinate of an index map; `None` if it reads a missing value.
     fn map(&self, map: &Map, env: &mut Env, span: Span) -> Result<Option<i64>, Refusal> {
         let overflow = || Refusal::Outside(span, "a coordinate does not fit 64 bits".to_string());
         let c = match map {
@@ -524,7 +524,7 @@ impl<'p> World<'p> {
         Ok(c)
     }
 
-    /// A function applied.
+    /// The value of a function.
     fn apply(&self, fun: Fun, args: &[Number]) -> Result<Number, Refusal> {
         match fun {
             Fun::Op(op) => {
@@ -534,14 +534,14 @@ impl<'p> World<'p> {
         }
     }
 
-    /// A function of the user's applied; its loops, and those of what it calls, may still take so many turns.
+    /// The value of a user's function. Its loops, and those of the functions that it calls, may still take `turns` iterations.
     fn call(&self, f: FnId, args: &[Number], turns: &Cell<u64>) -> Result<Number, Refusal> {
         let function = &self.program.functions[f.index()];
         let mut call = Call { locals: args.to_vec(), unsure: None, turns };
         call.locals.extend(function.locals[args.len()..].iter().map(|(_, ty)| Number::given(Value::zero(*ty))));
         self.block(&function.stmts, &mut call)?;
         let value = self.local(&function.value, &call)?;
-        // Another way through the function may be right too.
+        // Another path through the function may be right too.
         Ok(call.unsure.map_or(value, |reason| Number::unpromised(value.value, reason)))
     }
 
@@ -589,12 +589,12 @@ impl<'p> World<'p> {
     }
 }
 
-/// A function of the user's that runs.
+/// A running call of a user's function.
 struct Call<'a> {
-    /// Parameters and locals.
+    /// The parameters and locals.
     locals: Vec<Number>,
-    /// Why some condition so far is not the same in every permitted evaluation, if so.
+    /// The reason why some condition so far may differ in another permitted evaluation, if so.
     unsure: Option<Reason>,
-    /// How many turns its loops may still take.
+    /// The iterations that its loops may still take.
     turns: &'a Cell<u64>,
 }

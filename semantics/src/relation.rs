@@ -1,4 +1,4 @@
-//! What programs over labels mean, from their syntax: arrays are functions of labels, and nothing here knows coordinates.
+//! The meaning of programs over labels, from their syntax: arrays are functions of labels, and coordinates do not occur.
 //!
 //! ```text
 //!  tables: rows of cells ──┐
@@ -6,12 +6,12 @@
 //!  syntax, sums written ───┘
 //! ```
 //!
-//! A domain's labels are those that some column or mode bound to it has. An index variable runs over the labels of the domain in whose
-//! modes it stands, in ascending order; rows are numbered in the order of the data. A null of a domain is none: every array has its fill
-//! there, and what is added there is added nowhere; none equals none, and is neither less nor greater than anything.
+//! The labels of a domain are those that occur in a column or mode bound to it. An index variable runs over the labels of the domain of
+//! its modes, in ascending order; rows are numbered in the order of the data. A null is no label: every array has its fill there, and
+//! adding there has no effect. A null equals a null, and is neither less nor greater than anything.
 //!
-//! Decimals are whole numbers of any size with a power of ten, dates are years, months and days. What is not said here (shape operators, functions of
-//! the user's, floats beyond `convert`) is a refusal: the meaning of the plain language has it.
+//! Decimals are whole numbers of any size with a power of ten; dates are years, months and days. Constructs that are not defined here
+//! (shape operators, user functions, floats beyond `convert`) are refused: the meaning of the plain language defines them.
 
 mod rows;
 mod value;
@@ -25,29 +25,29 @@ use value::{added, arithmetic, compared, part};
 /// The data of a table.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Rows {
-    /// What its columns are called.
+    /// The names of its columns.
     pub columns: Vec<String>,
-    /// Its rows: a cell a column.
+    /// The rows, with a cell per column.
     pub rows: Vec<Vec<Cell>>,
 }
 
-/// A function of labels and of row numbers: what it is where something stands, and elsewhere.
+/// A function of labels and of row numbers, with a fill value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Function {
-    /// Where something stands.
+    /// The values at which the function is defined explicitly.
     pub at: BTreeMap<Vec<Key>, Of>,
-    /// Everywhere else.
+    /// The value everywhere else.
     pub fill: Of,
 }
 
-/// What a mode runs over.
+/// The set over which a mode runs.
 #[derive(Clone, Debug)]
 enum Over {
     Domain(String),
     Numbers(String),
 }
 
-/// A tensor's modes and what it holds.
+/// A declared tensor: its modes, the kind of its values, and its fill.
 #[derive(Clone, Debug)]
 struct Declared {
     modes: Vec<Over>,
@@ -58,7 +58,7 @@ struct Declared {
 /// Evaluates a program on tables, by their names.
 ///
 /// # Errors
-/// What it has that is not said here, or data that the program refuses, in words.
+/// A message about a construct that is not defined here, or about data that the program refuses.
 pub fn evaluate(program: &Program, tables: &BTreeMap<String, Rows>) -> Result<BTreeMap<String, Function>, String> {
     let program = einsum::explicit(program);
     let mut world = World { declared_sizes: einsum::sizes(&program), ..World::default() };
@@ -95,13 +95,13 @@ pub fn evaluate(program: &Program, tables: &BTreeMap<String, Rows>) -> Result<BT
 struct World {
     domains: BTreeMap<String, Sort>,
     labels: BTreeMap<String, BTreeSet<Key>>,
-    /// Sizes that are numbers.
+    /// The sizes that are numbers.
     sizes: BTreeMap<String, i64>,
     /// The names of all sizes.
     declared_sizes: BTreeSet<String>,
     declared: BTreeMap<String, Declared>,
     functions: BTreeMap<String, Function>,
-    /// By the name of a column its table.
+    /// The table of each column, by the column's name.
     table_of: BTreeMap<String, String>,
 }
 
@@ -154,7 +154,7 @@ impl World {
         }
     }
 
-    /// What labels, or coordinates, a mode runs over.
+    /// The kind of the labels or coordinates of a mode.
     fn labels_of(&self, over: &Over) -> Sort {
         match over {
             Over::Domain(domain) => self.domains[domain].clone(),
@@ -162,7 +162,7 @@ impl World {
         }
     }
 
-    /// The functions that the rows of a table are.
+    /// Defines the functions of a table from its rows.
     fn table(&mut self, table: &Table, rows: &Rows) -> Result<(), String> {
         let place = |name: &str| {
             let found = rows.columns.iter().position(|c| c == name);
@@ -235,9 +235,9 @@ impl World {
         Ok(())
     }
 
-    /// Does something for all values of a statement's variables.
+    /// Calls `act` for all values of a statement's variables.
     fn each_of(&self, s: &Statement, act: &mut dyn FnMut(&Env) -> Result<(), String>) -> Result<(), String> {
-        // A fold that is no sum has the variables of its right side as the left side's.
+        // For a fold other than a sum, the variables of the right side count as the left side's.
         let mut vars: Vec<&Ident> = einsum::left(s, &self.declared_sizes);
         if let Assign::Fold(_) = s.op {
             vars.extend(einsum::absent(s, &self.declared_sizes));
@@ -290,7 +290,7 @@ impl World {
         Ok(())
     }
 
-    /// What a statement makes at some labels of its variables.
+    /// Adds the elements that a statement defines at these values of its variables.
     fn assigned(&self, s: &Statement, env: &Env, made: &mut Vec<(Vec<Key>, Of)>) -> Result<(), String> {
         if let Some(key) = self.keys(&s.lhs, env)? {
             made.push((key, self.eval(&s.rhs, env)?));
@@ -298,7 +298,7 @@ impl World {
         Ok(())
     }
 
-    /// Labels or numbers that a variable runs over.
+    /// The labels or numbers over which a variable runs.
     fn space(&self, var: &str, accesses: &[&Access], exprs: &[&Expr]) -> Result<Vec<Of>, String> {
         let mut found = None;
         accesses.iter().for_each(|a| self.seen(a, var, &mut found));
@@ -339,7 +339,7 @@ impl World {
         }
     }
 
-    /// The labels and numbers that indices say; `None` if one is none.
+    /// The labels and numbers of these indices; `None` if one is null.
     fn keys(&self, a: &Access, env: &Env) -> Result<Option<Vec<Key>>, String> {
         let mut keys = Vec::new();
         for index in &a.indices {
@@ -445,7 +445,7 @@ impl World {
         })
     }
 
-    /// Whether `year`, `month` or `day` is declared as an array: what the function gives of each date.
+    /// Whether `year`, `month` or `day` is declared as an array of the function's values at each date.
     fn is_part_of_date(&self, name: &str) -> bool {
         matches!(name, "year" | "month" | "day")
             && self.declared.contains_key(name)
@@ -518,7 +518,7 @@ impl World {
     }
 }
 
-/// What a fold makes of what it has and the next value.
+/// The result of folding the next value into the value so far.
 fn folded(fold: &str, before: Of, next: Of) -> Result<Of, String> {
     match fold {
         "sum" => added(before, next),
@@ -528,7 +528,7 @@ fn folded(fold: &str, before: Of, next: Of) -> Result<Of, String> {
         },
         "min" | "max" => {
             let (before, next) = value::alike(before, next)?;
-            // None is no label: the least and the greatest are those of the others.
+            // A null is no label: the least and the greatest are those of the others.
             match (&before, &next) {
                 (Of::Label(None), _) => return Ok(next),
                 (_, Of::Label(None)) => return Ok(before),
@@ -545,7 +545,7 @@ fn folded(fold: &str, before: Of, next: Of) -> Result<Of, String> {
     }
 }
 
-/// What an array of such values has where nothing stands.
+/// The fill value of an array of such values.
 fn fill(sort: &Sort, written: Option<&Literal>) -> Result<Of, String> {
     let zero = match sort {
         Sort::Domain(_) => return Ok(Of::Label(None)),
@@ -565,7 +565,7 @@ fn fill(sort: &Sort, written: Option<&Literal>) -> Result<Of, String> {
     }
 }
 
-/// Does something at all values of these variables, lexicographically, ascending.
+/// Calls `act` at all values of these variables in lexicographic order.
 fn each(names: &[String], spaces: &[Vec<Of>], env: &mut Env, act: &mut dyn FnMut(&Env)) {
     let (Some(name), Some(space)) = (names.first(), spaces.first()) else { return act(env) };
     for value in space {

@@ -1,4 +1,4 @@
-//! What extents mean: a solution of the program's equations, found by propagation.
+//! The meaning of extents: a solution of the program's equations, found by propagation.
 //!
 //! ```text
 //!  bare index i in mode m of T     |i| = size of the mode
@@ -8,20 +8,20 @@
 //!  slice    i -> k, s:e:r          |k| = ⌈(e − s) / r⌉,  e ≤ |i|
 //! ```
 //!
-//! Written down independently of the solver in `fiberloom-core`, which compiled programs use.
+//! Independent of the solver in `fiberloom-core`, which compiled programs use.
 
 use crate::meaning::Refusal;
 use fiberloom_core::notation::Span;
 use fiberloom_core::notation::typed::{Bound, Expr, Index, Kind, Map, Program, Role, SizeId, TensorId, VarId};
 
-/// An extent to be found: a size's or an index variable's.
+/// An unknown extent: a size's or an index variable's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Unknown {
     Size(SizeId),
     Var(VarId),
 }
 
-/// An equation between extents, and where it stands.
+/// An equation between extents, with its place in the program.
 #[derive(Debug)]
 enum Equation {
     /// The first is the product of the others.
@@ -32,7 +32,7 @@ enum Equation {
     Slice { from: Unknown, to: Unknown, start: Bound, end: Option<Bound>, step: u64, span: Span },
 }
 
-/// Extents of a program's sizes and index variables.
+/// The extents of a program's sizes and index variables.
 #[derive(Clone, Debug)]
 pub struct Extents {
     sizes: Vec<Option<u64>>,
@@ -40,10 +40,10 @@ pub struct Extents {
 }
 
 impl Extents {
-    /// The extents of a program whose given tensors have these.
+    /// The extents of a program whose given tensors have these extents.
     ///
     /// # Errors
-    /// A contradiction, with its place. What stays unknown is an error where it is asked for.
+    /// A contradiction, with its place. An extent that stays unknown is an error only where it is used.
     pub fn solve(program: &Program, given: &[(TensorId, Vec<u64>)]) -> Result<Extents, Refusal> {
         let sizes = program.sizes.iter().map(|s| s.value).collect();
         let mut extents = Extents { sizes, vars: vec![None; program.vars.len()] };
@@ -84,18 +84,17 @@ impl Extents {
         self.sizes[s.index()]
     }
 
-    /// The extents of a tensor, if they are known. What a function gives has no end where nothing says one: coordinates are below
-    /// 2⁶³ − 1.
+    /// The extents of a tensor, if they are known. A computed tensor without a stated extent is unbounded: coordinates are below 2⁶³ − 1.
     pub fn tensor(&self, program: &Program, t: TensorId) -> Option<Vec<u64>> {
         let tensor = &program.tensors[t.index()];
         let endless = matches!(tensor.role, Role::Computed(_)).then_some(i64::MAX as u64);
         tensor.sizes.iter().map(|s| self.sizes[s.index()].or(endless)).collect()
     }
 
-    /// Where a slice begins or ends, if the sizes that say it are known.
+    /// The coordinate where a slice begins or ends, if the sizes in it are known.
     ///
     /// # Errors
-    /// It is no coordinate, nor one past the last.
+    /// A bound that is not a coordinate, nor one past the last.
     pub fn bound(&self, bound: &Bound, span: Span) -> Result<Option<u64>, Refusal> {
         let mut sum = bound.constant as i128;
         for (factor, size) in &bound.terms {
@@ -158,7 +157,7 @@ impl Extents {
         }
     }
 
-    /// The whole from all parts, or the one unknown part from the whole and the others.
+    /// Determines the whole from all parts, or the one unknown part from the whole and the others.
     fn combine(
         &mut self,
         whole: Unknown,
@@ -174,7 +173,7 @@ impl Extents {
         let known = known.filter(|n| *n <= i64::MAX as u64).ok_or_else(|| wrong("an extent is not below 2^63"))?;
         match (&unknown[..], self.get(whole)) {
             ([], _) => self.set(whole, known, span),
-            // A product, one factor of which is nothing.
+            // A product with a factor 0.
             (_, None) if unit == 1 && known == 0 => self.set(whole, 0, span),
             ([part], Some(all)) if all != 0 || known != 0 || unit == 0 => {
                 let rest = without(all, known).ok_or_else(|| wrong("extents do not divide, or do not add up"))?;
@@ -185,7 +184,7 @@ impl Extents {
     }
 }
 
-/// Equations of the indices of one access.
+/// Adds the equations of the indices of one access.
 fn indices(program: &Program, tensor: TensorId, indices_of: &[Index], out: &mut Vec<Equation>) {
     for (index, size) in indices_of.iter().zip(&program.tensors[tensor.index()].sizes) {
         if let Some(v) = index.bare() {
@@ -195,7 +194,7 @@ fn indices(program: &Program, tensor: TensorId, indices_of: &[Index], out: &mut 
     }
 }
 
-/// Equations of the accesses within an index map.
+/// Adds the equations of the accesses within an index map.
 fn gathers(program: &Program, map: &Map, out: &mut Vec<Equation>) {
     match map {
         Map::Var(_) | Map::Const(_) | Map::Bound(_) => {}

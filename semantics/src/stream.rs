@@ -1,4 +1,4 @@
-//! What streams mean: indexed streams as automata, and the K-relations that they evaluate to.
+//! The meaning of streams: indexed streams as automata, and the K-relations to which they evaluate.
 //!
 //! ```text
 //!       e : Expr ──────── stream, figure 9 ────────▶ Typed
@@ -31,9 +31,9 @@
 //!
 //! Indices are numbers unless said otherwise; [`Label`]s are numbers and texts, each attribute's own.
 //!
-//! Invariants: a stream at its end has the index [`END`], above all others, and is not ready (the paper's terminal state;
-//! `valid` in its Lean text), so that a product's maximum ends it and a sum's minimum does not. `value` is asked of ready
-//! states only.
+//! Invariants: a stream at its end has the index [`END`], above all others, and is not ready (the paper's terminal state; `valid` in its
+//! Lean text), so that a product's maximum ends the product and a sum's minimum does not end the sum. `value` is called only in ready
+//! states.
 //!
 //! Where this differs from the text of the paper (`proofs/src/mistakes.rs` shows what the first three would break):
 //! * ⇑ skips to max(i, i′ + r), as dense vectors do; the text's i′ + r goes back, and is not monotone.
@@ -44,10 +44,9 @@
 //!   every expression.
 //! * Terms of a sum may have dummy attributes in different places; [`Typed::plus`] puts in those that are missing.
 //!
-//! **The iterators that are emitted** (`core/src/stream/`) are these streams with three restrictions: they are *settled*
-//! (every state but the last is ready), `skip` is split into `next`, which is δ, and `seek(i)`, which is skip to (i, 0), and
-//! a product or sum of them is no stream but a loop (`core/src/stream/merge.rs`). `proofs/src/emitted.rs` reads them as
-//! streams and holds them to the same laws.
+//! **The emitted iterators** (`core/src/stream/`) are these streams with three restrictions: they are *settled* (every state but the last
+//! is ready); `skip` is split into `next`, which is δ, and `seek(i)`, which is skip to (i, 0); and a product or sum of them is a loop,
+//! not a stream (`core/src/stream/merge.rs`). `proofs/src/emitted.rs` reads them as streams and tests the same laws.
 
 mod expression;
 mod index;
@@ -70,33 +69,33 @@ use std::rc::Rc;
 pub type Attribute = char;
 /// Each attribute's index set: of numbers, the extent n of `0..n`.
 pub type Schema<I = i64> = BTreeMap<Attribute, <I as Index>::Set>;
-/// The attribute of each level of a nested stream, outermost first; `None` is the dummy attribute `*`, of a level that is
-/// summed up. Attributes ascend (Definition 5.7).
+/// The attribute of each level of a nested stream, outermost first; `None` is the dummy attribute `*`, of a level that is summed over.
+/// Attributes ascend (Definition 5.7).
 pub type Type = Vec<Option<Attribute>>;
-/// How far to skip: to the first state at or after an index, or (`true`) past that index. Ordered lexicographically.
+/// The target of a skip: the first state at or after an index, or (`true`) past that index. Ordered lexicographically.
 pub type Bound<I = i64> = (I, bool);
 /// A stream, shared.
 pub type Level<K, I = i64> = Rc<dyn Stream<K, I>>;
 
-/// The only index of a level that is summed up.
+/// The only index of a level that is summed over.
 pub const STAR: i64 = 0;
 /// The index of a stream that has ended.
 pub const END: i64 = i64::MAX;
 
 /// An indexed stream in one of its states (Definition 5.1): the paper, too, writes `q` for both.
 pub trait Stream<K, I: Index = i64> {
-    /// Which element of σ it is: the positions of the streams that it is made of, left to right.
+    /// The element of σ: the positions of the streams from which this one is built, left to right.
     fn state(&self) -> Vec<i64>;
-    /// A lower bound of the indices that are still to come; [`Index::END`] if none is.
+    /// A lower bound of the remaining indices; [`Index::END`] if there are none.
     fn index(&self) -> I;
-    /// Whether it has a value at its index.
+    /// Whether the stream has a value at its index.
     fn ready(&self) -> bool;
-    /// The value; only when ready.
+    /// The value; only in a ready state.
     fn value(&self) -> Nested<K, I>;
-    /// The state after skipping.
+    /// The state after a skip.
     fn skip(&self, to: Bound<I>) -> Level<K, I>;
 
-    /// Index and readiness: what a skip is measured by.
+    /// Index and readiness: the order that skips compare.
     fn order(&self) -> Bound<I> {
         (self.index(), self.ready())
     }
@@ -106,7 +105,7 @@ pub trait Stream<K, I: Index = i64> {
     }
 }
 
-/// What a stream's values are: scalars, or streams again.
+/// A value of a stream: a scalar, or a stream again.
 #[derive(Clone)]
 pub enum Nested<K, I: Index = i64> {
     /// An element of the semiring.
@@ -115,10 +114,10 @@ pub enum Nested<K, I: Index = i64> {
     Stream(Level<K, I>),
 }
 
-/// States that a walk may come to: more is taken for a stream without end.
+/// The most states of a walk; more count as a stream that does not end.
 const ENDLESS: usize = 10_000;
 
-/// The states that δ comes to, the last one left out.
+/// The states that δ reaches, without the last one.
 ///
 /// # Panics
 /// If there are more than 10,000, as from a stream that does not end.

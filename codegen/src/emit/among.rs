@@ -1,18 +1,17 @@
-//! `among`, `below` and `alike`: the next eight elements of a buffer are compared with a number at once.
+//! `among`, `below` and `alike`: compare the next eight elements of a buffer with a number at once.
 //!
 //! ```text
 //!   begin ▼          ▼ end
 //!   … 3 7 8 9 12 15 │ 2 …       lanes before the end, no more than eight: read under a mask
-//!       =  =  =  =               compared with the target in each: a bit a lane
+//!       =  =  =  =               compared with the target: one bit per lane
 //!       0  0  1  0  0  0  0  0   `among` is the lowest set bit; one is set behind the last lane
 //!       <  <  <  <
 //!       1  1  0  0  0  0  0  0   `below` is the lowest clear bit
 //! ```
 //!
-//! `among`, on a machine with masked loads, reads nothing at or behind the end. Otherwise all lanes are read if the
-//! array has them, and those behind the end are ignored; a masked load serves only the end of the array. The reasons:
-//! without masked loads LLVM makes a branch a lane, and the results of `below` and `alike` are waited for, with any
-//! mask that depends on the end.
+//! On a machine with masked loads, `among` reads nothing at or behind the end. Otherwise all lanes are loaded if the array has them, and
+//! those behind the end are ignored; a masked load serves only the end of the array. The reasons: without masked loads LLVM makes a
+//! branch for each lane; and other code waits for the results of `below` and `alike`, and so for any mask that depends on the end.
 
 use super::{Emitter, Typed};
 use crate::Error;
@@ -23,7 +22,7 @@ use inkwell::types::{IntType, VectorType};
 use inkwell::values::{IntValue, VectorValue};
 
 impl<'c> Emitter<'c, '_> {
-    /// The number, from `begin` on, of the first lane before `end` that is sought; else the number of lanes.
+    /// The number, from `begin` on, of the first lane before `end` that matches; else the number of lanes.
     pub(super) fn among(
         &self,
         sought: Sought,
@@ -41,7 +40,7 @@ impl<'c> Emitter<'c, '_> {
         }
     }
 
-    /// The first lane that is sought; `count` of them are before the end.
+    /// The first lane that matches; `count` lanes are before the end.
     fn first(
         &self,
         sought: Sought,
@@ -88,7 +87,7 @@ impl<'c> Emitter<'c, '_> {
         Ok(if to.get_bit_width() < 64 { self.builder.build_int_truncate(x, to, "")? } else { x })
     }
 
-    /// The condition that the array has an element for each lane. (The last such `begin` is loop-invariant.)
+    /// The condition that the array has an element for each lane. (The greatest such `begin` is loop-invariant.)
     fn has_all(&self, buffer: BufferId, begin: IntValue<'c>) -> Result<IntValue<'c>, Error> {
         let (length, i64) = (self.capacity(buffer)?, self.context.i64_type());
         let places = self.call_intrinsic("llvm.usub.sat", i64.into(), &[length.into(), self.i64(LANES - 1).into()])?;
@@ -120,7 +119,7 @@ impl<'c> Emitter<'c, '_> {
         if narrow == target {
             return Ok(equal);
         }
-        // A target that does not fit a lane equals none.
+        // A target that does not fit a lane equals none of them.
         let wide = self.builder.build_int_s_extend(narrow, self.context.i64_type(), "")?;
         self.if_so(self.builder.build_int_compare(IntPredicate::EQ, wide, target, "")?, equal)
     }
@@ -134,8 +133,8 @@ impl<'c> Emitter<'c, '_> {
         if element.get_bit_width() == 64 {
             return reach(target);
         }
-        // Compare with the nearest number that fits a lane, unless the target is above all of them. (Of a widened
-        // 32-bit number LLVM knows that it fits.)
+        // Compare with the nearest number that fits a lane, unless the target is above all of them. (LLVM knows that a widened 32-bit
+        // number fits.)
         let [least, most] = [i32::MIN, i32::MAX].map(|end| self.i64(end.into()));
         let i64 = self.context.i64_type().into();
         let near = self.call_intrinsic("llvm.smax", i64, &[target.into(), least.into()])?;
@@ -144,7 +143,7 @@ impl<'c> Emitter<'c, '_> {
         self.if_so(some, reach(self.low_bits(near, element)?)?)
     }
 
-    /// A bit a lane.
+    /// The lanes of a mask as bits of an integer.
     fn bits(&self, lanes: VectorValue<'c>) -> Result<IntValue<'c>, Error> {
         let bits = self.builder.build_bit_cast(lanes, self.context.i8_type(), "")?;
         Ok(self.builder.build_int_z_extend(bits.into_int_value(), self.context.i32_type(), "")?)

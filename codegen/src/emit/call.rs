@@ -1,4 +1,4 @@
-//! Calls: through the runtime's table, and of LLVM's intrinsics.
+//! Calls of functions in the runtime's table, and of LLVM's intrinsics.
 
 use super::{Emitter, attribute};
 use crate::Error;
@@ -51,7 +51,7 @@ impl<'c> Emitter<'c, '_> {
         self.refresh(buffer)
     }
 
-    /// Bytes of a buffer's elements.
+    /// The size of a buffer's elements, in bytes.
     fn bytes(&self, b: BufferId) -> IntValue<'c> {
         self.context.i32_type().const_int(self.kernel.buffers[b.0 as usize].ty.bytes() as u64, false)
     }
@@ -72,7 +72,7 @@ impl<'c> Emitter<'c, '_> {
         self.go_on_if_zero(returned.into_int_value())
     }
 
-    /// Ends the kernel; what follows is emitted, and never reached.
+    /// Ends the kernel with a failure. The code behind is emitted and never reached.
     fn fail(&self, failure: Failure) -> Result<(), Error> {
         let code = self.context.i32_type().const_int(code(failure) as u64, false);
         self.builder.build_store(self.stop.1, code)?;
@@ -82,7 +82,7 @@ impl<'c> Emitter<'c, '_> {
         Ok(())
     }
 
-    /// Calls a function of numbers in the runtime's table.
+    /// Calls a function on numbers from the runtime's table.
     pub(super) fn call_slot(
         &self,
         slot: Slot,

@@ -1,4 +1,4 @@
-//! Conversions, which saturate.
+//! Saturating conversions.
 
 use super::{Emitter, Typed};
 use crate::Error;
@@ -8,7 +8,7 @@ use inkwell::values::{BasicValueEnum, IntValue};
 use inkwell::{FloatPredicate, IntPredicate};
 
 impl<'c> Emitter<'c, '_> {
-    /// The value of type `to` that is nearest to `a` in its range; `x != 0` for `bool`.
+    /// The value of type `to` nearest to `a`; for `bool`, `x != 0`.
     pub(super) fn convert(&self, a: Typed<'c>, to: Type) -> Result<BasicValueEnum<'c>, Error> {
         let builder = &self.builder;
         if a.ty == to {
@@ -32,7 +32,7 @@ impl<'c> Emitter<'c, '_> {
         })
     }
 
-    /// Narrows an integer that is in the range of a type that is not wider.
+    /// Narrows an integer that is in the range of the narrower type.
     pub(super) fn narrowed(&self, e: &Expr, to: Type) -> Result<BasicValueEnum<'c>, Error> {
         let value = self.expr(e)?;
         match value.ty.range().is_some() && value.ty.bits() > to.bits() {
@@ -41,7 +41,7 @@ impl<'c> Emitter<'c, '_> {
         }
     }
 
-    /// Clamps in the source's type to what both types hold, then changes the width.
+    /// Clamps to the range of both types in the source's type, then changes the width.
     fn convert_integer(&self, a: IntValue<'c>, from: Type, to: Type) -> Result<IntValue<'c>, Error> {
         let int = a.get_type();
         if to == Type::Bool {

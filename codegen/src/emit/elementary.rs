@@ -1,15 +1,15 @@
-//! Elementary functions: each a function of the module, of one instruction a step, that innermost loops take in, so that
-//! LLVM makes lanes of its steps.
+//! Elementary functions: each is a function of the module, of one instruction per step, that is inlined into innermost loops, so that
+//! LLVM vectorizes its steps.
 //!
 //! ```text
 //!  for … { y[i] = exp(x[i]) }   call fl.exp(x)  ──always-inline──▶  steps  ──loop-vectorize──▶  steps on lanes
 //!
-//!  fl.sin(f, x):  near = …; if x is far { fl.far(f, x) = f(x) }        in lanes: fl.far.4(f, x, mask), f of each lane
+//!  fl.sin(f, x):  near = …; if x is far { fl.far(f, x) = f(x) }        vectorized: fl.far.4(f, x, mask), f of each lane
 //! ```
 //!
-//! No step may be fused or reassociated with another: the steps are what every engine computes. A machine that has no
-//! fused multiplication calls the runtime, which has it in software. Angles that are far are the runtime's everywhere;
-//! `f` is the address of its function.
+//! No step may be fused or reassociated with another: every engine computes exactly these steps. A machine without fused multiplication
+//! calls the runtime, which computes it in software. The runtime computes far angles on every machine; `f` is the address of its
+//! function.
 
 use super::{Emitter, attribute, call, say};
 use crate::Error;
@@ -24,20 +24,20 @@ use inkwell::module::{Linkage, Module};
 use inkwell::types::{BasicMetadataTypeEnum, BasicType, BasicTypeEnum};
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FloatValue, FunctionValue, IntValue, PointerValue};
 
-/// How a module's elementary functions begin.
+/// The prefix of a module's elementary functions.
 pub(crate) const PREFIX: &str = "fl.";
 
-/// The function that computes a far angle's.
+/// The name of the function for far angles.
 pub(crate) const FAR: &str = "fl.far";
 
-/// So many calls of one function's loops are taken in; the others stay calls.
+/// The most calls of elementary functions that are inlined into the loops of one function; others stay calls.
 const INLINED: usize = 16;
 
-/// Lanes that a loop may have.
+/// The vector widths that a loop may have, in lanes.
 const LANES: [u32; 4] = [2, 4, 8, 16];
 
 impl<'c> Emitter<'c, '_> {
-    /// An elementary function of arguments of type `ty`; of a unary one, `b` is `a` again.
+    /// An elementary function of arguments of type `ty`. For a unary function, `b` is `a` again.
     pub(super) fn elementary(
         &self,
         op: Op,
@@ -67,7 +67,7 @@ impl<'c> Emitter<'c, '_> {
         Ok(call.try_as_basic_value().unwrap_basic())
     }
 
-    /// The module's function of these steps, written where it is first called.
+    /// The module's function of these steps, emitted at its first call.
     fn function_of(&self, slot: Slot, ty: Type, steps: &Steps) -> Result<FunctionValue<'c>, Error> {
         let name = format!("{PREFIX}{}", slot.name());
         if let Some(function) = self.module.get_function(&name) {
@@ -83,7 +83,7 @@ impl<'c> Emitter<'c, '_> {
         Ok(author.function)
     }
 
-    /// Who writes a new function of the module.
+    /// A writer of a new function of the module.
     fn author(
         &self,
         name: &str,
@@ -105,7 +105,7 @@ impl<'c> Emitter<'c, '_> {
         Ok(Author { context: self.context, module: self.module, builder, function, emitter: self })
     }
 
-    /// The function that computes a far angle's, and how it is done in lanes.
+    /// The function for far angles, with its variants for vectors.
     fn far(&self) -> Result<FunctionValue<'c>, Error> {
         if let Some(function) = self.module.get_function(FAR) {
             return Ok(function);
@@ -124,7 +124,7 @@ impl<'c> Emitter<'c, '_> {
             author.function.add_attribute(AttributeLoc::Function, attribute(self.context, "alwaysinline", 0));
             kept.push(author.function.as_global_value().as_pointer_value());
         }
-        // Nothing calls them before loops are lanes.
+        // Nothing calls the variants before loops are vectorized.
         let array = self.context.ptr_type(Default::default()).const_array(&kept);
         let used = self.module.add_global(array.get_type(), None, "llvm.compiler.used");
         used.set_linkage(Linkage::Appending);
@@ -134,12 +134,12 @@ impl<'c> Emitter<'c, '_> {
     }
 }
 
-/// The function of far angles among these steps.
+/// The function for far angles among these steps.
 fn far_in(steps: &Steps) -> Option<Whole> {
     steps.iter().find_map(|step| if let Step::UnlessFar(.., whole) = step { Some(whole) } else { None })
 }
 
-/// The runtime's function of angles.
+/// The runtime's function for far angles.
 fn slot_of(whole: Whole) -> Slot {
     match whole {
         Whole::Sin => Slot::SinF64,
@@ -148,7 +148,7 @@ fn slot_of(whole: Whole) -> Slot {
     }
 }
 
-/// Who writes one function of the module.
+/// Writes one function of the module.
 struct Author<'c, 'e> {
     context: &'c Context,
     module: &'e Module<'c>,
@@ -157,7 +157,7 @@ struct Author<'c, 'e> {
     emitter: &'e Emitter<'c, 'e>,
 }
 
-/// What the steps so far came to.
+/// The values of the steps so far.
 struct Line<'c>(Vec<BasicValueEnum<'c>>);
 
 impl<'c> Line<'c> {
@@ -165,7 +165,7 @@ impl<'c> Line<'c> {
         self.0[at].into_float_value()
     }
 
-    /// Bits, or an answer.
+    /// A value as bits, or a truth value.
     fn word(&self, at: usize) -> IntValue<'c> {
         self.0[at].into_int_value()
     }
@@ -176,7 +176,7 @@ impl<'c> Author<'c, '_> {
         self.function.get_nth_param(place).expect("an address").into_pointer_value()
     }
 
-    /// Calls the runtime's function of one number at an address.
+    /// Calls the runtime's function of one number at this address.
     fn call(&self, address: PointerValue<'c>, x: BasicValueEnum<'c>) -> Result<BasicValueEnum<'c>, Error> {
         let float = self.context.f64_type();
         let call = self.builder.build_indirect_call(float.fn_type(&[float.into()], false), address, &[x.into()], "")?;
@@ -186,7 +186,7 @@ impl<'c> Author<'c, '_> {
         Ok(call.try_as_basic_value().unwrap_basic())
     }
 
-    /// All steps, one after the other.
+    /// Emits all steps, one after the other.
     fn write(&self, steps: &Steps, ty: Type) -> Result<(), Error> {
         let wide = self.context.f64_type();
         let mut line = Line(Vec::new());
@@ -236,7 +236,7 @@ impl<'c> Author<'c, '_> {
             Step::Below(x, y) => builder.build_float_compare(FloatPredicate::OLT, number(x), number(y), "")?.into(),
             Step::Equal(x, y) => builder.build_float_compare(FloatPredicate::OEQ, number(x), number(y), "")?.into(),
             Step::Choose(which, x, y) => {
-                // Between bits, as `Emitter::choose` says.
+                // Selects between bits, for the reason that `Emitter::choose` gives.
                 let whole = |at| builder.build_bit_cast(number(at), bits, "");
                 let chosen = builder.build_select(word(which), whole(x)?, whole(y)?, "")?;
                 builder.build_bit_cast(chosen, float, "")?
@@ -275,7 +275,7 @@ impl<'c> Author<'c, '_> {
         Ok(phi.as_basic_value())
     }
 
-    /// The runtime's function of each lane, if the mask has any.
+    /// Emits the runtime's function for each lane, if the mask has any lane.
     fn write_lanes(&self, lanes: u32) -> Result<(), Error> {
         let builder = &self.builder;
         let [x, mask] = [1, 2].map(|place| self.function.get_nth_param(place).expect("lanes").into_vector_value());

@@ -1,4 +1,4 @@
-//! Expressions: leaves, and the choice between arms.
+//! Expressions: leaves, operations, and the choice between two arms.
 
 use super::{Emitter, Place, Typed};
 use crate::Error;
@@ -53,7 +53,7 @@ impl<'c> Emitter<'c, '_> {
         }
     }
 
-    /// A constant, bit by bit.
+    /// A constant, bit-exact.
     pub(super) fn constant(&self, value: Value) -> Typed<'c> {
         let ty = value.ty();
         let constant: BasicValueEnum = match ty {
@@ -84,8 +84,8 @@ impl<'c> Emitter<'c, '_> {
         Ok(Typed { value: self.apply(op, ty, &args)?, ty })
     }
 
-    /// Whether an expression may be evaluated where its value is not needed: no load, which may be out of bounds there, and
-    /// nothing that costs more than a branch. A quotient of floats costs less: vectors have it.
+    /// Whether an expression may be evaluated where its value is not needed: it has no load, which may be out of bounds there, and costs
+    /// no more than a branch. A quotient of floats is cheap: vectors have it.
     fn is_cheap(&self, e: &Expr) -> bool {
         match e {
             Expr::Const(_) | Expr::Var(_) | Expr::Capacity(_) => true,
@@ -99,12 +99,12 @@ impl<'c> Emitter<'c, '_> {
         }
     }
 
-    /// `yes` where the condition holds, else `no`; only that one is evaluated.
+    /// `yes` where the condition holds, else `no`; only that arm is evaluated.
     fn lazily(&self, condition: &Expr, yes: &Expr, no: &Expr) -> Result<Typed<'c>, Error> {
         self.either(self.condition(condition)?, || self.expr(yes), || self.expr(no))
     }
 
-    /// What one of two ways comes to, and only that one is gone.
+    /// The value of one of two arms; only that arm is executed.
     pub(super) fn either(
         &self,
         condition: IntValue<'c>,
@@ -133,7 +133,7 @@ impl<'c> Emitter<'c, '_> {
         Ok(Typed { value: self.relaxed(phi.as_basic_value()), ty: a.ty })
     }
 
-    /// A function applied to values; `ty` is the result's type. The types fit.
+    /// A function applied to values of the types that it takes; `ty` is the result's type.
     fn apply(&self, op: Op, ty: Type, args: &[Typed<'c>]) -> Result<BasicValueEnum<'c>, Error> {
         match (op, args) {
             (Op::Convert(to), [a]) => self.convert(*a, to),
@@ -154,9 +154,9 @@ impl<'c> Emitter<'c, '_> {
         }
     }
 
-    /// A choice without a branch. LLVM 19's fast instruction selection makes one blend of 16 bytes of a choice between
-    /// floats under a comparison of floats, and lets that read memory where one float was to be loaded: behind the end
-    /// of an array, perhaps. There it chooses between their bits.
+    /// A choice without a branch. For a choice between floats under a comparison of floats, LLVM 19's fast instruction selection makes a
+    /// blend of 16 bytes, and lets it read memory where one float was to be loaded, which may be behind the end of an array. There the
+    /// choice is between the floats' bits.
     pub(super) fn choose(
         &self,
         condition: IntValue<'c>,
@@ -166,7 +166,7 @@ impl<'c> Emitter<'c, '_> {
         Ok(self.relaxed(self.pick(condition, yes, no)?))
     }
 
-    /// The same, of numbers of which each bit counts.
+    /// As [`Emitter::choose`], for numbers of which each bit counts.
     pub(super) fn pick(
         &self,
         condition: IntValue<'c>,
@@ -216,12 +216,12 @@ fn order(op: Op, signed: bool) -> IntPredicate {
     }
 }
 
-/// Whether a condition says that a list goes on: it does, nearly always, and a branch on it is well predicted.
+/// Whether a condition has the form of a list's end test: it nearly always holds, and a branch on it is well predicted.
 fn is_bound(e: &Expr) -> bool {
     matches!(e, Expr::Op(Op::Lt, args) if matches!(args[..], [Expr::Var(_), Expr::Var(_)]))
 }
 
-/// Whether a function of some type is a call of the library.
+/// Whether a function calls the library for some type.
 fn is_called(op: Op) -> bool {
     use Op::*;
     let of_powers = matches!(op, Pow | Ldexp | Gcd | Exp | Log | Expm1 | Log1p | Log2 | Log10 | Hypot | NextAfter);

@@ -1,5 +1,5 @@
-//! Sorts few integers into another array, by a function of the module: by a network ([`super::network`]), or by
-//! insertion, if the machine has no masked loads or LLVM selects instructions in its fast way.
+//! Sorts few integers into another array, in a function of the module: by a network ([`super::network`]), or by insertion if the machine
+//! has no masked loads or LLVM uses its fast instruction selection.
 //!
 //! ```text
 //!   sort w[0..n] into C1_crd[c]      call sort_few_i32(&w[0], &C1_crd[c], n)
@@ -14,11 +14,11 @@ use inkwell::module::Linkage;
 use inkwell::types::IntType;
 use inkwell::values::{FunctionValue, IntValue, PointerValue};
 
-/// Source, destination, and the number of integers.
+/// The source, the destination, and the number of integers.
 pub(super) type Ends<'c> = (PointerValue<'c>, PointerValue<'c>, IntValue<'c>);
 
 impl<'c> Emitter<'c, '_> {
-    /// Writes elements `0..len` of `keys` to `into`, ascending, from `at` on.
+    /// Writes elements `0..len` of `keys` in ascending order to `into`, from `at` on.
     pub(super) fn sort_into(&mut self, keys: BufferId, into: BufferId, at: &Expr, len: &Expr) -> Result<(), Error> {
         let (at, len) = (self.index(at)?, self.index(len)?);
         let element = self.integer(self.kernel.buffers[keys.0 as usize].ty);
@@ -29,7 +29,7 @@ impl<'c> Emitter<'c, '_> {
         Ok(())
     }
 
-    /// The function of this module with this body, for integers of this type; made on first use.
+    /// The function of this module with this body, for integers of this type; emitted at its first use.
     pub(super) fn aside(
         &mut self,
         name: &str,

@@ -1,4 +1,4 @@
-//! Functions of floats, each computed in its own type.
+//! Functions of floats, each computed in the type of its arguments.
 
 use super::Emitter;
 use crate::Error;
@@ -8,7 +8,7 @@ use inkwell::values::{BasicValue, BasicValueEnum, FastMathFlags, FloatValue, Int
 use inkwell::{FloatPredicate, IntPredicate};
 
 impl<'c> Emitter<'c, '_> {
-    /// A function whose arguments have type `ty`; of a unary one, `b` is `a` again.
+    /// A function whose arguments have type `ty`. For a unary function, `b` is `a` again.
     pub(super) fn float_op(
         &self,
         op: Op,
@@ -39,15 +39,15 @@ impl<'c> Emitter<'c, '_> {
             Op::Round => intrinsic("llvm.roundeven", &[a])?,
             Op::Trunc => intrinsic("llvm.trunc", &[a])?,
             Op::Sign => self.sign_of_float(a)?.into(),
-            // The sign of NaN is plus.
+            // NaN counts as positive.
             Op::CopySign => {
                 let signed = intrinsic("llvm.copysign", &[a, b])?;
                 self.choose(self.is_unordered(b)?, intrinsic("llvm.fabs", &[a])?, signed)?
             }
-            // NaN wins, and −0.0 is less than 0.0.
+            // The result is NaN if an argument is; −0.0 is less than 0.0.
             Op::Min => intrinsic("llvm.minimum", &[a, b])?,
             Op::Max => intrinsic("llvm.maximum", &[a, b])?,
-            // One multiplication is exact where the library's power is, and as near elsewhere.
+            // One multiplication is exact where the library's power is, and as precise elsewhere.
             Op::Pow if self.kernel.reassociate && b.get_constant().is_some_and(|(y, _)| y == 2.0) => {
                 builder.build_float_mul(a, a, "")?.into()
             }
@@ -85,7 +85,7 @@ impl<'c> Emitter<'c, '_> {
         Ok(self.builder.build_float_compare(FloatPredicate::UNO, a, a, "")?)
     }
 
-    /// −1, 0 or 1; NaN stays.
+    /// −1, 0 or 1; NaN for NaN.
     fn sign_of_float(&self, a: FloatValue<'c>) -> Result<FloatValue<'c>, Error> {
         let number = |x: f64| a.get_type().const_float(x);
         let is = |predicate| self.builder.build_float_compare(predicate, a, number(0.0), "");
@@ -94,8 +94,8 @@ impl<'c> Emitter<'c, '_> {
         Ok(self.choose(is(FloatPredicate::OGT)?, number(1.0).into(), below)?.into_float_value())
     }
 
-    /// Lets LLVM reassociate and contract the instruction that made a float, where the kernel allows it. Never more: no
-    /// NaN or infinity is assumed away.
+    /// Lets LLVM reassociate and contract the instruction of a float where the kernel allows it, and nothing more: it may not assume that
+    /// there are no NaNs or infinities.
     pub(super) fn relaxed(&self, value: BasicValueEnum<'c>) -> BasicValueEnum<'c> {
         let flags = FastMathFlags::AllowReassoc | FastMathFlags::AllowContract | FastMathFlags::NoSignedZeros;
         if self.kernel.reassociate

@@ -1,13 +1,13 @@
-//! Sums of gathered values: as lanes of vectors, if the machine gathers fast and fibers are long.
+//! Sums of gathered values: vectorized if the machine gathers fast and fibers are long.
 //!
 //! ```text
 //!   for p in A1_pos[i]..A1_pos[i + 1]                 if 6 * fibers <= entries:  eight lanes at a time, the last of them masked
 //!     t = t + A_vals[p] * x_vals[A1_crd[p]]    ──▶    otherwise:                 one by one, several sums at a time
 //! ```
 //!
-//! With the last lanes masked there is no loop for remaining turns, whose end would be one more unpredictable branch; but beginning and
-//! ending a sum of lanes takes as long as some entries. The fibers' average length, which is loop-invariant, decides: a short nest of
-//! loops is emitted twice, so that neither form occupies the other's registers. Gathering is slow on machines with the mitigation of
+//! With the last lanes masked there is no loop for remaining iterations, whose end would be one more unpredictable branch; but beginning
+//! and ending a vectorized sum takes as long as some entries. The fibers' average length, which is loop-invariant, decides. A short nest
+//! of loops is emitted twice, so that neither form occupies the other's registers. Gathering is slow on machines with the mitigation of
 //! Gather Data Sampling, and on those that gather in microcode.
 
 use super::Emitter;
@@ -18,32 +18,32 @@ use fiberloom_core::loops::{BufferId, Expr, How, Role, Stmt, Turn, Var, gathers,
 use inkwell::IntPredicate;
 use inkwell::values::{IntValue, MetadataValue};
 
-/// The least average length of fibers whose sums are lanes.
+/// The least average length of fibers whose sums are vectorized.
 const LONG: i64 = 6;
 
-/// Bytes of all lanes.
+/// The bytes of all lanes of a vector.
 const BYTES: usize = 64;
 
 /// The most statements of a loop that is emitted twice.
 const SHORT: usize = 16;
 
-/// Fibers that a loop walks: their array of positions, and an array of their entries.
+/// The fibers that a loop walks: their array of positions, and an array of their entries.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) struct Fibers {
     pos: BufferId,
     entries: BufferId,
 }
 
-/// Whether a loop's turns should be lanes that gather.
+/// Whether a loop's iterations should be lanes that gather.
 pub(super) enum Lanes<'c> {
     Yes,
     No,
-    /// If this condition holds when the kernel runs.
+    /// Yes if this condition holds when the kernel runs.
     Asked(IntValue<'c>),
 }
 
 impl<'c> Emitter<'c, '_> {
-    /// Whether a loop's turns should be lanes that gather; no, if they must not be.
+    /// Whether a loop's iterations should be lanes that gather; no, if they may not be.
     pub(super) fn gathers_lanes(
         &self,
         var: Var,
@@ -64,7 +64,7 @@ impl<'c> Emitter<'c, '_> {
         }
     }
 
-    /// The operand's fibers whose lengths decide about an outermost loop, if it should be emitted twice.
+    /// The operand's fibers whose lengths decide about an outermost loop, if the loop should be emitted twice.
     pub(super) fn depends_on_lengths(&self, body: &[Stmt]) -> Option<Fibers> {
         if self.loops > 0 || self.decided.is_some() || size(body) > SHORT || runs_statements(body) {
             return None;
@@ -75,7 +75,7 @@ impl<'c> Emitter<'c, '_> {
         found.filter(|fibers| given(fibers.pos) && given(fibers.entries))
     }
 
-    /// The fibers that a loop walks, if its turns may be lanes.
+    /// The fibers that a loop walks, if its iterations may be lanes.
     fn gathered(&self, var: Var, range: [&Expr; 2], body: &[Stmt]) -> Option<Fibers> {
         let turn = Turn::of(var, body);
         let (pos, entries) = (pos_of(range[0])?, *turn.streams().first()?);
@@ -89,7 +89,7 @@ impl<'c> Emitter<'c, '_> {
         Ok(self.builder.build_int_compare(IntPredicate::ULE, fibers, each, "long")?)
     }
 
-    /// Hints to LLVM for a loop of lanes that gather.
+    /// LLVM's hints for a loop of lanes that gather.
     pub(super) fn gather_hints(&self, body: &[Stmt]) -> Vec<MetadataValue<'c>> {
         self.widen();
         let widest = body.iter().flat_map(Stmt::exprs).filter_map(|e| self.widest(e)).max().unwrap_or(BYTES);
@@ -106,7 +106,7 @@ impl<'c> Emitter<'c, '_> {
         .into()
     }
 
-    /// Whether a loop gathers, and this machine gathers lanes of all elements that it reads.
+    /// Whether a loop gathers, and the machine can gather lanes of every element that it reads.
     fn has_lanes(&self, body: &[Stmt]) -> bool {
         let mut fit = self.gathers_fast;
         body.iter().flat_map(Stmt::exprs).for_each(|e| {

@@ -1,4 +1,4 @@
-//! Functions of integers and of `bool`. None traps, all wrap.
+//! Functions of integers and of `bool`. They never trap, and wrap.
 
 use super::{Emitter, Typed};
 use crate::Error;
@@ -10,7 +10,7 @@ use inkwell::values::{BasicValue, IntValue};
 type Int<'c> = Result<IntValue<'c>, Error>;
 
 impl<'c> Emitter<'c, '_> {
-    /// A function whose arguments have type `ty`; of a unary one, `b` is `a` again.
+    /// A function whose arguments have type `ty`. For a unary function, `b` is `a` again.
     pub(super) fn integer_op(&self, op: Op, ty: Type, a: IntValue<'c>, b: IntValue<'c>) -> Int<'c> {
         let bool = ty == Type::Bool;
         let builder = &self.builder;
@@ -66,7 +66,7 @@ impl<'c> Emitter<'c, '_> {
         Ok(self.builder.build_select(c, a, b, "")?.into_int_value())
     }
 
-    /// Toward zero; 0 for divisor 0. The least value over −1 wraps: it is divided by 1 instead, which is the same.
+    /// The quotient, rounded toward zero; 0 for divisor 0. The least value over −1 wraps: it is divided by 1, which gives the same.
     fn quotient(&self, ty: Type, a: IntValue<'c>, b: IntValue<'c>) -> Int<'c> {
         let int = a.get_type();
         let zero = self.equals(b, 0)?;
@@ -84,7 +84,7 @@ impl<'c> Emitter<'c, '_> {
         self.select(zero, int.const_zero(), quotient)
     }
 
-    /// With the dividend's sign; 0 for divisor 0. Divisors 0 and −1 become 1, which always leaves 0.
+    /// The remainder, with the dividend's sign; 0 for divisor 0. Divisors 0 and −1 become 1, which always leaves 0.
     fn remainder(&self, ty: Type, a: IntValue<'c>, b: IntValue<'c>) -> Int<'c> {
         let one = a.get_type().const_int(1, false);
         let mut trivial = self.equals(b, 0)?;
@@ -98,7 +98,7 @@ impl<'c> Emitter<'c, '_> {
         })
     }
 
-    /// Whether rounding down differs from rounding toward zero: there is a rest, of the other sign than the divisor.
+    /// Whether rounding down differs from rounding toward zero: there is a remainder, and its sign is not the divisor's.
     fn rounds_lower(&self, rest: IntValue<'c>, b: IntValue<'c>) -> Int<'c> {
         let none = self.equals(rest, 0)?;
         let signs = self.builder.build_xor(rest, b, "")?;
@@ -138,7 +138,7 @@ impl<'c> Emitter<'c, '_> {
         Ok(self.builder.build_int_add(rest, more, "")?)
     }
 
-    /// Widened to 64 bits as its type asks.
+    /// A value widened to 64 bits, by its type's sign.
     fn widened(&self, ty: Type, a: IntValue<'c>) -> Int<'c> {
         let word = self.context.i64_type();
         Ok(match ty.is_signed() {
@@ -147,7 +147,7 @@ impl<'c> Emitter<'c, '_> {
         })
     }
 
-    /// A power: multiplications for a small constant exponent, else a call, modulo 2⁶⁴ and then cut to the width.
+    /// A power: multiplications for a small constant exponent, else a call modulo 2⁶⁴ that is cut to the width.
     fn power(&self, ty: Type, a: IntValue<'c>, b: IntValue<'c>) -> Int<'c> {
         if let Some(exponent @ 0..=64) = b.get_zero_extended_constant() {
             return self.repeated_product(a, exponent);
@@ -158,7 +158,7 @@ impl<'c> Emitter<'c, '_> {
         if !ty.is_signed() {
             return Ok(power);
         }
-        // A negative exponent leaves 1 and −1: the latter to the parity of the exponent.
+        // A negative exponent gives 1 for 1, ±1 for −1 by the exponent's parity, and 0 for any other base.
         let int = a.get_type();
         let negative = self.builder.build_int_compare(IntPredicate::SLT, b, int.const_zero(), "")?;
         let odd = self.builder.build_int_truncate(b, self.context.bool_type(), "")?;
@@ -182,7 +182,7 @@ impl<'c> Emitter<'c, '_> {
         Ok(product)
     }
 
-    /// Of the absolute values, which as unsigned numbers always fit.
+    /// The greatest common divisor of the absolute values, which always fit as unsigned numbers.
     fn gcd(&self, ty: Type, a: IntValue<'c>, b: IntValue<'c>) -> Int<'c> {
         let magnitude = |x| {
             let size = self.integer_op(Op::Abs, ty, x, x)?;
@@ -193,8 +193,8 @@ impl<'c> Emitter<'c, '_> {
         Ok(self.builder.build_int_truncate_or_bit_cast(divisor, a.get_type(), "")?)
     }
 
-    /// x · 2ⁿ: a product, if a float is 2ⁿ, which rounds once as the function does. Beyond ±10 000 every float has long become 0 or
-    /// infinite, or stays as it is.
+    /// x · 2ⁿ: a product if 2ⁿ is a float, which rounds once as the function does. Beyond ±10 000 every float is 0, infinite, or
+    /// unchanged.
     pub(super) fn ldexp(&self, a: Typed<'c>, n: Typed<'c>) -> Result<inkwell::values::BasicValueEnum<'c>, Error> {
         let wide = self.convert(n, Type::I64)?.into_int_value();
         let (most, least) = (self.i64(10_000), self.i64(-10_000));

@@ -1,4 +1,4 @@
-//! Looking whether somebody asks the call to end.
+//! Tests whether the caller has asked the kernel to end.
 //!
 //! ```text
 //!  for i in 0..n {              for i in 0..n {                       for i in 0..n {             for s in 0..n by STRIP {
@@ -8,9 +8,9 @@
 //!                             }}                                                                }}
 //! ```
 //!
-//! A turn of a loop that holds two nested ones looks; of one that holds one, and is outermost, each [`STRIP`]-th does. Other loops
-//! do not: their turns are a few instructions each, of which a test would be one in ten, and vectors would be lost. Loops whose
-//! bounds are constant do not count: LLVM unrolls these.
+//! Each iteration of a loop that contains two nested loops tests the interrupt; in an outermost loop that contains one, each [`STRIP`]-th
+//! iteration does. Other loops do not: their iterations have few instructions, of which a test would be one in ten, and they could not be
+//! vectorized. Loops with constant bounds do not count: LLVM unrolls these.
 
 use super::statement::Range;
 use super::{Emitter, attribute};
@@ -22,17 +22,17 @@ use inkwell::attributes::AttributeLoc;
 use inkwell::basic_block::BasicBlock;
 use inkwell::values::{BasicValue, PointerValue};
 
-/// Turns of an outermost loop between looks: so few that they end soon, so many that looking takes no time.
+/// Iterations of an outermost loop between tests: few enough to end soon, many enough that testing takes no time.
 const STRIP: i64 = 64;
 
 impl<'c> Emitter<'c, '_> {
-    /// The address of the byte that says so, read once.
+    /// Loads the address of the interrupt's byte, once.
     pub(super) fn enter_interrupt(&mut self) -> Result<(), Error> {
         if !self.interruptible {
             return Ok(());
         }
         let session = self.function.get_nth_param(0).expect("a kernel has three arguments").into_pointer_value();
-        // Behind the table there is this address.
+        // The address is stored behind the table.
         let bytes = 8 * (Slot::ALL.len() as u64 + 1);
         self.function.add_attribute(AttributeLoc::Param(0), attribute(self.context, "dereferenceable", bytes));
         let (word, place) = (self.context.ptr_type(Default::default()), self.i64(Slot::ALL.len() as i64));
@@ -43,7 +43,7 @@ impl<'c> Emitter<'c, '_> {
         Ok(())
     }
 
-    /// Begins a turn of a loop with this body.
+    /// Emits the test at the beginning of an iteration of a loop with this body, if it needs one.
     pub(super) fn look_for_interrupt(&self, body: &[Stmt]) -> Result<(), Error> {
         match self.interrupt {
             Some(address) if depth(body) >= 2 || runs_statements(body) => self.end_if_set(address),
@@ -51,12 +51,13 @@ impl<'c> Emitter<'c, '_> {
         }
     }
 
-    /// Where to look between strips of the turns of a loop with this body, if it takes its turns in strips.
+    /// The address to test between strips of iterations of a loop with this body, if it runs in strips.
     pub(super) fn strips(&self, body: &[Stmt]) -> Option<PointerValue<'c>> {
         self.interrupt.filter(|_| self.loops == 0 && depth(body) == 1 && !runs_statements(body))
     }
 
-    /// A loop that has a turn at least, strip by strip; `turns` emits one of them, which goes on at the block that it is given.
+    /// Emits a loop with at least one iteration in strips; `turns` emits the loop of one strip, which continues at the block that it is
+    /// given.
     pub(super) fn in_strips(
         &mut self,
         (lo, hi): Range<'c>,
@@ -87,16 +88,16 @@ impl<'c> Emitter<'c, '_> {
     fn end_if_set(&self, address: PointerValue<'c>) -> Result<(), Error> {
         let asked = self.builder.build_load(self.context.i8_type(), address, "asked")?;
         if let Some(load) = asked.as_instruction_value() {
-            // Another thread sets it. Fails only for what is no access to memory.
+            // Another thread sets the byte. Setting this fails only for an instruction that is no memory access.
             let _ = load.set_volatile(true);
         }
-        // The byte is 0 or all ones: as a code no failure, or `INTERRUPTED`.
+        // The byte is 0 or all ones: as a code, success or `INTERRUPTED`.
         let code = self.builder.build_int_s_extend(asked.into_int_value(), self.context.i32_type(), "")?;
         self.go_on_if_zero(code)
     }
 }
 
-/// How many loops stand within each other, at most, in a block.
+/// The depth of nested loops in a block.
 fn depth(block: &[Stmt]) -> usize {
     let of = |stmt: &Stmt| {
         let within = stmt.blocks().map(depth).max().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! Lanes of vectors: splats, masks of the lanes before an end, and masked loads and stores.
+//! Vectors: splats, masks of the lanes before an end, and masked loads and stores.
 
 use super::Emitter;
 use crate::Error;
@@ -15,14 +15,14 @@ impl<'c> Emitter<'c, '_> {
         Ok(self.builder.build_shuffle_vector(one, of.get_undef(), places, "")?)
     }
 
-    /// The mask of lanes before an end, an integer as wide as a lane; empty if that is negative.
+    /// The mask of lanes before an end, an integer as wide as a lane; empty if the end is negative.
     pub(super) fn lanes_before(&self, lanes: u32, end: IntValue<'c>) -> Result<VectorValue<'c>, Error> {
         let numbers: Vec<IntValue> = (0..lanes).map(|k| end.get_type().const_int(k.into(), false)).collect();
         let ends = self.splat(end, lanes)?;
         Ok(self.builder.build_int_compare(IntPredicate::SLT, VectorType::const_vector(&numbers), ends, "")?)
     }
 
-    /// Loads the lanes of a mask from an address on; the others are those of `otherwise`.
+    /// Loads the masked lanes from an address; the other lanes are those of `otherwise`.
     pub(super) fn load_masked(
         &self,
         at: PointerValue<'c>,
@@ -34,7 +34,7 @@ impl<'c> Emitter<'c, '_> {
         self.call_overloaded("llvm.masked.load", &[of.into(), at.get_type().into()], &args)
     }
 
-    /// Stores the lanes of a mask from an address on.
+    /// Stores the masked lanes to an address.
     pub(super) fn store_masked(
         &self,
         at: PointerValue<'c>,
@@ -47,7 +47,7 @@ impl<'c> Emitter<'c, '_> {
         Ok(())
     }
 
-    /// The alignment of accesses, in bytes: that of an element.
+    /// The alignment of vector accesses, in bytes: that of an element.
     fn alignment(&self, of: VectorType<'c>) -> IntValue<'c> {
         let bits = of.get_element_type().into_int_type().get_bit_width();
         self.context.i32_type().const_int((bits / 8).into(), false)

@@ -1,15 +1,15 @@
-//! Buffers: their addresses, and what LLVM may assume of accesses to them.
+//! Buffers: their addresses, and LLVM's aliasing information for accesses to them.
 //!
 //! ```text
-//!   scope of operands      all of them share one: they are only read, and may overlap
+//!   scope of operands      one scope for all: they are only read, and may overlap
 //!   scope of each result   each access is in its buffer's scope and in none of the others: `!alias.scope`, `!noalias`
 //!   and workspace
 //! ```
 //!
-//! Two buffers may exchange their memory, but only in a call: between two calls none overlaps another, and LLVM takes a call
-//! to change all memory.
+//! Two buffers may exchange their memory, but only in a call: between calls they do not overlap, and LLVM assumes that a call changes all
+//! memory.
 //!
-//! A workspace that is allocated once, of a constant length, and then only loaded and stored, is an array in the frame.
+//! A workspace of constant length that is allocated once, and then only loaded and stored, is an array in the frame.
 
 use super::parts::Home;
 use super::{Emitter, Typed, attribute};
@@ -24,40 +24,40 @@ use inkwell::values::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A buffer while a kernel is emitted.
+/// A buffer in the function that is being emitted.
 pub(super) struct BufferState<'c> {
     place: Storage<'c>,
-    /// The `fl_buffer` that describes it.
+    /// The address of the `fl_buffer` that describes the buffer.
     pub description: PointerValue<'c>,
-    /// Lists of scopes: its own, and all others.
+    /// Lists of alias scopes: the buffer's own, and all others.
     own: MetadataValue<'c>,
     pub others: MetadataValue<'c>,
-    /// Whether it is an array of a result's coordinates: they are below their mode's extent, which the kernel has compared
-    /// with the range of the element type.
+    /// Whether the buffer is an array of a result's coordinates: these are below their mode's extent, which the kernel has compared with
+    /// the range of the element type.
     pub coordinates: bool,
 }
 
 #[derive(Clone, Copy)]
 enum Storage<'c> {
-    /// Address and length of an operand.
+    /// The address and length of an operand.
     Fixed(PointerValue<'c>, IntValue<'c>),
-    /// Slots that hold address and capacity of a result or workspace.
+    /// Slots for the address and capacity of a result or workspace.
     Moving(PointerValue<'c>, PointerValue<'c>),
-    /// A short workspace in the kernel's frame: registers, once loops over it are unrolled.
+    /// A short workspace in the kernel's frame: it becomes registers once loops over it are unrolled.
     Frame(PointerValue<'c>, u32),
 }
 
 /// The most bytes of a workspace in the frame.
 const MOST_FRAMED: u64 = 1 << 12;
 
-/// The most bytes of a row that fit the registers at half their width, beside the values that are folded into it. For longer rows vectors
-/// are widened: LLVM would move every value from register to register in each turn.
+/// The most bytes of a row for which vectors of half the width leave enough registers for the values that are folded into it. Longer rows
+/// use the full width: otherwise LLVM moves every value between registers in each iteration.
 const NARROW: u64 = 24 * 32;
 
-/// Alignment of workspaces in the frame, in bytes: a cache line, since a vector that straddles two costs twice.
+/// The alignment of workspaces in the frame, in bytes: a cache line, as a vector that straddles two costs twice.
 const LINE: u32 = 64;
 
-/// Fields of `fl_buffer`.
+/// The fields of `fl_buffer`.
 const DATA: u64 = 0;
 const LEN: u64 = 1;
 const CAPACITY: u64 = 2;
@@ -116,23 +116,23 @@ impl<'c> Emitter<'c, '_> {
         }
     }
 
-    /// What is known of a buffer that the function mentions.
+    /// The state of a buffer that the function mentions.
     pub(super) fn buffer(&self, b: BufferId) -> &BufferState<'c> {
         self.buffers[b.0 as usize].as_ref().expect("the function mentions the buffer")
     }
 
-    /// Whether the runtime may move a buffer.
+    /// Whether the runtime may move a buffer's memory.
     pub(super) fn moves(&self, b: BufferId) -> bool {
         matches!(self.buffer(b).place, Storage::Moving(..))
     }
 
-    /// Aligns the stack for vectors: values of the frame that become registers may be spilled as whole vectors.
+    /// Aligns the stack for vectors: arrays of the frame that become registers may be spilled as whole vectors.
     fn align_frame(&self) {
         let aligned = attribute(self.context, "alignstack", LINE.into());
         self.function.add_attribute(AttributeLoc::Function, aligned);
     }
 
-    /// The scopes of each buffer that the function mentions: its own, and those of all buffers that it does not overlap.
+    /// The alias scopes of each buffer that the function mentions: its own, and those of all buffers that it does not overlap.
     fn scopes(&self) -> BTreeMap<BufferId, (MetadataValue<'c>, MetadataValue<'c>)> {
         let node = |parts: &[BasicMetadataValueEnum<'c>]| self.context.metadata_node(parts);
         let domain = node(&[self.context.metadata_string(&self.kernel.name).into()]);
@@ -196,8 +196,8 @@ impl<'c> Emitter<'c, '_> {
         self.load_at(b, at)
     }
 
-    /// Element `index` of a buffer where a condition holds, else a constant. It selects between two addresses: a `select` of
-    /// floats is a branch on x86, and in merges of lists an unpredictable one.
+    /// Element `index` of a buffer where a condition holds, else a constant. This selects between two addresses: a `select` of floats is
+    /// a branch on x86, and an unpredictable one in merges of lists.
     pub(super) fn load_or(
         &self,
         condition: IntValue<'c>,
@@ -293,7 +293,7 @@ impl<'c> Emitter<'c, '_> {
         Ok(unsafe { self.builder.build_in_bounds_gep(ty, base, &[index], "")? })
     }
 
-    /// Elements of a buffer from one on, as a vector.
+    /// The elements of a buffer from `index` on, as a vector.
     pub(super) fn load_lanes(
         &self,
         b: BufferId,
@@ -318,7 +318,7 @@ impl<'c> Emitter<'c, '_> {
 
     fn describe_instruction(&self, b: BufferId, access: inkwell::values::InstructionValue<'c>, ty: Type) {
         let state = self.buffer(b);
-        // Both fail only on instructions that access no memory.
+        // Both fail only for instructions that access no memory.
         let _ = access.set_alignment(ty.bytes() as u32);
         let _ = access.set_metadata(state.own, self.context.get_kind_id("alias.scope"));
         if state.others.get_node_size() != Some(0) {
@@ -332,7 +332,7 @@ impl<'c> Emitter<'c, '_> {
     /// Adds metadata to the instruction that made a value.
     pub(super) fn annotate(&self, value: BasicValueEnum<'c>, kind: &str, node: MetadataValue<'c>) {
         if let Some(instruction) = value.as_instruction_value() {
-            // Fails only for a node that is none.
+            // This fails only for an invalid node.
             let _ = instruction.set_metadata(node, self.context.get_kind_id(kind));
         }
     }
@@ -356,7 +356,7 @@ fn coordinates(argument: &Argument) -> Vec<BufferId> {
     levels.filter_map(|level| level.array(Holds::Coordinates)).collect()
 }
 
-/// The lengths of the workspaces that may stand in the frame.
+/// The lengths of the workspaces that may be in the frame.
 fn framed(kernel: &Kernel) -> BTreeMap<BufferId, u32> {
     let mut lengths = BTreeMap::new();
     each_entry(&kernel.body, &mut |entry| {

@@ -1,4 +1,4 @@
-//! Loops to LLVM IR: one function a kernel, and one for each part of a long one (`parts.rs`).
+//! Emits loops as LLVM IR: one function per kernel, and one for each part of a long kernel (`parts.rs`).
 //!
 //! ```text
 //!  entry:   operands' addresses and lengths, params          loaded once; they never change
@@ -8,9 +8,9 @@
 //!  stop:    returns the code of a failure
 //! ```
 //!
-//! Invariants: `bool` is `i1` in registers and a byte that is 0 or 1 in memory. A variable that is never `Set` is an SSA
-//! value. Each access to memory carries its buffer's scope (`memory.rs`), so that LLVM knows which cannot overlap. No
-//! emitted instruction traps: divisors, shifts and conversions are guarded where they are not constant.
+//! Invariants: `bool` is `i1` in registers and a byte 0 or 1 in memory. A variable that is never `Set` is an SSA value. Each memory
+//! access carries its buffer's scope (`memory.rs`), so that LLVM knows which accesses cannot overlap. No emitted instruction traps:
+//! divisors, shifts and conversions are guarded where they are not constant.
 
 mod among;
 mod call;
@@ -47,10 +47,10 @@ use memory::BufferState;
 use parts::{Cuts, Home};
 use std::cell::Cell;
 
-/// The attribute of a function that gives its preferred vector width, in bits.
+/// The function attribute for the preferred vector width, in bits.
 const WIDTH: &str = "prefer-vector-width";
 
-/// A value of the loop language in a register, with its type there (LLVM's integers have no sign).
+/// A value of the loop language in a register, with its type (LLVM's integers have no sign).
 #[derive(Clone, Copy)]
 struct Typed<'c> {
     value: BasicValueEnum<'c>,
@@ -62,13 +62,13 @@ struct Typed<'c> {
 enum Place<'c> {
     /// Not defined yet.
     Nowhere,
-    /// Defined once in its scope.
+    /// A value that is defined once in its scope.
     Register(BasicValueEnum<'c>),
-    /// Set more than once.
+    /// A variable that is set more than once.
     Slot(PointerValue<'c>),
 }
 
-/// A kernel that becomes a module: what all of its functions share.
+/// A kernel that is emitted as a module: the state that all of its functions share.
 #[derive(Clone, Copy)]
 struct Unit<'c, 'k> {
     context: &'c Context,
@@ -78,7 +78,7 @@ struct Unit<'c, 'k> {
     symbol: &'k str,
     cuts: &'k Cuts<'k>,
     machine: &'k Machine,
-    /// Whether outer loops look if somebody asks the call to end.
+    /// Whether outer loops test the interrupt.
     interruptible: bool,
 }
 
@@ -92,9 +92,9 @@ struct Emitter<'c, 'k> {
     /// The name of the kernel's own function.
     symbol: &'k str,
     cuts: &'k Cuts<'k>,
-    /// Which of the kernel's functions this is.
+    /// The kernel's function that is being emitted.
     home: Home,
-    /// A word for each variable that functions share, if there are parts.
+    /// The frame, with a word for each variable that functions share, if there are parts.
     frame: Option<PointerValue<'c>>,
     vars: Vec<Place<'c>>,
     /// The state of each buffer; `None` if the function does not mention it.
@@ -103,31 +103,31 @@ struct Emitter<'c, 'k> {
     stop: (BasicBlock<'c>, PointerValue<'c>),
     /// Whether LLVM uses its fast instruction selection.
     is_fast: bool,
-    /// Whether the machine multiplies and adds with one rounding.
+    /// Whether the machine has fused multiply-add.
     fuses: bool,
     /// Whether the machine has masked vector loads.
     reads_masked: bool,
     /// Whether gathering lanes is as fast as loading them one by one.
     gathers_fast: bool,
-    /// Fibers whose average length was tested around the outermost loop, and whether this copy of it is for long ones.
+    /// The fibers whose average length was tested around the outermost loop, and whether this copy of the loop is for long ones.
     decided: Option<(Fibers, bool)>,
-    /// The loop whose turns' accesses are independent, while its body is emitted.
+    /// The identity of the loop whose iterations access memory independently, while its body is emitted.
     independent: Option<MetadataValue<'c>>,
-    /// Whether the innermost loop is a `while`, whose course depends on data.
+    /// Whether the innermost loop is a `while`, whose branches depend on data.
     is_merge: bool,
-    /// Whether the innermost loop counts, and holds no other.
+    /// Whether the innermost loop is counted and contains no other.
     is_innermost: bool,
-    /// How many calls of elementary functions are taken in so far.
+    /// The number of calls of elementary functions inlined so far.
     inlined: Cell<usize>,
-    /// The number of loops around, blocks of the program apart.
+    /// The number of loops around, without blocks of the program.
     loops: usize,
-    /// Whether outer loops look if somebody asks the call to end.
+    /// Whether outer loops test the interrupt.
     interruptible: bool,
-    /// The address of the byte that says so.
+    /// The address of the interrupt's byte.
     interrupt: Option<PointerValue<'c>>,
 }
 
-/// The module of `kernel`, verified, its function called `symbol`, cut into parts as the options say; not optimized.
+/// The module of `kernel`, verified and not optimized. Its function is called `symbol`; it is cut into parts as the options say.
 pub(crate) fn module<'c>(
     context: &'c Context,
     kernel: &Kernel,
@@ -198,7 +198,7 @@ impl<'c, 'k> Emitter<'c, 'k> {
         Ok(emitter)
     }
 
-    /// The entry block: params, slots, buffers.
+    /// Emits the entry block: params, slots, buffers.
     fn enter(&mut self) -> Result<(), Error> {
         self.frame = match self.home {
             Home::Part(_) => self.function.get_nth_param(3).map(|frame| frame.into_pointer_value()),
@@ -248,7 +248,7 @@ impl<'c, 'k> Emitter<'c, 'k> {
         Ok(())
     }
 
-    /// Ends the function.
+    /// Emits the function's end.
     fn end(self) -> Result<(), Error> {
         self.builder.build_return(Some(&self.context.i32_type().const_zero()))?;
         Ok(())
@@ -279,13 +279,13 @@ impl<'c, 'k> Emitter<'c, 'k> {
         if ty == Type::F32 { self.context.f32_type() } else { self.context.f64_type() }
     }
 
-    /// Prefers vectors of the machine's full width. LLVM prefers half of it, since some processors slow down.
+    /// Makes LLVM prefer vectors of the machine's full width. Its default is half of it, since some processors slow down.
     fn widen(&self) {
         say(self.context, self.function, WIDTH, "512");
     }
 
-    /// Prefers vectors of half the width, unless the kernel needs the full one: nearly every unaligned store of a full one straddles two
-    /// cache lines.
+    /// Makes LLVM prefer vectors of half the width, unless the kernel needs the full one: nearly every unaligned store of a full vector
+    /// straddles two cache lines.
     fn narrow(&self) {
         if self.function.get_string_attribute(AttributeLoc::Function, WIDTH).is_none() {
             say(self.context, self.function, WIDTH, "256");
@@ -312,17 +312,17 @@ impl<'c, 'k> Emitter<'c, 'k> {
     }
 }
 
-/// The LLVM attribute of this name.
+/// The LLVM attribute with this name and value.
 fn attribute(context: &Context, name: &str, value: u64) -> Attribute {
     context.create_enum_attribute(Attribute::get_named_enum_kind_id(name), value)
 }
 
-/// Gives a function an attribute.
+/// Adds an attribute to a function.
 fn say(context: &Context, function: FunctionValue, name: &str, value: &str) {
     function.add_attribute(AttributeLoc::Function, context.create_string_attribute(name, value));
 }
 
-/// A kernel's function, or that of a part, which has the frame as a fourth argument and is the module's own.
+/// Declares a kernel's function, or a part's, which has the frame as a fourth argument and internal linkage.
 fn declare<'c>(unit: Unit<'c, '_>, home: Home) -> FunctionValue<'c> {
     let Unit { context, module, kernel, symbol, cuts, machine, .. } = unit;
     let pointer = BasicMetadataTypeEnum::from(context.ptr_type(Default::default()));
@@ -340,7 +340,7 @@ fn declare<'c>(unit: Unit<'c, '_>, home: Home) -> FunctionValue<'c> {
     function
 }
 
-/// Sets the function's attributes: its CPU, and facts about its arguments.
+/// Sets the function's attributes: its CPU, and properties of its arguments.
 fn describe_function(context: &Context, function: FunctionValue, kernel: &Kernel, machine: &Machine) {
     say(context, function, "target-cpu", &machine.cpu);
     if !machine.features.is_empty() {
@@ -352,7 +352,7 @@ fn describe_function(context: &Context, function: FunctionValue, kernel: &Kernel
     describe_argument(context, function, 2, 8 * kernel.params.len(), "params");
 }
 
-/// What is known of an argument, the address of so many bytes.
+/// Sets the attributes of an argument that is the address of this many bytes.
 fn describe_argument(context: &Context, function: FunctionValue, place: u32, bytes: usize, name: &str) {
     let loc = AttributeLoc::Param(place);
     function.add_attribute(loc, attribute(context, "noundef", 0));
@@ -365,7 +365,7 @@ fn describe_argument(context: &Context, function: FunctionValue, place: u32, byt
     }
 }
 
-/// Marks the variables that some statement sets.
+/// Marks the variables that any statement sets.
 fn mark_set(block: &[Stmt], mutable: &mut [bool]) {
     for stmt in block {
         match stmt {

@@ -1,8 +1,8 @@
-//! Few integers are sorted by a bitonic network (K. E. Batcher, *Sorting networks and their applications*, 1968): in
-//! vector registers, without branches on elements.
+//! Sorts few integers by a bitonic network (K. E. Batcher, *Sorting networks and their applications*, 1968): in vector registers, without
+//! branches on elements.
 //!
 //! ```text
-//!   blocks of 2, 4, 8, … elements, each of two halves that are sorted:
+//!   blocks of 2, 4, 8, … elements, each with two sorted halves:
 //!
 //!     1 4 7 9 │ 0 2 3 8      the k-th is exchanged with the k-th last if that is less
 //!     1 3 2 0 │ 9 7 4 8      then both halves are bitonic:
@@ -24,17 +24,17 @@ use inkwell::IntPredicate;
 use inkwell::types::{IntType, VectorType};
 use inkwell::values::{BasicMetadataValueEnum, IntValue, PointerValue, VectorValue};
 
-/// Bits of a register.
+/// The bits of a register.
 const REGISTER: u32 = 512;
 
 /// The most registers that are sorted in straight code.
 const STRAIGHT: u32 = 2;
 
-/// The distance of compared elements: the set bits are those in which their numbers differ.
+/// The distance of compared elements: the bits in which their numbers differ.
 #[derive(Clone, Copy)]
 struct Apart(u32);
 
-/// Registers in memory: the type of each, their array, and their number.
+/// Registers in memory: their type, their array, and their number.
 struct Network<'c> {
     of: VectorType<'c>,
     row: PointerValue<'c>,
@@ -42,7 +42,7 @@ struct Network<'c> {
 }
 
 impl<'c> Emitter<'c, '_> {
-    /// The body of the function that sorts: straight code for one or two registers, a call for more.
+    /// Emits the body of the sorting function: straight code for one or two registers, a call for more.
     pub(super) fn network(&mut self, element: IntType<'c>, ends: Ends<'c>) -> Result<(), Error> {
         let lanes = REGISTER / element.get_bit_width();
         for count in 1..=STRAIGHT {
@@ -64,7 +64,7 @@ impl<'c> Emitter<'c, '_> {
         Ok(())
     }
 
-    /// Sorts each register, then blocks of two, four, eight of them.
+    /// Sorts each register, then blocks of two, four, eight registers.
     fn network_in_turns(&mut self, element: IntType<'c>, ends: Ends<'c>) -> Result<(), Error> {
         let of = element.vec_type(REGISTER / element.get_bit_width());
         let row = self.builder.build_alloca(of.array_type(Entry::FEW as u32 / of.get_size()), "row")?;
@@ -81,7 +81,7 @@ impl<'c> Emitter<'c, '_> {
         self.up_to(network.count, &|r| self.write(ends, r, self.get(&network, r)?))
     }
 
-    /// Loads register `r`, with the greatest integer behind the last element.
+    /// Loads register `r`, with the greatest integer in lanes behind the last element.
     fn read(&self, element: IntType<'c>, (from, _, len): Ends<'c>, r: IntValue<'c>) -> Result<VectorValue<'c>, Error> {
         let bits = element.get_bit_width();
         let of = element.vec_type(REGISTER / bits);
@@ -97,7 +97,7 @@ impl<'c> Emitter<'c, '_> {
         self.store_masked(at, mask, register)
     }
 
-    /// Puts any two elements of these registers that are so far apart in order.
+    /// Puts in order each pair of elements of these registers at this distance.
     fn exchange(&self, registers: &mut [VectorValue<'c>], Apart(bits): Apart) -> Result<(), Error> {
         let lanes = registers[0].get_type().get_size();
         let (across, within) = ((bits / lanes) as usize, bits % lanes);
@@ -144,8 +144,8 @@ impl<'c> Emitter<'c, '_> {
         })
     }
 
-    /// Puts in order any two lanes whose registers' numbers differ in `bits`, the highest of which is `upper`, and
-    /// whose own numbers differ in `within`.
+    /// Puts in order each pair of lanes whose registers' numbers differ in `bits`, the highest of which is `upper`, and whose own numbers
+    /// differ in `within`.
     fn exchange_across(
         &self,
         network: &Network<'c>,
@@ -157,7 +157,7 @@ impl<'c> Emitter<'c, '_> {
         let below = builder.build_int_nsw_sub(upper, self.i64(1), "")?;
         let pairs = builder.build_right_shift(network.count, self.i64(1), false, "")?;
         self.up_to(pairs, &|pair| {
-            // The pair's number with a clear bit inserted at `upper`.
+            // The pair's number with a zero bit inserted at `upper`.
             let low = builder.build_and(pair, below, "")?;
             let high = builder.build_int_nsw_sub(pair, low, "")?;
             let first = builder.build_or(low, builder.build_left_shift(high, self.i64(1), "")?, "")?;
@@ -168,7 +168,7 @@ impl<'c> Emitter<'c, '_> {
         })
     }
 
-    /// Puts any two lanes of a register that are so far apart in order.
+    /// Puts in order each pair of lanes of a register at this distance.
     fn exchange_within(&self, register: VectorValue<'c>, Apart(bits): Apart) -> Result<VectorValue<'c>, Error> {
         let lanes = register.get_type().get_size();
         let turned = self.turned(register, bits)?;
@@ -197,7 +197,7 @@ impl<'c> Emitter<'c, '_> {
         self.each(self.i64(0), (IntPredicate::SLT, end), &next, body)
     }
 
-    /// A loop from `first` on, while the predicate holds against `end`.
+    /// A loop from `first` on, while its variable satisfies the predicate with `end`.
     fn each(
         &self,
         first: IntValue<'c>,
@@ -231,7 +231,7 @@ impl<'c> Emitter<'c, '_> {
         self.lanes_before(lanes, self.low_bits(left, of.get_element_type().into_int_type())?)
     }
 
-    /// Moves each lane to the one whose number differs in the bits of `within`.
+    /// Moves each lane to the lane whose number differs from its own in the bits of `within`.
     fn turned(&self, register: VectorValue<'c>, within: u32) -> Result<VectorValue<'c>, Error> {
         let of = register.get_type();
         if within == 0 {
@@ -252,12 +252,12 @@ impl<'c> Emitter<'c, '_> {
     }
 }
 
-/// The comparisons, in order, that sort `size` elements.
+/// The distances of the comparisons, in order, that sort `size` elements.
 fn steps(size: u32) -> impl Iterator<Item = Apart> {
     (1..=size.ilog2()).map(|n| 1 << n).flat_map(|block| std::iter::once(Apart(block - 1)).chain(bitonic(block / 2)))
 }
 
-/// The comparisons, in order, that sort a bitonic sequence of `size` elements.
+/// The distances of the comparisons, in order, that sort a bitonic sequence of `size` elements.
 fn bitonic(size: u32) -> impl Iterator<Item = Apart> {
     (0..size.ilog2()).rev().map(|n| Apart(1 << n))
 }

@@ -4,17 +4,16 @@
 //!  kernel(rt, buffers, params)               part_0(rt, buffers, params, frame)
 //!    frame: a word for each shared variable    reads the shared variables that it mentions from the frame,
 //!    call part_0, part_1, …                    runs its statements,
-//!    the first code that is not 0 is its own   writes back those that it sets; returns 0, or a failure's code
+//!    the first code that is not 0 is returned  writes back those that it sets; returns 0, or a failure's code
 //! ```
 //!
-//! What LLVM does to a function takes time that grows faster than its length. A block of more than
-//! [`Options::long`](crate::Options::long) statements is cut between its statements, so that each function has a
-//! bounded length and mentions few buffers. The body of a loop or of a branch is cut only if it allocates,
-//! which costs more than a call.
+//! LLVM's time for a function grows faster than its length. A block of more than [`Options::long`](crate::Options::long) statements is
+//! cut between its statements, so that each function has a bounded length and mentions few buffers. The body of a loop or of a branch is
+//! cut only if it allocates, which costs more than a call.
 //!
-//! Invariants: a variable that more than one function mentions is *shared* and has a word of the frame; a workspace
-//! that more than one function mentions is in no function's frame; a function reads addresses of buffers when it
-//! begins, and those that a part may have changed after it has called it.
+//! Invariants: a variable that more than one function mentions is *shared* and has a word of the frame. A workspace that more than one
+//! function mentions is in no function's frame. A function loads addresses of buffers at its beginning, and again after a call of a part
+//! that may have changed them.
 
 use super::{Emitter, Place};
 use crate::Error;
@@ -25,22 +24,22 @@ use inkwell::values::{BasicValueEnum, IntValue, PointerValue};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// What a function mentions.
+/// The variables and buffers that a function mentions.
 #[derive(Default)]
 pub(super) struct Mentions {
     pub vars: BTreeSet<Var>,
     pub buffers: BTreeSet<BufferId>,
 }
 
-/// How a kernel is cut into functions.
+/// The cuts of a kernel into functions.
 pub(super) struct Cuts<'k> {
-    /// Statements that one function holds where it can be cut.
+    /// The most statements of a function, where it can be cut.
     long: usize,
-    /// Blocks that are cut, by their first statement's address.
+    /// The blocks that are cut, by their first statement's address.
     blocks: BTreeMap<*const Stmt, Vec<Piece>>,
-    /// Statements of each part.
+    /// The statements of each part.
     pub parts: Vec<&'k [Stmt]>,
-    /// What the kernel's own function mentions, then what each part does.
+    /// The mentions of the kernel's own function, then of each part.
     mentions: Vec<Mentions>,
     /// The shared variables, each with its word of the frame.
     pub shared: BTreeMap<Var, u64>,
@@ -49,18 +48,18 @@ pub(super) struct Cuts<'k> {
 /// A piece of a block that is cut.
 #[derive(Clone)]
 enum Piece {
-    /// Statements that stay where they are.
+    /// Statements that stay in the function.
     Here(Range<usize>),
     /// A call of this part.
     Part(usize),
 }
 
-/// One of a kernel's functions.
+/// A function of a kernel.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Home {
-    /// The kernel's own.
+    /// The kernel's own function.
     Kernel,
-    /// That of a part.
+    /// A part's function.
     Part(usize),
 }
 
@@ -77,7 +76,7 @@ impl<'k> Cuts<'k> {
         cuts
     }
 
-    /// What a function mentions.
+    /// The variables and buffers that a function mentions.
     pub fn mentions(&self, home: Home) -> &Mentions {
         match home {
             Home::Kernel => &self.mentions[0],
@@ -125,13 +124,13 @@ impl<'k> Cuts<'k> {
 }
 
 impl Mentions {
-    /// All that a statement mentions, in its blocks too.
+    /// Adds the mentions of a statement and of its blocks.
     fn statement(&mut self, stmt: &Stmt) {
         self.own(stmt);
         stmt.blocks().flatten().for_each(|inner| self.statement(inner));
     }
 
-    /// What a statement mentions, apart from its blocks.
+    /// Adds the mentions of a statement without its blocks.
     fn own(&mut self, stmt: &Stmt) {
         match stmt {
             Stmt::Let(var, _) | Stmt::Set(var, _) | Stmt::For { var, .. } => drop(self.vars.insert(*var)),
@@ -156,8 +155,8 @@ pub(super) fn name(symbol: &str, part: usize) -> String {
     format!("{symbol}_part_{part}")
 }
 
-/// Whether a statement stays in the kernel's own function: a long loop each turn of which allocates, or what is under a
-/// condition there, as in a `while` block of the program.
+/// Whether a statement stays in the kernel's own function: it is a long loop whose iterations allocate, or a branch with such statements,
+/// as in a `while` block of the program.
 fn stays(stmt: &Stmt, long: usize) -> bool {
     stmt.blocks().any(|body| length(body) > long && runs_statements(body))
 }
@@ -178,7 +177,7 @@ impl<'c> Emitter<'c, '_> {
         }
     }
 
-    /// Runs a part; the kernel ends where it fails.
+    /// Calls a part; the kernel ends if the part fails.
     fn call_part(&mut self, part: usize) -> Result<(), Error> {
         let function = self.module.get_function(&name(self.symbol, part));
         let function = function.ok_or_else(|| Error::Llvm(format!("part {part} is not declared")))?;
@@ -196,7 +195,7 @@ impl<'c> Emitter<'c, '_> {
         Ok(Some(self.element(self.context.i64_type().into(), frame, self.i64(*word as i64))?))
     }
 
-    /// Keeps what a variable that does not change has become, for the parts that read it.
+    /// Defines a variable that does not change, and stores it in the frame for the parts that read it.
     pub(super) fn keep(&mut self, var: Var, value: BasicValueEnum<'c>) -> Result<(), Error> {
         self.vars[var.0 as usize] = Place::Register(value);
         if let Some(word) = self.word_of(var)? {
@@ -205,7 +204,7 @@ impl<'c> Emitter<'c, '_> {
         Ok(())
     }
 
-    /// Gives each shared variable of a part its value.
+    /// Loads the shared variables of a part from the frame.
     pub(super) fn enter_shared(&mut self) -> Result<(), Error> {
         for var in self.cuts.mentions(self.home).vars.clone() {
             let Some(word) = self.word_of(var)? else { continue };
@@ -218,7 +217,7 @@ impl<'c> Emitter<'c, '_> {
         Ok(())
     }
 
-    /// Writes the shared variables that a part sets back to the frame.
+    /// Stores the shared variables that a part sets to the frame.
     pub(super) fn leave_shared(&mut self) -> Result<(), Error> {
         for var in self.cuts.mentions(self.home).vars.clone() {
             if let (Some(word), Place::Slot(slot)) = (self.word_of(var)?, self.vars[var.0 as usize]) {
@@ -229,7 +228,7 @@ impl<'c> Emitter<'c, '_> {
         Ok(())
     }
 
-    /// Goes on only if a code is 0; the function returns any other.
+    /// Continues only if a code is 0; otherwise the function returns the code.
     pub(super) fn go_on_if_zero(&self, code: IntValue<'c>) -> Result<(), Error> {
         let zero = code.get_type().const_zero();
         let done = self.builder.build_int_compare(IntPredicate::EQ, code, zero, "")?;
@@ -239,7 +238,7 @@ impl<'c> Emitter<'c, '_> {
         let weight = |n| self.context.i32_type().const_int(n, false).into();
         let likely = self.context.metadata_string("branch_weights").into();
         let weights = self.context.metadata_node(&[likely, weight(1 << 16), weight(1)]);
-        // Fails only for a node that is none.
+        // This fails only for an invalid node.
         let _ = branch.set_metadata(weights, self.context.get_kind_id("prof"));
         self.builder.position_at_end(next);
         Ok(())

@@ -1,6 +1,6 @@
-//! Prefetches of rows that are read at random, or written at long intervals.
+//! Prefetches rows that are read at random, or written at long intervals.
 //!
-//! Wide rows that are read at random:
+//! Wide rows at random coordinates:
 //!
 //! ```text
 //!   for p in A1_pos[i]..A1_pos[i + 1]           prefetch the first lines of B's row A1_crd[min(p + 8, last)]
@@ -9,10 +9,10 @@
 //!       C_row[j] = C_row[j] + A_vals[p] * B_vals[k * 128 + j]
 //! ```
 //!
-//! The hardware prefetches a row once some of its lines were read; the first ones are waited for. Short rows gain
-//! nothing: their loads overlap. Only rows at coordinates of operands are prefetched, which are in bounds.
+//! The hardware prefetches a row once some of its lines were read, so only the first lines have to be waited for. Short rows gain
+//! nothing: their loads overlap. Only rows at coordinates of operands are prefetched; these are in bounds.
 //!
-//! Rows of a result that are filled in behind their coordinates, each after much else was read and written:
+//! Rows of a result whose values are filled in behind their coordinates, with many other accesses between:
 //!
 //! ```text
 //!   vector for q in begin..c                    prefetch C_crd and C_vals from begin + 256 to c + 256, for writing
@@ -20,7 +20,7 @@
 //!     C_vals[q] = C_w[j]
 //! ```
 //!
-//! The hardware does not follow rows that are written at long intervals.
+//! The hardware does not prefetch rows that are written at long intervals.
 
 use super::Emitter;
 use super::statement::Range;
@@ -34,26 +34,26 @@ use std::collections::BTreeSet;
 /// The least bytes of a wide row.
 const WIDE: i64 = 512;
 
-/// The number of turns ahead of which a row is prefetched.
+/// The distance of prefetches of rows, in iterations.
 const AHEAD: i64 = 8;
 
-/// The number of lines of a row that are prefetched, and the bytes of a line.
+/// The number of prefetched lines of a row, and the bytes of a line.
 const LINES: i64 = 4;
 const LINE: i64 = 64;
 
-/// The number of entries ahead of which a result is prefetched, and the step: a line holds eight entries of eight
-/// bytes, or more smaller ones.
+/// The distance of prefetches of a result, in entries, and the step between them: a line holds eight entries of eight bytes, or more of
+/// smaller ones.
 const ENTRIES: i64 = 256;
 const EVERY: i64 = 8;
 
-/// The access that a prefetch is for.
+/// The kind of access that a prefetch prepares.
 #[derive(Clone, Copy)]
 enum To {
     Read,
     Write,
 }
 
-/// Rows that a loop reads at an operand's coordinates.
+/// The rows that a loop reads at an operand's coordinates.
 struct Rows {
     crd: BufferId,
     values: BufferId,
@@ -61,7 +61,7 @@ struct Rows {
 }
 
 impl<'c> Emitter<'c, '_> {
-    /// Prefetches the rows that a later turn of a loop reads, if they are wide.
+    /// Prefetches the rows that a later iteration of a loop reads, if they are wide.
     pub(super) fn ask_ahead(&self, var: Var, turn: IntValue<'c>, body: &[Stmt]) -> Result<(), Error> {
         let Some(Rows { crd, values, length }) = self.wide_rows(var, body) else { return Ok(()) };
         let row = self.load(crd, self.later(turn, AHEAD, crd)?)?;
@@ -75,8 +75,8 @@ impl<'c> Emitter<'c, '_> {
         Ok(())
     }
 
-    /// Prefetches the elements that are filled in soon after a loop, which has turns, if it fills in a row of a result
-    /// inside another loop.
+    /// Prefetches the elements that are filled in soon after a loop that fills in a row of a result inside of another loop. The loop has
+    /// at least one iteration.
     pub(super) fn ask_for_rows(&self, var: Var, (lo, hi): Range<'c>, how: How, body: &[Stmt]) -> Result<(), Error> {
         if how != How::Vector || self.loops == 0 || !gathers(body) {
             return Ok(());
@@ -101,7 +101,7 @@ impl<'c> Emitter<'c, '_> {
         Ok(())
     }
 
-    /// Arrays of results of which a turn reads or writes its own element.
+    /// The arrays of results of which each iteration reads or writes its own element.
     fn filled_in(&self, var: Var, body: &[Stmt]) -> BTreeSet<BufferId> {
         let turn = Turn::of(var, body);
         let own = turn.stores.iter().filter(|stored| *stored.at == Expr::Var(var)).map(|stored| stored.buffer);
@@ -109,7 +109,7 @@ impl<'c> Emitter<'c, '_> {
         own.chain(turn.streams()).filter(result).collect()
     }
 
-    /// The index `ahead` elements on, at most the last.
+    /// The index `ahead` elements further, at most the last index.
     fn later(&self, at: IntValue<'c>, ahead: i64, array: BufferId) -> Result<IntValue<'c>, Error> {
         let last = self.builder.build_int_nsw_sub(self.capacity(array)?.into_int_value(), self.i64(1), "")?;
         let later = self.builder.build_int_nsw_add(at, self.i64(ahead), "")?;
@@ -117,7 +117,7 @@ impl<'c> Emitter<'c, '_> {
         Ok(self.call_intrinsic("llvm.smin", i64, &[later.into(), last.into()])?.into_int_value())
     }
 
-    /// Prefetches the line of an element.
+    /// Prefetches the cache line of an element.
     fn ask(&self, array: BufferId, at: IntValue<'c>, to: To) -> Result<(), Error> {
         let pointer = self.context.ptr_type(Default::default()).into();
         let flag = |n| self.context.i32_type().const_int(n, false).into();
@@ -150,7 +150,7 @@ impl<'c> Emitter<'c, '_> {
     }
 }
 
-/// The row length, if an index is `row * length + column`.
+/// The length of a row, if an index has the form `row * length + column`.
 fn row_length(at: &Expr, row: Var, column: Var) -> Option<i64> {
     let Expr::Op(Op::Add, sides) = at else { return None };
     let [Expr::Op(Op::Mul, factors), last] = &sides[..] else { return None };

@@ -3,12 +3,12 @@
 //! ```text
 //!   for p in A1_pos[j]..A1_pos[j + 1]
 //!     let i = A1_crd[p]                               a fiber of a compressed level has each coordinate once:
-//!     y_vals[i] = y_vals[i] + A_vals[p] * x           no turn reads what another writes
+//!     y_vals[i] = y_vals[i] + A_vals[p] * x           no iteration reads an element that another writes
 //! ```
 //!
-//! Nothing waits for the end of a fiber, unlike that of a sum, so each fiber's own length decides whether it is lanes.
+//! Nothing waits for the end of a fiber, unlike for the end of a sum, so each fiber's own length decides whether its entries are lanes.
 //!
-//! LLVM cannot prove it: metadata say that the turns' accesses are independent.
+//! LLVM cannot prove the independence: metadata state that the iterations' accesses are independent.
 
 use super::Emitter;
 use super::statement::Range;
@@ -27,13 +27,13 @@ impl<'c> Emitter<'c, '_> {
         Ok(self.builder.build_int_compare(IntPredicate::SGE, length, self.i64(LONG), "long")?)
     }
 
-    /// Whether no turn of a loop accesses what another writes: the loop is a `vector for`, or its form shows it.
+    /// Whether no iteration of a loop accesses an element that another writes: the loop is a `vector for`, or its form shows it.
     pub(super) fn are_apart(&self, var: Var, range: [&Expr; 2], how: How, body: &[Stmt]) -> bool {
         let turn = Turn::of(var, body);
         turn.only_stores() && (how == How::Vector || self.scatters(&turn, range, body))
     }
 
-    /// Whether a turn only folds values into dense arrays at the coordinates of one fiber.
+    /// Whether an iteration only folds values into dense arrays at the coordinates of one fiber.
     fn scatters(&self, turn: &Turn, [lo, hi]: [&Expr; 2], body: &[Stmt]) -> bool {
         let Some(crd) = one_fiber(lo, hi).and_then(|(pos, _)| self.coordinates(pos)) else { return false };
         let Some((at, _)) = turn.coordinates().find(|(_, b)| *b == crd) else { return false };
@@ -42,7 +42,7 @@ impl<'c> Emitter<'c, '_> {
         there && !written.is_empty() && body.iter().all(|stmt| reads_there(stmt, &written, at))
     }
 
-    /// The coordinates of the operand's compressed level that has these positions.
+    /// The coordinates of the operand's list level with these positions.
     fn coordinates(&self, positions: BufferId) -> Option<BufferId> {
         let level = |level: &LevelBuffers| {
             let of = level.kind().is_plain() && level.array(Holds::Positions) == Some(positions);

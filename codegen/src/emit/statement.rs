@@ -1,4 +1,4 @@
-//! Statements.
+//! Statements: definitions, stores, branches and loops.
 
 use super::gather::{Fibers, Lanes};
 use super::{Emitter, Place, Typed};
@@ -9,10 +9,10 @@ use inkwell::IntPredicate;
 use inkwell::basic_block::BasicBlock;
 use inkwell::values::{BasicMetadataValueEnum, IntValue, MetadataValue};
 
-/// Lanes of a sum of bytes.
+/// The lanes of a sum of bytes.
 const BYTES: u64 = 16;
 
-/// The least number of turns for several sums at a time, so that few turns are left over.
+/// The least number of iterations for several partial sums, so that few iterations are left over.
 const MANY: i64 = 64;
 
 /// A loop's bounds: the first value, and one past the last.
@@ -44,7 +44,7 @@ impl<'c> Emitter<'c, '_> {
         }
     }
 
-    /// An expression that has to be of type `ty`.
+    /// The value of an expression that has to be of type `ty`.
     fn typed(&self, e: &Expr, ty: Type) -> Result<Typed<'c>, Error> {
         let value = self.expr(e)?;
         if value.ty == ty {
@@ -98,7 +98,7 @@ impl<'c> Emitter<'c, '_> {
         Ok(())
     }
 
-    /// A loop's body.
+    /// Emits a loop's body.
     fn within(&mut self, is_merge: bool, body: &[Stmt]) -> Result<(), Error> {
         let outside = std::mem::replace(&mut self.is_merge, is_merge);
         let innermost = std::mem::replace(&mut self.is_innermost, !is_merge && !body.iter().any(has_loop));
@@ -112,7 +112,7 @@ impl<'c> Emitter<'c, '_> {
         Ok(())
     }
 
-    /// A counted loop.
+    /// Emits a counted loop.
     fn count(
         &mut self,
         var: Var,
@@ -157,7 +157,7 @@ impl<'c> Emitter<'c, '_> {
         Ok(())
     }
 
-    /// A counted loop, emitted once for long fibers and once for short ones.
+    /// Emits a counted loop twice: for long fibers and for short ones.
     fn count_twice(
         &mut self,
         fibers: Fibers,
@@ -180,7 +180,7 @@ impl<'c> Emitter<'c, '_> {
         Ok(())
     }
 
-    /// A loop that has a turn at least, as lanes that gather.
+    /// Emits a loop with at least one iteration as lanes that gather.
     fn turns_as_lanes(
         &mut self,
         var: Var,
@@ -194,7 +194,7 @@ impl<'c> Emitter<'c, '_> {
         self.turns(var, range, Some(id), body, after)
     }
 
-    /// A loop that has a turn at least.
+    /// Emits a loop with at least one iteration.
     fn turns(
         &mut self,
         var: Var,
@@ -209,7 +209,7 @@ impl<'c> Emitter<'c, '_> {
         }
     }
 
-    /// A loop that has a turn at least, with the test at its end, the form that LLVM's loop passes expect.
+    /// Emits a loop with at least one iteration and the test at its end, the form that LLVM's loop passes expect.
     fn turns_of(
         &mut self,
         var: Var,
@@ -233,7 +233,8 @@ impl<'c> Emitter<'c, '_> {
         self.end_iteration(next, hi, id, (inside, after))
     }
 
-    /// Copies elements of one array into another. (LLVM does not make a copy of such a loop: it cannot exclude that they overlap.)
+    /// Copies elements of one array into another. (LLVM does not turn such a loop into a copy: it cannot exclude that the arrays
+    /// overlap.)
     fn copy(&self, [to, from]: [Element; 2], elements: IntValue<'c>) -> Result<(), Error> {
         let size = self.kernel.buffers[to.0.0 as usize].ty.bytes() as u32;
         let [to, from] = [to, from].map(|(b, at)| self.address_of(b, self.index(at)?));
@@ -242,7 +243,7 @@ impl<'c> Emitter<'c, '_> {
         Ok(())
     }
 
-    /// Hints to LLVM for a loop of which a schedule asks something.
+    /// LLVM's hints for a loop that a schedule asks to unroll or vectorize.
     fn asked(&self, Asked { unroll, lanes }: Asked) -> Vec<MetadataValue<'c>> {
         let times = self.context.i32_type().const_int(unroll.into(), false);
         let yes = self.context.bool_type().const_int(1, false);
@@ -251,12 +252,12 @@ impl<'c> Emitter<'c, '_> {
         unroll.into_iter().chain(lanes).collect()
     }
 
-    /// Hints to LLVM for a loop; `turns` is the number of turns, if it is constant.
+    /// LLVM's hints for a loop; `turns` is the number of iterations, if it is constant.
     fn hints(&self, how: How, body: &[Stmt], turns: Option<i64>) -> Vec<MetadataValue<'c>> {
         let yes = self.context.bool_type().const_int(1, false);
         let number = |n| self.context.i32_type().const_int(n, false);
         if runs_statements(body) {
-            // More copies of so long a body would take time to compile, and save none.
+            // Unrolling so long a body would take time to compile, and save none.
             vec![self.hint("llvm.loop.unroll.disable", yes)]
         } else if how == How::Vector && !gathers(body) {
             self.narrow();
@@ -265,12 +266,12 @@ impl<'c> Emitter<'c, '_> {
             let width = lanes.map(|n| self.hint("llvm.loop.vectorize.width", number(n)));
             width.into_iter().chain([self.hint("llvm.loop.vectorize.enable", yes)]).collect()
         } else if body.iter().any(constant_loop) {
-            // The inner loop is unrolled as a whole and its sums stay in registers. Unrolling this loop as well, with a copy
-            // for an odd number of turns, would put them through memory.
+            // The inner loop is unrolled completely and its sums stay in registers. Unrolling this loop too, with a copy for an odd
+            // number of iterations, would move them through memory.
             vec![self.hint("llvm.loop.unroll.disable", yes)]
         } else if gathers(body) {
-            // Assembling gathered values in vectors costs more than it saves, except for long fibers on some machines (`gather.rs`);
-            // several sums at a time hide the latency of each addition.
+            // Assembling gathered values in vectors costs more than it saves, except for long fibers on some machines (`gather.rs`).
+            // Several partial sums hide the latency of additions.
             let once = self.hint("llvm.loop.unroll.disable", yes);
             vec![
                 self.hint("llvm.loop.vectorize.width", number(1)),
@@ -278,7 +279,7 @@ impl<'c> Emitter<'c, '_> {
                 once,
             ]
         } else if body.iter().any(|stmt| matches!(stmt, Stmt::If(..))) {
-            // Unrolling would add an unpredictable branch on an odd number of turns.
+            // Unrolling would add an unpredictable branch on an odd number of iterations.
             vec![self.hint("llvm.loop.unroll.disable", yes)]
         } else if body.iter().any(|stmt| matches!(stmt, Stmt::Store(b, ..) if self.is_framed(*b))) {
             // Unroll the vectorized loop completely, so that the row stays in registers.
@@ -289,11 +290,11 @@ impl<'c> Emitter<'c, '_> {
         } else if let [sum @ Stmt::Set(..)] = body
             && sum.exprs().filter_map(|e| self.widest(e)).max() == Some(1)
         {
-            // LLVM would take as many lanes as fit of the sum's type: too few for bytes, of which more are loaded and multiplied at a
+            // LLVM would take as many lanes as fit of the sum's type: too few for bytes, of which more can be loaded and multiplied at a
             // time.
             vec![self.hint("llvm.loop.vectorize.width", number(BYTES))]
         } else if turns.is_some_and(|n| n >= MANY) && matches!(body, [Stmt::Set(..)]) {
-            // Several vectors of sums hide the latency of additions.
+            // Several vectors of partial sums hide the latency of additions.
             vec![self.hint("llvm.loop.interleave.count", number(4))]
         } else {
             vec![]
@@ -324,7 +325,7 @@ impl<'c> Emitter<'c, '_> {
         let more = self.builder.build_int_compare(IntPredicate::SLT, next, hi, "")?;
         let latch = self.builder.build_conditional_branch(more, inside, after)?;
         if let Some(id) = id {
-            // Fails only for a node that is none.
+            // This fails only for an invalid node.
             let _ = latch.set_metadata(id, self.context.get_kind_id("llvm.loop"));
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! What a program says of its kernel that the kernel's own types do not: for those who call it without us.
+//! The part of a kernel's contract that comes from its program and not from the kernel's own types, for callers without this library.
 
 use fiberloom_core::format::Format;
 use fiberloom_core::loops::{Kernel, Var};
@@ -6,17 +6,17 @@ use fiberloom_core::notation::typed;
 use fiberloom_core::shape::{ClassId, Classes};
 use std::collections::BTreeMap;
 
-/// What the caller of a kernel has to know of the program that it was compiled from.
+/// The facts about a kernel's program that its caller has to know.
 #[derive(Clone, Debug, Default)]
 pub struct Contract {
-    /// What holds between the kernel's parameters, by their names.
+    /// The equations between the kernel's parameters, by their names.
     pub(super) equations: Vec<String>,
-    /// The formats that are declared for results which the kernel assembles in others, by name.
+    /// The declared formats of results that the kernel assembles in another format, by the result's name.
     pub(super) declared: BTreeMap<String, Format>,
 }
 
 impl Contract {
-    /// Of a kernel and the program that it was lowered from, with its classes of extents.
+    /// The contract of a kernel with the program from which it was lowered, and its classes of extents.
     pub fn of(kernel: &Kernel, program: &typed::Program, classes: &Classes) -> Contract {
         let mut params: BTreeMap<ClassId, String> = BTreeMap::new();
         let mut declared = BTreeMap::new();

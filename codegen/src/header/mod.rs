@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   once, however many kernels are included     fl_buffer, fl_runtime (from `abi::Slot`), codes, the default runtime
-//!   for each kernel                             what its parameters and buffers are, names for them, its prototype,
+//!   for each kernel                             the meaning of its parameters and buffers, names for them, its prototype,
 //!                                               and a function with a struct for each tensor
 //! ```
 
@@ -16,7 +16,7 @@ use std::fmt::Write;
 
 pub use contract::Contract;
 
-/// The reserved words of C and C++, and what the headers that ours includes declare, where a kernel may be called so.
+/// Names that a kernel may not have: the reserved words of C and C++, and the declarations of the headers that ours includes.
 const TAKEN: &str = "auto break case char const continue default do double else enum extern float for goto if inline int \
     long register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while \
     bool true false class delete friend new operator private protected public template this throw try using virtual \
@@ -34,22 +34,21 @@ const TAKEN: &str = "auto break case char const continue default do double else 
     islessequal islessgreater isnormal issubnormal isunordered le16toh le32toh le64toh linux unix math_errhandling \
     offsetof signbit";
 
-/// What the macros of those headers begin with, besides `FL_`, which ours begin with.
+/// The prefixes of macros in those headers, and `FL_`, the prefix of ours.
 const MACROS: &str = "FL_ FP_ M_ MB_ SNAN HUGE_ EXIT_ MATH_ INT UINT SIZE_ PTRDIFF_ SIG_ATOMIC_ WCHAR_ WINT_ WIF WEX WNO WST WCONTINUED WTERMSIG WUNTRACED FD_";
 
-/// Functions of numbers that the C library does not have.
+/// Functions on numbers that the C library lacks.
 const OWN: [Slot; 6] =
     [Slot::Gcd, Slot::PowInt, Slot::FloorDivF64, Slot::FloorDivF32, Slot::FloorRemF64, Slot::FloorRemF32];
 
-/// The name of a kernel's function in its object: the kernel's, behind `kernel_` where C has that name for something
-/// else.
+/// The name of a kernel's function in its object: the kernel's name, with the prefix `kernel_` if C uses the name for something else.
 pub fn symbol(kernel: &Kernel) -> String {
     if is_taken(&kernel.name) { format!("kernel_{}", kernel.name) } else { kernel.name.clone() }
 }
 
-/// Whether a name is a word of C or C++, or may be declared by a header that ours includes.
+/// Whether a name is a word of C or C++, or a header that ours includes may declare it.
 fn is_taken(name: &str) -> bool {
-    // Functions of `float` and `long double` have a letter more.
+    // The functions of `float` and `long double` have one letter more.
     let short = name.strip_suffix(['f', 'l']).unwrap_or(name);
     let taken = TAKEN.split_whitespace().any(|word| word == name || word == short);
     let is_macro = MACROS.split_whitespace().any(|start| name.starts_with(start));
@@ -57,9 +56,8 @@ fn is_taken(name: &str) -> bool {
     taken || is_macro || is_type || name.starts_with("fl_") || name.starts_with('_')
 }
 
-/// A header that declares the kernel of an object, with all that a C or C++ program needs to call it: the types of the
-/// ABI, the meaning of each argument in order, what the caller owes, and a default runtime. The object is linked with
-/// `-lm`.
+/// A header for the kernel of an object, with everything that a C or C++ program needs to call it: the types of the ABI, the meaning of
+/// each argument in order, the caller's obligations, and a default runtime. The object has to be linked with `-lm`.
 pub fn header(kernel: &Kernel, contract: &Contract) -> String {
     let mut out = String::new();
     write_header(kernel, contract, &mut out).expect("writing to a string");
@@ -117,7 +115,7 @@ fn write_header(kernel: &Kernel, contract: &Contract, out: &mut String) -> std::
     writeln!(out, "\n#endif")
 }
 
-/// What all kernels' headers have in common.
+/// Writes the part that all kernels' headers share.
 fn shared(out: &mut String) -> std::fmt::Result {
     writeln!(out, "#ifndef FL_ABI\n#define FL_ABI\n")?;
     for file in ["math", "stddef", "stdint", "stdlib"] {
@@ -150,7 +148,7 @@ fn shared(out: &mut String) -> std::fmt::Result {
     writeln!(out, "static inline fl_runtime *fl_default_runtime(void)\n{{")?;
     writeln!(out, "    static fl_runtime rt = {{")?;
     for slot in Slot::ALL {
-        // The C library has the functions of floats under the table's own names.
+        // The C library has the functions of floats under the names in the table.
         let standard = slot.is_pure() && !OWN.contains(&slot);
         writeln!(out, "        {}{},", if standard { "" } else { "fl_default_" }, slot.name())?;
     }
@@ -163,7 +161,7 @@ fn shared(out: &mut String) -> std::fmt::Result {
     writeln!(out, "    b->data = (void *)data;\n    b->len = b->capacity = len;\n}}\n\n#endif\n")
 }
 
-/// What the caller owes.
+/// Writes the caller's obligations.
 fn owed(contract: &Contract, out: &mut String) -> std::fmt::Result {
     writeln!(
         out,
@@ -191,7 +189,7 @@ fn owed(contract: &Contract, out: &mut String) -> std::fmt::Result {
     writeln!(out, " *")
 }
 
-/// What a tensor is, and in which buffers.
+/// Writes the description of a tensor, and its buffers.
 fn argument(kernel: &Kernel, a: &Argument, contract: &Contract, out: &mut String) -> std::fmt::Result {
     let extents: Vec<&str> = a.extents.iter().map(|v| kernel.vars[v.0 as usize].0.as_str()).collect();
     let role = if a.operand { "operand" } else { "result" };

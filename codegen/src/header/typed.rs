@@ -1,14 +1,14 @@
-//! A kernel's function with its tensors' own types: C structs in, C structs out, numbers of elements computed.
+//! A function for each kernel with the types of its tensors: it takes and returns C structs, and computes the numbers of elements.
 //!
 //! ```text
-//!  struct spmv_A { const int32_t *A1_pos, *A1_crd; const double *A_vals; }      an operand: what the caller has
-//!  struct spmv_y { double *y_vals; int64_t y_vals_len; }                        a result: to be freed by spmv_free_y
+//!  struct spmv_A { const int32_t *A1_pos, *A1_crd; const double *A_vals; }      an operand: the caller's arrays
+//!  struct spmv_y { double *y_vals; int64_t y_vals_len; }                        a result: spmv_free_y frees it
 //!
 //!  int32_t spmv_call(int64_t n_I, int64_t n_J, struct spmv_A A, struct spmv_x x, struct spmv_y *y)
 //! ```
 //!
-//! How many elements an operand's array has follows from the extents and the arrays before it; only the length of a hash
-//! table does not, and is a field. An array that a result shares with an operand is a pointer to the operand's.
+//! The number of elements in an operand's array follows from the extents and the arrays before it; only the length of a hash table does
+//! not, and is a field. An array that a result shares with an operand is a pointer to the operand's.
 
 use super::{Contract, c_type, is_taken};
 use fiberloom_core::format::Step;
@@ -16,7 +16,7 @@ use fiberloom_core::loops::{Argument, BufferId, Kernel, LevelBuffers, Role};
 use std::collections::BTreeSet;
 use std::fmt::{Result, Write};
 
-/// The structs, the function, and for each result what frees it.
+/// Writes the structs, the function, and a function that frees each result.
 pub(super) fn write(kernel: &Kernel, contract: &Contract, symbol: &str, out: &mut String) -> Result {
     let typed = Typed { kernel, contract, symbol, tensors: tensors(kernel) };
     writeln!(out, "\n/* The same with an argument for each extent, operand and result, in the default runtime. */\n")?;
@@ -25,7 +25,7 @@ pub(super) fn write(kernel: &Kernel, contract: &Contract, symbol: &str, out: &mu
     typed.tensors.iter().filter(|(a, _)| !a.operand).try_for_each(|(a, name)| typed.free(a, name, out))
 }
 
-/// Operands, then results, each with a name that no parameter, no word of C and no other tensor has.
+/// Operands, then results, each with a name distinct from parameters, words of C and other tensors.
 fn tensors(kernel: &Kernel) -> Vec<(&Argument, String)> {
     let params = kernel.params.iter().map(|v| kernel.vars[v.0 as usize].0.clone());
     let mut used: BTreeSet<String> =
@@ -45,7 +45,7 @@ struct Typed<'a> {
     kernel: &'a Kernel,
     contract: &'a Contract,
     symbol: &'a str,
-    /// Arguments and their names.
+    /// The arguments and their names.
     tensors: Vec<(&'a Argument, String)>,
 }
 
@@ -97,7 +97,7 @@ impl Typed<'_> {
         writeln!(out, "    return code;\n}}")
     }
 
-    /// An operand's arrays become buffers, each as long as the levels above it say.
+    /// Writes code that describes an operand's arrays as buffers, with the lengths that the levels above determine.
     fn lend(&self, a: &Argument, name: &str, out: &mut String) -> Result {
         writeln!(out, "    positions = 1;")?;
         for (l, level) in a.levels.iter().enumerate() {
@@ -128,7 +128,8 @@ impl Typed<'_> {
         Ok(())
     }
 
-    /// An array of positions, one more than there are above, whose last says how many there are below.
+    /// Writes code for an array of positions: it is one longer than the number of positions above, and its last element is the number
+    /// below.
     fn fibers(&self, pos: BufferId, name: &str, out: &mut String) -> Result {
         self.set(pos, name, "positions + 1", out)?;
         writeln!(out, "    positions = {name}.{}[positions];", self.buffer(pos).0)
@@ -138,7 +139,7 @@ impl Typed<'_> {
         writeln!(out, "    fl_lend(&buffers[{}], {name}.{}, {len});", b.0, self.buffer(b).0)
     }
 
-    /// A result's fields; without a result, none points anywhere.
+    /// Writes code that sets a result's fields; null pointers if the kernel failed.
     fn take(&self, a: &Argument, name: &str, out: &mut String) -> Result {
         for (b, _) in a.buffers() {
             let (field, ty, role) = self.buffer(b);
@@ -163,7 +164,7 @@ impl Typed<'_> {
     }
 }
 
-/// The array of a level whose length nothing else says.
+/// The array of a level whose length has to be a field.
 fn table(level: &LevelBuffers) -> Option<BufferId> {
     level.kind().steps().iter().find_map(|step| match step {
         Step::Any(array) => Some(*level.named(array)),

@@ -6,7 +6,7 @@ use super::sort::{scratch_bytes, with_order};
 use crate::abi::{Buffer, Slot, code};
 use fiberloom_core::loops::Failure;
 
-/// The address of an entry; `None` of a function of numbers.
+/// The address of an entry point; `None` for a function on numbers.
 pub(crate) fn address(slot: Slot) -> Option<*const ()> {
     Some(match slot {
         Slot::Alloc => alloc as *const (),
@@ -18,7 +18,7 @@ pub(crate) fn address(slot: Slot) -> Option<*const ()> {
     })
 }
 
-/// What the kernel gets back.
+/// The code for the kernel.
 fn returned(outcome: Result<(), Failure>) -> i32 {
     outcome.map_or_else(code, |()| 0)
 }
@@ -74,10 +74,10 @@ unsafe extern "C" fn exchange(rt: *mut Session, to: *mut Buffer, from: *mut Buff
     0
 }
 
-/// The first elements of a buffer.
+/// The first `len` elements of a buffer.
 ///
 /// # Safety
-/// They are set, and nobody else's for as long as the slice is used.
+/// They are set, and nobody else uses them while the slice is in use.
 unsafe fn elements<'a>(b: *mut Buffer, len: i64) -> &'a mut [i64] {
     // SAFETY: by this function's contract.
     unsafe { std::slice::from_raw_parts_mut((*b).data.cast(), len as usize) }

@@ -1,4 +1,4 @@
-//! Memory in which an overrun ends the process: each block ends at a page that nobody may touch.
+//! Memory in which an overrun ends the process: each block ends at a page without access.
 //!
 //! ```text
 //!   ┌───────────┬───────────────────────────────┬───────────┐
@@ -6,9 +6,9 @@
 //!   └───────────┴───────────────────────────────┴───────────┘
 //! ```
 //!
-//! A read or write past a block's end, or more than a page before its start, is a segmentation fault at that very
-//! instruction: what a fuzzer needs to see of code that no sanitizer has instrumented. Fresh memory that was not asked
-//! to be zero holds 0xA5, so that a use of unset elements shows in the answer.
+//! A read or write past a block's end, or more than a page before its start, is a segmentation fault at that instruction, so a fuzzer
+//! notices it although no sanitizer has instrumented the code. Fresh memory that need not be zero holds 0xA5, so that a use of unset
+//! elements shows in the result.
 #![allow(unsafe_code)] // Page mappings are the point of this module.
 
 use super::memory::Memory;
@@ -21,7 +21,7 @@ pub struct Fence;
 const PAGE: usize = 4096;
 const UNSET: u8 = 0xA5;
 
-/// Bytes of the pages that hold a block of `size`, or `None` if they and the fences overflow.
+/// The bytes of the pages that hold a block of `size`; `None` if they and the fences overflow.
 fn inner(size: usize) -> Option<usize> {
     let pages = size.checked_next_multiple_of(PAGE)?;
     pages.checked_add(2 * PAGE).map(|_| pages)

@@ -1,9 +1,9 @@
-//! Functions of numbers that generated code calls: the same definitions as in every other engine.
+//! The functions on numbers that generated code calls, with the same definitions as in every other engine.
 
 use crate::abi::Slot;
 use fiberloom_core::algebra;
 
-/// The address of a function of numbers; `None` of an entry that needs the session.
+/// The address of a function on numbers; `None` for an entry point that needs the session.
 pub(crate) fn address(slot: Slot) -> Option<*const ()> {
     Some(match slot {
         Slot::Gcd => gcd as *const (),
@@ -22,7 +22,7 @@ macro_rules! from_libm {
     ($($slot:ident $name:ident ($($x:ident: $ty:ty),*) -> $result:ty;)*) => {
         $(extern "C" fn $name($($x: $ty),*) -> $result { libm::$name($($x),*) })*
 
-        /// The address of a function that is the library's as it stands.
+        /// The address of a function that the library provides in this form.
         fn of_library(slot: Slot) -> Option<*const ()> {
             Some(match slot {
                 $(Slot::$slot => $name as *const (),)*
@@ -39,7 +39,7 @@ from_libm! {
     NextAfterF32 nextafterf(x: f32, y: f32) -> f32;
 }
 
-/// The elementary functions of one argument, or of two, each for both types.
+/// The elementary functions of one argument, or of two, each for both float types.
 macro_rules! elementary {
     ($($op:ident $wide:ident $narrow:ident $($x:ident)*: $first:ident $last:ident;)*) => {
         mod elementary {
@@ -115,7 +115,7 @@ extern "C" fn fmodf(x: f32, y: f32) -> f32 {
     x % y
 }
 
-/// The greatest common divisor; of 0 and x it is x.
+/// The greatest common divisor; that of 0 and x is x.
 extern "C" fn gcd(mut a: u64, mut b: u64) -> u64 {
     while b != 0 {
         (a, b) = (b, a % b);

@@ -1,4 +1,4 @@
-//! Where a kernel's results and workspaces come from.
+//! The memory of a kernel's results and workspaces.
 #![allow(unsafe_code)] // Raw blocks for generated code: there is no safe way to hand out memory whose writer is not Rust.
 
 use std::alloc::{self, Layout};
@@ -7,20 +7,20 @@ use std::ptr::NonNull;
 /// A source of memory blocks.
 ///
 /// # Safety
-/// A block that `allocate` or `grow` returns is valid for reads and writes of the layout's size, aligned as the layout
-/// asks, and nobody else's until it is given to `grow` or `free`.
+/// A block that `allocate` or `grow` returns is valid for reads and writes of the layout's size and has its alignment; nobody else uses
+/// it until it is passed to `grow` or `free`.
 pub unsafe trait Memory {
     /// A block for `layout`, whose size is not 0; all bytes zero if `zeroed`. `None` if memory does not suffice.
     fn allocate(&self, layout: Layout, zeroed: bool) -> Option<NonNull<u8>>;
 
-    /// The block moved to one of `size` bytes, more than it had; what it held stays. `None` if memory does not suffice,
-    /// and then the block is as before.
+    /// The block moved to a larger one of `size` bytes, with its contents. `None` if memory does not suffice; the block is then
+    /// unchanged.
     ///
     /// # Safety
     /// `block` came from this memory with `layout` and was not given back.
     unsafe fn grow(&self, block: NonNull<u8>, layout: Layout, size: usize) -> Option<NonNull<u8>>;
 
-    /// Takes a block back.
+    /// Frees a block.
     ///
     /// # Safety
     /// As for `grow`; the block is not used afterwards.
@@ -33,12 +33,12 @@ pub unsafe trait Memory {
 /// Rust's global allocator.
 pub struct Heap;
 
-/// From this size on, fresh blocks are offered to the kernel as huge pages: the first touch of each 4 KiB page costs
-/// about as much as computing what goes in it.
+/// The least size at which the operating system is asked to back a fresh block by huge pages: the first touch of each 4 KiB page costs
+/// about as much as computing its contents.
 const HUGE: usize = 1 << 20;
 
 impl Heap {
-    /// Asks for huge pages within a large block. Only a hint: that it may be refused changes nothing.
+    /// Asks for huge pages within a large block. This is a hint: a refusal changes nothing.
     fn advise(block: NonNull<u8>, size: usize) {
         const PAGE: usize = 4096;
         if size < HUGE {

@@ -1,4 +1,4 @@
-//! What compiled kernels call while they run: memory for results and workspaces, sorting, and functions of numbers.
+//! The functions that compiled kernels call while they run: memory for results and workspaces, sorting, and functions on numbers.
 //!
 //! ```text
 //!   Compiled::run ──▶ Session ── table ──▶ entries (extern "C") ──▶ Memory: Heap | Fence

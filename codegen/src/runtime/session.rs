@@ -1,4 +1,4 @@
-//! One call of a kernel: its table of functions and the blocks that it owns.
+//! One call of a kernel: its table of functions, and the blocks that it owns.
 #![allow(unsafe_code)] // Ownership of raw blocks, handed to generated code and to `Vec`.
 
 use super::interrupt::Interrupt;
@@ -12,29 +12,29 @@ use std::alloc::Layout;
 use std::ptr::NonNull;
 use std::sync::LazyLock;
 
-/// Buffers that most kernels have at most.
+/// The number of buffers that most kernels do not exceed.
 const FEW: usize = 12;
 
-/// What `f` does with `n` elements, on the stack if they are few.
+/// Calls `f` with `n` elements, on the stack if they are few.
 pub(crate) fn lent<T: Copy, R>(n: usize, element: T, f: impl FnOnce(&mut [T]) -> R) -> R {
     if n <= FEW { f(&mut [element; FEW][..n]) } else { f(&mut vec![element; n]) }
 }
 
-/// What `fl_runtime *` points to. The table comes first, then, for kernels that look, where it is said whether to end; generated code
-/// knows nothing of the rest.
+/// The target of `fl_runtime *`. The table comes first, then the address of the interrupt for kernels that test it; generated code does
+/// not access the rest.
 #[repr(C)]
 pub(crate) struct Session<'a> {
     table: Table,
     interrupt: &'a Interrupt,
     memory: &'a dyn Memory,
-    /// The kernel's buffers, and what is allocated for each: `blocks[b]` belongs to `buffers[b]`.
+    /// The kernel's buffers, and the block of each: `blocks[b]` belongs to `buffers[b]`.
     buffers: *mut Buffer,
     blocks: &'a mut [Option<Block>],
-    /// Bytes that may still be allocated.
+    /// The bytes that may still be allocated.
     left: usize,
 }
 
-/// Addresses of functions.
+/// A table of functions' addresses.
 #[repr(transparent)]
 #[derive(Clone, Copy)]
 struct Table([*const (); Slot::ALL.len()]);
@@ -44,13 +44,13 @@ unsafe impl Send for Table {}
 // SAFETY: the same.
 unsafe impl Sync for Table {}
 
-/// The table of all sessions: which function it is may depend on the processor, so that it is asked once.
+/// The table of all sessions. It is built once, as a function's address may depend on the processor.
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
     let address = |slot| entries::address(slot).or_else(|| math::address(slot)).expect("every slot has one");
     Table(Slot::ALL.map(address))
 });
 
-/// Memory of a buffer. A buffer's capacity never exceeds it, but may be less.
+/// The memory of a buffer. The buffer's capacity may be less.
 #[derive(Clone, Copy)]
 pub(crate) struct Block {
     start: NonNull<u8>,
@@ -73,18 +73,18 @@ impl<'a> Session<'a> {
         Session { table: *TABLE, interrupt, memory, buffers, blocks, left: limit }
     }
 
-    /// Which buffer `b` is.
+    /// The number of buffer `b`.
     ///
     /// # Safety
-    /// `b` is one of this session's.
+    /// `b` is a buffer of this session.
     pub unsafe fn place(&self, b: *const Buffer) -> BufferId {
         // SAFETY: both point into the same array.
         BufferId(unsafe { b.offset_from(self.buffers) } as u32)
     }
 
-    /// Makes buffer `b` anew with room for `len` elements of `bytes` each, whose bits are `fill` if given.
+    /// Allocates buffer `b` again, with room for `len` elements of `bytes` each, whose bits are `fill` if that is given.
     pub fn make(&mut self, b: BufferId, len: i64, bytes: usize, fill: Option<u64>) -> Result<(), Failure> {
-        // The least number is one more than the greatest.
+        // The least integer has no negation.
         let len = if len == i64::MIN { i64::MAX } else { len.max(0) };
         let layout = layout(len, bytes)?;
         let capacity = layout.size() / bytes;
@@ -108,7 +108,7 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Makes room for `len` elements of `bytes` each in buffer `b`; what it holds stays.
+    /// Makes room for `len` elements of `bytes` each in buffer `b`, keeping its contents.
     pub fn grow(&mut self, b: BufferId, len: i64, bytes: usize) -> Result<(), Failure> {
         // SAFETY: `b` is one of this session's buffers.
         let capacity = unsafe { (*self.buffers.add(b.0 as usize)).capacity };

@@ -1,31 +1,30 @@
-//! Sorting with a permutation.
+//! Sorts keys and computes their permutation.
 //!
 //! ```text
 //!   few keys     inserted one by one
-//!   more         each with its place in the bits that keys leave free, as one number; sorted by comparing
-//!   many         the same numbers, least significant digit first, over the digits in which keys differ
-//!   many, wide   keys and places apart, in the same way
+//!   more         each key with its place in the free bits, as one number; sorted by comparison
+//!   many         the same numbers, by radix sort over the digits in which keys differ
+//!   many, wide   keys and places in separate arrays, by radix sort
 //! ```
 
 use fiberloom_core::loops::Failure;
 
-/// Bits of a digit at most: its counters (32 KiB) fit in a core's second-level cache beside the lines being filled.
+/// The most bits of a digit: its counters (32 KiB) fit in a core's second-level cache beside the lines being filled.
 const DIGIT: u32 = 12;
 const BUCKETS: usize = 1 << DIGIT;
 
-/// Up to here, insertion is faster than counting.
+/// The most keys for which insertion is faster than counting.
 const SMALL: usize = 48;
 
-/// Up to here, comparing is faster than counting.
+/// The most keys for which comparison is faster than counting.
 const MEDIUM: usize = 2048;
 
-/// Bytes that [`with_order`] needs besides its arguments, at most.
+/// The most bytes that [`with_order`] needs besides its arguments.
 pub(crate) fn scratch_bytes(len: usize) -> usize {
     if len <= SMALL { 0 } else { len.saturating_mul(16) + BUCKETS * 8 }
 }
 
-/// Sorts `keys` ascending, stably, and sets `order[k]` to the place at which the key that is now at `k` stood before.
-/// Both are of one length.
+/// Sorts `keys` ascending and stably, and sets `order[k]` to the original place of the key at `k`. Both have the same length.
 pub(crate) fn with_order(keys: &mut [i64], order: &mut [i64]) -> Result<(), Failure> {
     for (place, o) in order.iter_mut().enumerate() {
         *o = place as i64;
@@ -52,7 +51,7 @@ pub(crate) fn with_order(keys: &mut [i64], order: &mut [i64]) -> Result<(), Fail
     })
 }
 
-/// Sorts keys that, less the least of them, leave so many bits of a positive number to a place, as such numbers.
+/// Sorts keys as numbers that also hold their places. Less `least`, the keys leave the low `bits` bits for the place.
 fn with_places(
     keys: &mut [i64],
     order: &mut [i64],
@@ -70,12 +69,12 @@ fn with_places(
     Ok(())
 }
 
-/// Bits of each digit of a number of so many bits: as few digits as there can be, alike.
+/// The bits of each digit of a number with `bits` bits: as few digits as possible, of equal width.
 fn digit(bits: u32) -> u32 {
     bits.div_ceil(bits.div_ceil(DIGIT).max(1)).max(1)
 }
 
-/// Where each bucket begins, from how many it holds; none if one holds all.
+/// Replaces the size of each bucket by its beginning; false if one bucket holds all.
 fn starts(counts: &mut [usize], all: usize) -> bool {
     if counts.contains(&all) {
         return false;

@@ -15,18 +15,19 @@ use crate::notation::concrete::{AccessId, Expr, Index, Origin, Program};
 use crate::notation::typed::Fun;
 use crate::schedule::order::{Question, Target, choose, fills, is_better_apart};
 
-/// A fold that may run before the loops that read it.
+/// A fold that may be materialized before the loops that read it.
 pub(super) struct Apart<'e> {
     pub fun: Fun,
-    /// Its loops, in the order in which they would run inside.
+    /// The fold's loops, in the order in which they would run inside of the value.
     pub inner: &'e [Index],
     pub body: &'e Expr,
-    /// The loops' variables that are free in it: it is made for each of their coordinates.
+    /// The loops' variables that are free in the fold: it is computed for each of their coordinates.
     pub free: &'e [Index],
 }
 
 impl Apart<'_> {
-    /// Whether it is estimated to cost less apart. What may fail stays: the statement may not look at it everywhere.
+    /// Whether the fold is estimated to cost less as a nest of its own. A fold that may fail stays: the statement may not evaluate it
+    /// everywhere.
     pub fn pays(&self, out: &Out, given: Given) -> bool {
         if !self.is_plain(out) || may_fail(out, self.body) {
             return false;
@@ -34,7 +35,7 @@ impl Apart<'_> {
         self.asked(out, given, |question| is_better_apart(question, self.inner)).unwrap_or(false)
     }
 
-    /// Its own loops, if in the order that costs least all of them are inside of the others: then nothing is gained apart.
+    /// The fold's own loops, if the cheapest order puts all of them inside of the others. Then a nest of its own gains nothing.
     pub fn runs_last(&self, out: &Out, given: Given) -> Option<Vec<Index>> {
         if !self.is_plain(out) {
             return None;
@@ -43,18 +44,18 @@ impl Apart<'_> {
         inner.iter().all(|v| self.inner.contains(v)).then_some(inner)
     }
 
-    /// Whether it is made for some coordinates, and all loops go over whole extents, with none inside its body.
+    /// Whether the fold has free variables, all of its loops visit whole extents, and its body contains no loop.
     fn is_plain(&self, out: &Out) -> bool {
         let is_loop = |v: &Index| out.vars[v.0].origin == Origin::Loop && out.vars[v.0].limits.is_empty();
         !self.free.is_empty() && !self.body.has_loops() && self.free.iter().chain(self.inner).all(is_loop)
     }
 
-    /// Whether its values, added up in a full tensor, are more than that has coordinates.
+    /// Whether the estimated number of values added to a dense result exceeds the number of its coordinates.
     fn fills(&self, out: &Out, given: Given) -> bool {
         self.asked(out, given, fills).unwrap_or(false)
     }
 
-    /// The order of its loops as a question, with a full tensor for a result.
+    /// Asks a question about the order of the fold's loops, with a dense tensor as the result.
     fn asked<T>(&self, out: &Out, given: Given, ask: impl FnOnce(&Question) -> T) -> Option<T> {
         let (format, simplify) = (Format::dense(self.free.len()), given.simplify);
         let fill = simplify.begins(self.fun, self.body.ty())?;
@@ -64,8 +65,9 @@ impl Apart<'_> {
         Some(ask(&Question { program: out, target, sums, fold, scatters, body, classes, simplify }))
     }
 
-    /// The levels of what it makes, where its value is what it begins with wherever its lists have no entry. Dense, if its loops fill
-    /// that; but where an operand lists its rows there may be few, and a long row is a list unless operands store it otherwise.
+    /// The levels of the temporary, whose value equals the fold's identity where the body's lists have no entry. They are dense if the
+    /// fold's values fill a dense tensor. But where an operand stores its rows as a list there may be few rows, and a long row is a list
+    /// unless the operands store it located.
     pub fn levels(&self, out: &Out, given: Given) -> Format {
         let lists = self.body.accesses();
         let rows = |a: &AccessId| out.tensor(*a).format.levels.first().is_none_or(|kind| kind.is_located());
@@ -78,8 +80,8 @@ impl Apart<'_> {
     }
 }
 
-/// Levels of a temporary that has entries only where lists have. The outermost is dense if all operands store it so; another, if all
-/// operands are full along it, and below.
+/// Levels of a temporary that has entries only where its operands' lists have. The outermost level is dense if every operand's level
+/// there is located; an inner one, if every operand is full along it and below.
 pub(super) fn levels(program: &Program, vars: &[Index], accesses: &[AccessId]) -> Format {
     let full = |v: &Index| {
         accesses.iter().all(|&a| {
@@ -95,7 +97,7 @@ pub(super) fn levels(program: &Program, vars: &[Index], accesses: &[AccessId]) -
     Format::of(vars.iter().enumerate().map(level).collect())
 }
 
-/// Whether all levels that a loop moves are of such a kind.
+/// Whether every level that `v` moves is of such a kind.
 fn all_along(program: &Program, accesses: &[AccessId], v: Index, kind: impl Fn(LevelKind) -> bool) -> bool {
     accesses.iter().all(|&a| {
         let (access, format) = (&program.accesses[a.0], &program.tensor(a).format);
@@ -104,8 +106,8 @@ fn all_along(program: &Program, accesses: &[AccessId], v: Index, kind: impl Fn(L
     })
 }
 
-/// Whether evaluating an expression at coordinates at which nobody asks for it may end the program: a coordinate that is read may lie
-/// outside of its tensor, and a declared function may take too many turns.
+/// Whether evaluating an expression at a coordinate that the statement skips may end the program: a computed coordinate may lie outside
+/// of its tensor, and a declared function may exceed its limit of iterations.
 fn may_fail(program: &Program, e: &Expr) -> bool {
     let mut may = program.under(e).iter().any(|v| matches!(program.vars[v.0].origin, Origin::Computed(_)));
     e.each(&mut |e| may |= matches!(e, Expr::Call(Fun::User(_), ..)));

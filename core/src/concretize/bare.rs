@@ -1,8 +1,8 @@
 //! Statements as they are written: expressions over index variables, before any decision.
 //!
 //! ```text
-//!  sum(k: B[i,k] * D[k,j])          a tensor is read in its version so far, or in the copy that a command asks for
-//!  coalesce(A[~(i + 1)], 0)         operators are index maps, and what may be missing is a window or a condition: `shape.rs`
+//!  sum(k: B[i,k] * D[k,j])          a tensor is read in its current version, or in the copy that a command asks for
+//!  coalesce(A[~(i + 1)], 0)         operators are index maps; an index that may leave the array gives a window or a condition: `shape.rs`
 //! ```
 
 use super::Concretize;
@@ -14,23 +14,23 @@ use crate::notation::typed::{self, Fun, Kind, Map, TensorId};
 use crate::schedule::protocol;
 use std::collections::BTreeMap;
 
-/// What makes the expressions of a statement.
+/// Translates the expressions of a statement.
 pub(super) struct Bare<'s, 'a> {
     pub c: &'s mut Concretize<'a>,
-    /// How the statement's schedule wants accesses iterated.
+    /// The protocols that the statement's schedule asks for.
     asked: Vec<protocol::Asked>,
-    /// The permitted indices so far of the argument of `coalesce` at hand, each with the variable that is within its array.
+    /// The permitted indices found so far in the current argument of `coalesce`, each with the variable that is within its array.
     pub windows: Vec<(map::Map<Index>, Index)>,
-    /// Whether what is missing here is caught by a `coalesce`, with nothing around it that would have to be missing as well.
+    /// Whether a `coalesce` catches what is missing here, and nothing around it would have to be missing as well.
     pub caught: bool,
-    /// Whether what is made here is a coordinate: its concatenations are made before it, and it has no windows.
+    /// Whether the expression is a coordinate: its concatenations are materialized before it, and it has no windows.
     pub apart: bool,
-    /// Where what has been made of an expression so far is missing, if no window says so.
+    /// The conditions under which the expression so far is missing, apart from those that a window expresses.
     pub missing: Vec<Expr>,
 }
 
 impl<'s, 'a> Bare<'s, 'a> {
-    /// Of a statement whose schedule asks for these protocols.
+    /// The translator of a statement whose schedule asks for these protocols.
     pub fn of(c: &'s mut Concretize<'a>, asked: Vec<protocol::Asked>) -> Bare<'s, 'a> {
         Bare { c, asked, windows: vec![], caught: false, apart: false, missing: vec![] }
     }
@@ -87,7 +87,7 @@ impl<'s, 'a> Bare<'s, 'a> {
         }
     }
 
-    /// A tensor's value under these indices: what a function gives is computed, at the coordinates that they are.
+    /// A tensor's value under these indices. A computed tensor is a call of its function on the coordinates.
     fn read(&mut self, id: TensorId, indices: &[typed::Index], protocols: BTreeMap<usize, Protocol>) -> Expr {
         let typed = self.c.given.typed;
         let typed::Tensor { ty, role, sizes, .. } = &typed.tensors[id.index()];
@@ -117,7 +117,7 @@ impl<'s, 'a> Bare<'s, 'a> {
             Map::Mod(a, c) => call(Op::FloorRem, self.place_of(a), int(*c)),
             Map::Gather(t, indices) => integer(self.read(*t, indices, BTreeMap::new())),
             Map::Computed(e) => {
-                // No window stands in a coordinate: what may be missing below it is tested.
+                // A coordinate has no windows: an index that may be missing below it is tested.
                 let around = std::mem::replace(&mut self.apart, true);
                 let (value, missing) = self.inside(e);
                 self.apart = around;

@@ -4,7 +4,7 @@
 //!  l_extendedprice[o,l] * (1 - l_discount[o,l])   ─▶   l_extendedprice[o,l] * (1 - l_discount of l_extendedprice[o,l])
 //! ```
 //!
-//! The first of them that a program reads is walked for all. That they have the same levels is checked where they are given.
+//! The first column that a program reads is walked for all. Operands are checked to have the same levels when they are given.
 
 use super::out::Out;
 use crate::notation::concrete::{Access, Column, Expr, Nest, Place, Role};
@@ -12,7 +12,7 @@ use crate::notation::relation::What;
 use crate::notation::typed::{Program, TensorId};
 use rustc_hash::FxHashMap;
 
-/// The table, by its place, of each operand that is a table's.
+/// The table of each operand that belongs to one, by the table's place in the program.
 pub fn structures(program: &Program) -> FxHashMap<TensorId, usize> {
     let tables = program.relations.tables.iter().enumerate().filter(|(_, table)| !table.made);
     let own = tables.flat_map(|(n, table)| {
@@ -28,16 +28,16 @@ pub fn structures(program: &Program) -> FxHashMap<TensorId, usize> {
     ids.filter_map(|(id, t)| Some((TensorId(id as u32), *named.get(&t.name)?))).collect()
 }
 
-/// The tables of a program.
+/// The columns of a program's tables.
 pub(super) struct Columns {
-    /// The table of each operand that is a table's.
+    /// The table of each operand that belongs to one.
     tables: FxHashMap<TensorId, usize>,
-    /// Of each table the operand that is walked for all of them.
+    /// Per table, the operand that is walked for all of its columns.
     walked: FxHashMap<usize, Place>,
 }
 
 impl Columns {
-    /// Of a program.
+    /// The columns of a program, none of them read yet.
     pub fn of(program: &Program) -> Columns {
         Columns { tables: structures(program), walked: FxHashMap::default() }
     }
@@ -47,7 +47,7 @@ impl Columns {
         self.tables.is_empty()
     }
 
-    /// The nest with each column beside the first that was read. (A copy is made of a tensor's own levels.)
+    /// Reads each column of the nest beside the first that was read. (A nest that is a copy walks the tensor's own levels.)
     pub fn walked(&mut self, nest: Nest, out: &mut Out) -> Nest {
         match nest.rhs {
             Expr::Access(..) => nest,
@@ -55,7 +55,7 @@ impl Columns {
         }
     }
 
-    /// An expression in which tables are walked once: each column beside the first that was read.
+    /// Reads each column of the expression beside the first column of its table that was read: each table is walked once.
     pub fn beside(&mut self, e: Expr, out: &mut Out) -> Expr {
         if self.is_empty() {
             return e;

@@ -9,26 +9,26 @@ use crate::schedule::order::Assembly;
 /// ```text
 ///  place[target]  =      fold(sums: rhs)
 ///  place[places]  fold=  rhs                a scatter, over the loops `sums`; `target` is bound by none of them
-///  place[places]  =      rhs                the same, each place being written once
+/// place[places]  =      rhs                a scatter that writes each place at most once
 /// ```
 pub(super) struct Draft {
-    /// What is defined.
+    /// The tensor that is defined.
     pub place: Place,
-    /// Under which variables, one a mode.
+    /// The variables of its coordinates, one a mode.
     pub target: Vec<Index>,
-    /// How values that meet are joined, if any do.
+    /// The function that joins values at the same coordinate, if there can be several.
     pub fold: Option<Fun>,
-    /// Over which loops.
+    /// The loops that are folded over.
     pub sums: Vec<Index>,
     /// The value.
     pub rhs: Expr,
-    /// Loops, outermost first, as soon as that is decided.
+    /// The loops, outermost first, once their order is decided.
     pub order: Option<Vec<Index>>,
     /// How coordinates arrive in that order.
     pub assembly: Assembly,
-    /// What they wait in.
+    /// The workspace in which values wait.
     pub workspace: Option<Workspace>,
-    /// Where values go, if not to the loops' own coordinates.
+    /// The coordinates of the values, if they are not the loops' own.
     pub scatter: Option<Scatter>,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Draft {
 pub(super) struct Scatter {
     /// The coordinates, one a mode: functions of the loops.
     pub places: Vec<Expr>,
-    /// What was there; without it the tensor's fill was.
+    /// The access to the version before; without it every coordinate held the tensor's fill.
     pub before: Option<AccessId>,
 }
 
@@ -48,19 +48,19 @@ impl Draft {
         bare.opened()
     }
 
-    /// A scatter over these loops, which come in this order where the function's order counts.
+    /// A scatter over these loops, which run in this order if the function depends on the order.
     pub fn scatter(place: Place, target: Vec<Index>, (fun, loops): (Fun, Vec<Index>), to: Scatter, rhs: Expr) -> Draft {
         let (order, assembly, workspace) = (None, Assembly::Append, None);
         Draft { place, target, fold: Some(fun), sums: loops, rhs, order, assembly, workspace, scatter: Some(to) }
     }
 
-    /// The same of a scatter that writes over what was there, to distinct places.
+    /// A scatter that overwrites, to distinct places.
     pub fn put(place: Place, target: Vec<Index>, loops: Vec<Index>, to: Scatter, rhs: Expr) -> Draft {
         let (order, assembly, workspace) = (None, Assembly::Append, None);
         Draft { place, target, fold: None, sums: loops, rhs, order, assembly, workspace, scatter: Some(to) }
     }
 
-    /// The same with a sum that is the whole value around it.
+    /// The draft with a sum that is its whole value taken as the statement's fold.
     pub fn opened(self) -> Draft {
         match self.rhs {
             Expr::Reduce(fun, sums, rhs, _) if self.fold.is_none() => {
@@ -83,7 +83,7 @@ impl Draft {
         [self.outer(graph), self.sums.clone()].concat()
     }
 
-    /// The nest, once all is decided.
+    /// The nest of a statement for which everything is decided.
     pub fn nest(self) -> Nest {
         let (places, before) = self.scatter.map(|to| (to.places, to.before)).unzip();
         Nest {

@@ -1,4 +1,4 @@
-//! Statements that change some elements of a tensor that the kernel has made: these alone are written.
+//! Statements that change some elements of a tensor that the kernel has computed: only those elements are written.
 //!
 //! ```text
 //!  x[i] = if i == k[] then e else x_was[i]          x[i = k[]] = e from x_was
@@ -6,8 +6,8 @@
 //!            else A_was[m0,j]
 //! ```
 //!
-//! Such a scatter goes on in the arrays of the version before (`notation/concrete/taken.rs`) if nothing else reads that: what the value reads
-//! of it is read before, into a temporary of as many values as are written.
+//! Such a scatter reuses the arrays of the version before (`notation/concrete/taken.rs`) if nothing else reads that version. What the
+//! value reads of it is read before, into a temporary with one value for each element that is written.
 
 use super::Concretize;
 use super::draft::{Draft, Scatter};
@@ -19,17 +19,17 @@ use crate::map::{Map, Size};
 use crate::notation::concrete::{AccessId, Computed, Expr, Index, Origin, Place, Role};
 use crate::notation::typed::Fun;
 
-/// What is known of the coordinates at which a value is not what was there.
+/// The coordinates at which a statement's value differs from the version before.
 struct Changed {
     was: AccessId,
-    /// Modes of which the coordinate is an expression.
+    /// Modes whose coordinate an expression gives, with that expression.
     fixed: Vec<(usize, Expr)>,
-    /// Modes along which a part begins at a coordinate, with the variable in it.
+    /// Modes along which the part begins at a coordinate: mode, the part's variable, start.
     parts: Vec<(usize, Index, Size)>,
     value: Expr,
 }
 
-/// A statement as the scatter of the elements that it changes, if that is what it does.
+/// The statement as a scatter of the elements that it changes, if it changes only some.
 pub(super) fn changed(s: Draft, c: &mut Concretize) -> Draft {
     let found = if s.fold.is_none() && c.scheduled.is_bare() { View { out: &c.out, s: &s }.changed() } else { None };
     let Some(Changed { was, fixed, parts, value }) = found else { return s };
@@ -63,8 +63,8 @@ pub(super) fn changed(s: Draft, c: &mut Concretize) -> Draft {
     Draft::put(s.place, target, loops, Scatter { places, before: Some(before) }, value)
 }
 
-/// A scatter, with what its value reads of the version before made before it, where that is less than the tensor: it can go on in the
-/// arrays of that version then.
+/// A scatter whose reads of the version before are materialized first, where they are fewer than the tensor's elements. Then the scatter
+/// can reuse that version's arrays.
 pub(super) fn read_before(s: Draft, c: &mut Concretize) -> Draft {
     let Some(before) = s.scatter.as_ref().and_then(|to| to.before) else { return s };
     let (was, rank) = (c.out.accesses[before.0].tensor, s.target.len());
@@ -76,14 +76,14 @@ pub(super) fn read_before(s: Draft, c: &mut Concretize) -> Draft {
     Draft { rhs, ..s }
 }
 
-/// Whether a version is one of dense levels that the kernel has made, like the one that is made of it.
+/// Whether a version has dense levels, the same format, type and fill as the new one, and is no operand: the kernel has computed it.
 fn is_own(out: &Out, was: Place, made: Place) -> bool {
     let (old, new) = (&out.tensors[was.0], &out.tensors[made.0]);
     let alike = (&old.format, old.ty, old.fill) == (&new.format, new.ty, new.fill);
     !matches!(old.role, Role::Operand(_)) && old.format.is_dense() && alike && !old.extents.is_empty()
 }
 
-/// A statement, and what it is made of.
+/// A statement, with the program so far.
 struct View<'s, 'a> {
     out: &'s Out<'a>,
     s: &'s Draft,
@@ -117,19 +117,19 @@ impl View<'_, '_> {
         }
         let modes: Vec<usize> = fixed.iter().map(|(m, _)| *m).chain(parts.iter().map(|(m, ..)| *m)).collect();
         let once = (0..modes.len()).all(|n| !modes[..n].contains(&modes[n]));
-        // Each coordinate is said without those that are to be found.
+        // No coordinate may depend on the variables that it determines.
         let said = |e: &Expr| free_in(self.out, e, &[]).iter().all(|v| self.is_left(*v, &modes));
         let known = fixed.iter().all(|(_, e)| !e.has_loops() && said(e));
         (once && known).then_some(())?;
         Some(Changed { was: was?, fixed, parts, value: value.clone() })
     }
 
-    /// Whether a variable is moved by none of some modes' loops.
+    /// Whether a variable depends on none of the loops of these modes.
     fn is_left(&self, v: Index, modes: &[usize]) -> bool {
         self.out.roots(v).iter().all(|u| modes.iter().all(|m| self.s.target[*m] != *u))
     }
 
-    /// The version before, at the coordinates that are defined.
+    /// The access, if it reads the version before at the coordinates that are defined.
     fn was(&self, e: &Expr) -> Option<AccessId> {
         let Expr::Access(a, _) = e else { return None };
         let access = &self.out.accesses[a.0];
@@ -137,7 +137,7 @@ impl View<'_, '_> {
         (same && is_own(self.out, access.tensor, self.s.place)).then_some(*a)
     }
 
-    /// The coordinates that a condition says, if it says nothing else.
+    /// The (mode, coordinate) pairs that a condition fixes, if it is a conjunction of such equalities.
     fn fixes(&self, e: &Expr) -> Option<Vec<(usize, Expr)>> {
         let Expr::Call(Fun::Op(op), args, _) = e else { return None };
         let [a, b] = &args[..] else { return None };
@@ -152,7 +152,7 @@ impl View<'_, '_> {
         }
     }
 
-    /// The mode whose coordinate a map counts from a start on, and the start.
+    /// The mode of which a map is the coordinate less a start, and that start.
     fn begins(&self, of: &Map<Index>) -> Option<(usize, Size)> {
         let mode = self.s.target.iter().position(|v| of.factors.contains_key(v))?;
         let start = Map::var(self.s.target[mode]).plus(&of.times(&Size::number(-1)));

@@ -1,4 +1,4 @@
-//! Accesses as loops can follow them: copies in another order of levels, or in a level that is asked.
+//! Copies of operands that loops can follow: in another order of levels, or with a level that is asked for a coordinate.
 //!
 //! ```text
 //!  forall i: forall k: forall j: … D[k,j]          D by columns   ─▶  D_t, by rows    (transposed)
@@ -6,9 +6,9 @@
 //!  forall i, j: sum(k: A[j,k] * A[i,k])            A[i] stays     ─▶  A[i, k spread]
 //! ```
 //!
-//! A copy is a nest of its own before the one that reads it, made once. The command `copy` asks for one of all that a statement reads of
-//! a tensor. A list that some outer loop moves, and the last one does not, is
-//! not copied but spread in each turn of those that move it (`loops/lower/spread.rs`).
+//! A copy is a nest of its own before the nest that reads it, and runs once. The command `copy` replaces all reads of a tensor in a
+//! statement by reads of a copy. A list that some outer loop moves, and the last one does not, is not copied: a position map holds it
+//! during each iteration of the loops that move it (`loops/lower/spread.rs`).
 
 use super::Concretize;
 use super::draft::Draft;
@@ -22,12 +22,12 @@ use crate::notation::typed::{self, TensorId};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
-/// A copy that a statement reads in the place of a tensor, wherever it reads that.
+/// A copy that replaces a tensor wherever a statement reads it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Copied {
     /// The statement, by its place in the program.
     pub statement: usize,
-    /// What is copied.
+    /// The tensor that is copied.
     pub tensor: TensorId,
     /// The copy's format.
     pub format: Format,
@@ -38,20 +38,20 @@ pub struct Copied {
 pub(super) struct Copies {
     /// The statement at hand.
     statement: usize,
-    /// Those that its commands ask for.
+    /// The copies that the statement's commands ask for.
     wanted: Vec<(TensorId, Format)>,
     /// Copies still to be emitted, before the first nest that reads them: each as (copy, source).
     waiting: Vec<(Place, Place)>,
-    /// Those that loops ask for: copy, and what is copied.
+    /// The copies that the planner asks for, each as (copy, source).
     made: Vec<(Place, Place)>,
-    /// What nests of each statement read.
+    /// The tensors that nests read, each as (statement, tensor).
     read: BTreeSet<(usize, Place)>,
     /// Whether the nest at hand makes a copy.
     copying: bool,
 }
 
 impl Copies {
-    /// No command is about what comes.
+    /// Clears the copies asked for by commands: the next nests belong to no statement.
     pub fn none(&mut self) {
         self.wanted.clear();
     }
@@ -66,13 +66,13 @@ impl Copies {
         self.wanted = s.commands.iter().filter_map(copy).collect();
     }
 
-    /// A copy that waits to be made, waits no more: with what it is a copy of.
+    /// Removes a copy from those still to be emitted; returns it with its source.
     fn due(&mut self, copy: Place) -> Option<(Place, Place)> {
         let n = self.waiting.iter().position(|(waits, _)| *waits == copy)?;
         Some(self.waiting.remove(n))
     }
 
-    /// Notes what a nest reads.
+    /// Records the tensors that a nest reads.
     pub fn note(&mut self, nest: &Nest, program: &Program) {
         if !self.copying {
             let places = program.read_by(nest).map(|a| (self.statement, program.accesses[a.0].tensor));
@@ -80,7 +80,7 @@ impl Copies {
         }
     }
 
-    /// The tensors of which statements read one copy, and nothing else of them.
+    /// The tensors that a statement reads through one copy only.
     pub fn whole(&self, program: &Program) -> Vec<Copied> {
         let mut whole = vec![];
         for (statement, copy) in &self.read {
@@ -99,7 +99,7 @@ impl Copies {
     }
 }
 
-/// What makes accesses that loops can follow: other accesses, of copies.
+/// Replaces accesses that loops cannot follow by accesses to copies.
 pub(super) struct Follow<'s, 'a> {
     pub given: Given<'a>,
     pub out: &'s mut Out<'a>,
@@ -108,26 +108,26 @@ pub(super) struct Follow<'s, 'a> {
 }
 
 impl Follow<'_, '_> {
-    /// A nest with every access that cannot be followed replaced by one of a transposed copy.
+    /// The nest with every access that cannot be followed replaced by one to a transposed copy.
     pub fn followed(mut self, mut nest: Nest) -> Nest {
         nest.rhs = self.follow(nest.rhs, &mut nest.order);
         nest
     }
 
-    /// A nest with every list that would be walked anew in each turn of a loop replaced by one that is asked.
+    /// The nest with every list that would be walked again in each iteration of a loop replaced by a copy that is asked for coordinates.
     pub fn spread(mut self, mut nest: Nest) -> Nest {
         nest.rhs = self.ask(nest.rhs, &mut nest.order);
         nest
     }
 
-    /// The place that an access reads: the tensor's, or that of the copy that a command asks for.
+    /// The place that an access to a tensor reads: its current version, or the copy that a command asks for.
     pub fn source(&mut self, id: TensorId) -> Place {
         let place = self.out.reading(id);
         let Some((_, format)) = self.copies.wanted.iter().find(|(t, _)| *t == id).cloned() else { return place };
         self.copied(place, format)
     }
 
-    /// The expression with every access that cannot be followed replaced by one of a transposed copy.
+    /// The expression with every access that cannot be followed replaced by one to a transposed copy.
     fn follow(&mut self, e: Expr, bound: &mut Vec<Index>) -> Expr {
         match e {
             Expr::Access(a, ty) => {
@@ -144,8 +144,8 @@ impl Follow<'_, '_> {
         }
     }
 
-    /// The expression with every list that would be intersected anew in each turn of an outer loop that does not move
-    /// it replaced by one that is asked: of a copy, made once, whose level is located or hashed.
+    /// The expression with every list that would be intersected again in each iteration of an outer loop that does not move it replaced
+    /// by a copy, filled once, whose level is located or hashed and asked for coordinates.
     ///
     /// `y[i] = sum(j: A[i,j] * x[j])` with A by rows and x sparse costs |A| instead of rows · |x| + |A|.
     fn ask(&mut self, e: Expr, bound: &mut Vec<Index>) -> Expr {
@@ -168,14 +168,14 @@ impl Follow<'_, '_> {
         e.map_parts(bound, &mut |part, bound| self.ask(part, bound))
     }
 
-    /// The accesses, each with its level, whose lists over `v` are intersected with one that every loop of `outer`
-    /// moves, or follow such ones alone, and are not moved themselves.
+    /// The accesses, each with its level, whose lists over `v` no loop of `outer` moves, and which are intersected with a list that every
+    /// loop of `outer` moves, or only with such unmoved ones.
     fn unmoved(&self, e: &Expr, outer: &[Index], v: Index) -> Vec<(AccessId, usize)> {
         let mut level: FxHashMap<AccessId, usize> = FxHashMap::default();
         for a in e.accesses() {
             let (access, format) = (&self.out.accesses[a.0], &self.out.tensor(a).format);
             let along = |l: &usize| self.out.binds(v, access.vars[format.order[*l]], |u| outer.contains(&u));
-            // A copy of levels that are computed in any order would be one of lists, which have their order.
+            // A copy of levels that are assembled in any order would have lists, which are ordered.
             let lists = format.levels.iter().all(|k| k.is_list() || k.is_located());
             let first = (0..format.rank()).find(along).filter(|_| lists);
             level.extend(first.filter(|&l| format.levels[l].is_list()).map(|l| (a, l)));
@@ -199,8 +199,8 @@ impl Follow<'_, '_> {
         unmoved.into_iter().map(|a| (a, level[&a])).collect()
     }
 
-    /// The accesses, each with its mode, whose lists over `v` the last of these loops does not move, beside lists that it moves: they
-    /// would be walked beside each of those.
+    /// The accesses, each with its mode, whose lists over `v` the last of these loops does not move, although lists beside them are
+    /// moved: each would be walked again beside every one of those.
     fn staying(&self, e: &Expr, outer: &[Index], v: Index) -> Vec<(AccessId, usize)> {
         let [_, .., last] = outer else { return vec![] };
         let mut level: FxHashMap<AccessId, usize> = FxHashMap::default();
@@ -225,15 +225,15 @@ impl Follow<'_, '_> {
         staying.into_iter().map(|a| (a, mode(a))).collect()
     }
 
-    /// A copy of a tensor in the same order of levels, of which level `l` can be asked for a coordinate at no cost.
+    /// A copy of a tensor in the same order of levels, in which finding a coordinate in level `l` takes constant time.
     fn asked(&mut self, place: Place, l: usize) -> Place {
         let tensor = &self.out.tensors[place.0];
         let mut levels: Vec<LevelKind> = tensor.format.levels.to_vec();
         for kind in &mut levels {
             *kind = if kind.is_list() { LevelKind::Compressed } else { LevelKind::Dense };
         }
-        // An outermost level has a flag a coordinate, if those are not too many; below, that would be one for each entry
-        // and coordinate.
+        // An outermost level holds one flag per coordinate, unless there are too many coordinates. A level below would need one per
+        // parent entry and coordinate.
         let wide = self.given.sizes.wide(tensor.extents[tensor.format.order[l]]);
         levels[l] = if l == 0 && !wide { LevelKind::Bytemap } else { LevelKind::Hashed };
         let format = Format { levels: levels.into(), order: tensor.format.order.clone() };
@@ -244,18 +244,18 @@ impl Follow<'_, '_> {
         self.copied_by_loops(place, format)
     }
 
-    /// Whether a tensor is a copy that loops ask for, that is not made yet, and that nothing reads but one access.
+    /// Whether a tensor is a planned copy that is still to be emitted and has exactly one access.
     fn is_still_to_be_made(&self, place: Place) -> bool {
         let is = |(copy, _): &(Place, Place)| *copy == place;
         let waits = self.copies.waiting.iter().any(is) && self.copies.made.iter().any(is);
         waits && self.out.accesses.iter().filter(|a| a.tensor == place).count() == 1
     }
 
-    /// A copy of a tensor whose levels are in the order of these times, made once.
+    /// A copy of a tensor whose levels are in the order in which their variables are bound, filled once.
     fn transposed(&mut self, place: Place, times: &[usize]) -> Place {
         let tensor = &self.out.tensors[place.0];
         let mut order: Vec<usize> = (0..times.len()).collect();
-        // What is always bound comes first.
+        // Modes whose coordinate is always known come first.
         order.sort_by_key(|&m| times[m].wrapping_add(1));
         let mut levels = vec![LevelKind::Compressed; times.len()];
         let wide = self.given.sizes.wide(tensor.extents[order[0]]);
@@ -265,7 +265,7 @@ impl Follow<'_, '_> {
         self.copied_by_loops(place, Format { levels: levels.into(), order: order.into() })
     }
 
-    /// A copy of a tensor in another format, made once: before the blocks in which the tensor stays what it is.
+    /// A copy of a tensor in another format, filled once, before the blocks that do not change the tensor.
     fn copied(&mut self, place: Place, format: Format) -> Place {
         let waits = |(copy, of): &&(Place, Place)| *of == place && self.out.tensors[copy.0].format == format;
         let waiting = self.copies.waiting.iter().find(waits).map(|(copy, _)| *copy);
@@ -278,14 +278,14 @@ impl Follow<'_, '_> {
         copy
     }
 
-    /// A copy that no command asks for.
+    /// A copy that the planner asks for.
     fn copied_by_loops(&mut self, place: Place, format: Format) -> Place {
         let copy = self.copied(place, format);
         self.copies.made.push((copy, place));
         copy
     }
 
-    /// The copy of a tensor in a format that has been made since the tensor is what it is.
+    /// A copy of a tensor in this format that was filled after the tensor's last change, and still holds.
     fn copy_that_is(&self, place: Place, format: &Format) -> Option<Place> {
         let copies = |nest: &Nest| {
             let t = &self.out.tensors[nest.target.tensor.0];
@@ -297,14 +297,14 @@ impl Follow<'_, '_> {
         made.map(|nest| nest.target.tensor)
     }
 
-    /// What is cut by a tensor's entries is cut by a copy's, where that is read instead.
+    /// Lets cuts by a tensor's entries apply to a copy that is read instead.
     fn counts_instead(&mut self, place: Place, copy: Place) {
         for cut in self.out.cuts.iter_mut().filter(|cut| cut.tensors.contains(&place) && !cut.tensors.contains(&copy)) {
             cut.tensors.push(copy);
         }
     }
 
-    /// A place for a copy: named for its order of levels, or for how it is searched.
+    /// A place for a copy. Its name ends in `_w` if it keeps the order of levels, else in `_t`.
     fn copy_of(&mut self, place: Place, format: Format) -> Place {
         let tensor = self.out.tensors[place.0].clone();
         let suffix = if format.order == tensor.format.order { "w" } else { "t" };
@@ -314,21 +314,21 @@ impl Follow<'_, '_> {
 }
 
 impl Concretize<'_> {
-    /// Makes the copies that a nest reads, for values and for coordinates, unless they are there, in its order.
+    /// Emits the copies that a nest reads, for values and for coordinates, unless they exist, in the nest's order.
     pub(super) fn make_copies(&mut self, nest: &Nest) {
         for a in self.out.read_by(nest).collect::<Vec<_>>() {
             self.make_copy(self.out.accesses[a.0].tensor);
         }
     }
 
-    /// Makes the copies that commands ask for and that nothing reads after all: what it would be part of is constant.
+    /// Emits the copies that commands ask for and no nest reads: the expression around the read is constant.
     pub(super) fn make_all_copies(&mut self) {
         while let Some((copy, _)) = self.copies.waiting.first() {
             self.make_copy(*copy);
         }
     }
 
-    /// Makes a copy that waits to be made, and before it what it is a copy of.
+    /// Emits a copy that is still to be emitted, and before it the copy that is its source, if there is one.
     fn make_copy(&mut self, copy: Place) {
         if let Some((copy, place)) = self.copies.due(copy) {
             self.make_copy(place);

@@ -1,4 +1,4 @@
-//! What concretizing reads and does not change: the program, its extents, and what its functions are known to do.
+//! The fixed inputs of concretizing: the program, its extents, and the properties of its functions.
 
 use crate::algebra::{Mode, Op, Type, Value, properties};
 use crate::iteration::Simplify;
@@ -8,16 +8,16 @@ use crate::schedule::storage::Sizes;
 use crate::shape::Classes;
 use std::collections::BTreeSet;
 
-/// The program to concretize, and what is known of it.
+/// The program to concretize, with its extents and the algebra of its functions.
 #[derive(Clone, Copy)]
 pub(super) struct Given<'a> {
     pub typed: &'a typed::Program,
     pub classes: &'a Classes,
     pub sizes: &'a Sizes<'a>,
     pub simplify: Simplify<'a>,
-    /// Results that the caller gives initial values of.
+    /// Results whose initial values the caller gives.
     pub initial: &'a BTreeSet<TensorId>,
-    /// As [`Options::held`](crate::Options::held).
+    /// Whether results are [held](crate::Options::held).
     pub held: bool,
 }
 
@@ -28,8 +28,8 @@ impl Given<'_> {
         sizes.iter().map(|s| self.classes.class_of_size(*s)).collect()
     }
 
-    /// A function's identity, if folding with it may begin with that and go in any order: in strict mode no sum and no product
-    /// of floats, and nothing of floats that a program declares.
+    /// A function's identity, if a fold with it may begin with the identity and go in any order. In strict mode, sums and products of
+    /// floats may not, nor may declared functions on floats.
     pub fn unordered(self, fun: Fun, ty: Type) -> Option<Value> {
         let mode = self.simplify.mode;
         let (begins, any_order) = match fun {
@@ -45,14 +45,15 @@ impl Given<'_> {
         begins.filter(|_| any_order)
     }
 
-    /// A function's identity, if what it folds into something may be gathered from that on: it changes nothing. (A `gcd` with
-    /// 0 is a magnitude.) A product of floats may overflow where 0 is `there` to be multiplied: it begins with that.
+    /// A function's identity, if values may be gathered from the identity on and then joined with another: joining with the identity
+    /// changes nothing (`gcd` with 0 does: it takes the magnitude). A product of floats that multiplies what is `there` may not: it could
+    /// overflow where that is 0, so it begins with that.
     pub fn gathered(self, fun: Fun, ty: Type, there: bool) -> Option<Value> {
         let overflows = fun == Fun::Op(Op::Mul) && ty.is_float() && there;
         self.unordered(fun, ty).filter(|i| !overflows && self.simplify.neutral(fun, *i))
     }
 
-    /// Whether folds with a function may begin with a value, in any order.
+    /// Whether folds with a function may begin with this value, in any order: it is the function's identity.
     pub fn begins_with(self, fun: Fun, v: Value) -> bool {
         self.gathered(fun, v.ty(), false).is_some_and(|identity| self.simplify.same(identity, v))
     }

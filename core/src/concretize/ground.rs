@@ -1,8 +1,8 @@
-//! The value of an expression where nothing is stored, if it is one value: accesses are their fills already.
+//! The value of an expression where nothing is stored, if it is the same everywhere: every access is its fill.
 //!
 //! ```text
-//!   f(e…)       f of the values, or what some of them decide
-//!   ⊕(j: e)     the value of e, folded as often as j has coordinates: that is known when a kernel is planned
+//!   f(e…)       f of the values of its arguments; some of them may suffice
+//!   ⊕(j: e)     the value of e, folded once per coordinate of j; extents are known when a kernel is planned
 //! ```
 
 use super::given::Given;
@@ -14,7 +14,7 @@ use crate::notation::typed::Fun;
 /// The most values that are folded one after the other.
 const STEPS: u128 = 1 << 16;
 
-/// What says values where nothing is stored.
+/// Evaluates expressions where nothing is stored.
 #[derive(Clone, Copy)]
 pub(super) struct Ground<'s> {
     pub program: &'s Program,
@@ -22,12 +22,12 @@ pub(super) struct Ground<'s> {
 }
 
 impl Ground<'_> {
-    /// The value of an expression where nothing is stored, if it is one value.
+    /// The value of an expression where nothing is stored, if it is the same everywhere.
     pub fn background(self, rhs: &Expr) -> Option<Value> {
         self.ground(&self.given.simplify.replace(rhs, &|a| Some(self.program.tensor(a).fill)))
     }
 
-    /// The one value of an expression in which no access is left.
+    /// The value of an expression without accesses, if it is the same everywhere.
     fn ground(self, e: &Expr) -> Option<Value> {
         match e {
             Expr::Literal(value) => Some(*value),
@@ -48,7 +48,8 @@ impl Ground<'_> {
         }
     }
 
-    /// The value of a call. Extents, of which each makes a kernel of its own, are asked only where all else is known and does not decide.
+    /// The value of a call. Reads extents, each of which makes a kernel of its own, only where all other arguments are known and do not
+    /// decide.
     fn called(self, fun: Fun, args: &[Expr], ty: Type) -> Option<Value> {
         let known = |a: &Expr| match a {
             Expr::Index(_) => a.clone(),
@@ -90,7 +91,7 @@ impl Ground<'_> {
         }
     }
 
-    /// `term` folded into `sum`, `n` times: by doubling where no order is wrong and nothing rounds.
+    /// Folds `term` into `sum`, `n` times: by doubling where the order does not matter and nothing rounds.
     fn again(self, fun: Fun, mut sum: Value, mut term: Value, mut n: u128, ty: Type) -> Option<Value> {
         use Op::{Add, And, AndAlso, Gcd, Max, Min, Mul, Or, OrElse, Xor};
         let apply = |a: Value, b: Value| self.applied(fun, vec![Expr::Literal(a), Expr::Literal(b)], ty);

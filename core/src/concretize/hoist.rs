@@ -5,10 +5,10 @@
 //!    ─▶  sum[i,j] += B[i,k] * D[k,j];  C[i,j] = A[i,j] + sum[i,j]
 //! ```
 //!
-//! A sum that stays runs anew at each turn of the loops around it: only where it depends on every one of them, so that nothing
-//! is added up twice, and where its lists can be followed there. Each of them depends on every one too, or a list that is needed
-//! beside the sum does: turns are as few as its entries. A list that cannot be followed there is copied, if a temporary would be made
-//! in that order, too.
+//! A sum that stays runs again at each iteration of the loops around it. It stays only where it depends on every one of those loops, so
+//! that nothing is added up twice, and where the loops can follow its lists. Each of its lists depends on every loop too, or a list that
+//! is needed beside the sum does: then there are as few iterations as that list has entries. A list that the loops cannot follow there is
+//! copied, if a temporary would be computed in that order, too.
 //!
 //! ```text
 //!  C[i,j] = M[i,j] * sum(k: A[i,k] * B[j,k])       of 10⁶ × 10⁶ sums those are made that M has entries for: the sum stays
@@ -31,21 +31,21 @@ use crate::iteration::{Simplify, background};
 use crate::notation::concrete::{self, AccessId, Expr, Fold, Index, Program, Provenance};
 use crate::notation::typed::Fun;
 
-/// What stands beside a part of a body.
+/// The lists beside a part of a body.
 #[derive(Default)]
 struct Beside {
-    /// Nobody asks for the part where one of these lists has no entry.
+    /// Lists without whose entries the part is not needed.
     needed: Vec<AccessId>,
-    /// Of those, the ones at whose fill values it does not matter what the part is, if it is what its fold begins with: of
-    /// `0 * max(…)` it would, as `0 * -inf` is no number.
+    /// Those of the needed lists at whose fill values the result does not depend on the part, given that it is the fold's identity. `0 *
+    /// max(…)` does depend on it, as `0 * -inf` is no number.
     asked: Vec<AccessId>,
 }
 
-/// What is read of accesses and functions.
+/// The program that accesses belong to, and the algebra of its functions.
 type Known<'s> = (&'s Program, Simplify<'s>);
 
-/// A statement whose sum is made under a condition, elsewhere what a sum of nothing is, as a sum of what stands under the condition: so that
-/// its result is made at once. Not where it stays.
+/// A statement `if condition then sum else identity` as the sum of its body under the condition, so that no temporary is needed. A sum
+/// that can run inside stays.
 pub(super) fn taken_in(s: Draft, scheduled: &mut Scheduled, out: &mut Out, given: Given) -> Draft {
     if s.fold.is_some() {
         return s;
@@ -55,23 +55,24 @@ pub(super) fn taken_in(s: Draft, scheduled: &mut Scheduled, out: &mut Out, given
     Draft { rhs, ..s }.opened()
 }
 
-/// A statement with the sums inside its value that cannot run where the loops around them are bound made temporaries before it.
+/// The statement with every sum that cannot run inside of the loops around it materialized before it.
 pub(super) fn hoisted(s: Draft, c: &mut Concretize) -> Draft {
     let loops = s.loops(&c.out);
     let rhs = match s.rhs {
-        // What the result is made of runs in its loops.
+        // The fold that is the statement's value runs in the statement's loops.
         Expr::Fold(fold, ty) if s.scatter.is_none() => Expr::Fold(Box::new(hoist_parts(*fold, &loops, c)), ty),
         body => hoist(body, &loops, c),
     };
     Draft { rhs, ..s }
 }
 
-/// Sums inside a body that cannot run where the loops around it are bound become temporaries.
+/// The expression with every sum that cannot run inside of the loops around it materialized before it.
 fn hoist(e: Expr, outer: &[Index], c: &mut Concretize) -> Expr {
     hoist_beside(e, outer, &Beside::default(), c)
 }
 
-/// The same of a part of a body, whose result is over some variables: more are not asked for by the condition.
+/// Takes the sum out of a part of a body, as [`taken_in`] does. `over` are the result's variables: the condition may not depend on
+/// others.
 fn taken_in_beside(
     rhs: Expr,
     (outer, over): (&[Index], &[Index]),
@@ -101,7 +102,7 @@ fn taken_in_beside(
     Expr::Reduce(*fun, vars.clone(), Box::new(under), *ty)
 }
 
-/// The same of a part of a body.
+/// Hoists sums from a part of a body; `beside` are the lists beside it.
 fn hoist_beside(e: Expr, outer: &[Index], beside: &Beside, c: &mut Concretize) -> Expr {
     let (needed, given) = (&beside.needed[..], c.given);
     match taken_in_beside(e, (outer, &[]), &mut c.scheduled, &mut c.out, given) {
@@ -151,14 +152,14 @@ fn hoist_beside(e: Expr, outer: &[Index], beside: &Beside, c: &mut Concretize) -
     }
 }
 
-/// Whether a sum that may run inside of the loops around it costs less before them: no command is about its loops, and it is made
-/// for each turn of those, rather than for the few entries of a list that is needed beside it.
+/// Whether a sum that may run inside of the loops around it costs less before them: no command is about its loops, and it runs for each
+/// iteration of those, rather than for the few entries of a list that is needed beside it.
 fn pays_apart(sum: Apart, (outer, needed): (&[Index], &[AccessId]), c: &Concretize) -> bool {
     let few = needed.iter().any(|a| is_sparse(&c.out, *a) && is_moved(&c.out, *a, outer));
     c.scheduled.is_bare() && !few && sum.pays(&c.out, c.given)
 }
 
-/// The same fold with what is inside hoisted.
+/// The fold with its start and body hoisted.
 fn hoist_parts(fold: Fold, outer: &[Index], c: &mut Concretize) -> Fold {
     let Fold { fun, vars, body, start } = fold;
     let start = start.map(|e| hoist(e, outer, c));
@@ -166,7 +167,7 @@ fn hoist_parts(fold: Fold, outer: &[Index], c: &mut Concretize) -> Fold {
     Fold { fun, vars, body, start }
 }
 
-/// What is added up, for a sum that is made before it is read: what nobody asks for is left out.
+/// The body of a sum that is materialized: its terms are left out where no reader needs them.
 fn restricted(
     (fun, ty): (Fun, Type),
     body: Expr,
@@ -190,7 +191,7 @@ fn is_sparse(program: &Program, a: AccessId) -> bool {
     program.tensor(a).format.levels.iter().any(|k| k.is_list())
 }
 
-/// The operands beside sums, without an entry of which a call is what it is without any.
+/// The operands beside sums that are needed: where one has no entry, the call has its value of no entry at all.
 fn needed_by(fun: Fun, args: &[Expr], ty: Type, (program, simplify): Known) -> Vec<AccessId> {
     if !args.iter().any(Expr::has_loops) {
         return vec![];
@@ -202,7 +203,7 @@ fn needed_by(fun: Fun, args: &[Expr], ty: Type, (program, simplify): Known) -> V
     needed.map_or(vec![], |(lists, _)| lists)
 }
 
-/// The sum in an expression that has one, and nothing else with loops.
+/// The sum in an expression, if it is the only part with loops.
 fn only_sum(e: &Expr) -> Option<&Expr> {
     match e {
         Expr::Reduce(..) => Some(e),
@@ -214,8 +215,8 @@ fn only_sum(e: &Expr) -> Option<&Expr> {
     }
 }
 
-/// Whether a call whose argument `k` has a sum in it is what it is with any, where these lists are at their fill values and the sum is
-/// what its fold begins with.
+/// Whether a call does not depend on the sum in argument `k` where these lists are at their fill values, given that the sum is its fold's
+/// identity there.
 fn is_asked(
     fun: Fun,
     (args, k, sum): (&[Expr], usize, &Expr),
@@ -232,7 +233,7 @@ fn is_asked(
         _ => None,
     };
     match (f, value(0)) {
-        // Nothing is asked for but what the condition says.
+        // The condition alone decides whether the argument is needed.
         (Op::Mask, Some(c)) if k == 1 => !c.is_true(),
         (Op::Select, Some(c)) if k > 0 => c.is_true() != (k == 1),
         _ => {
@@ -243,7 +244,7 @@ fn is_asked(
     }
 }
 
-/// The order of a sum's own loops where it stays inside of those around it.
+/// The order of a sum's own loops if it can stay inside of those around it.
 fn runs_inside(
     vars: &[Index],
     body: &Expr,
@@ -270,8 +271,8 @@ fn is_moved(program: &Program, a: AccessId, outer: &[Index]) -> bool {
     outer.iter().all(|v| program.accesses[a.0].vars.iter().any(|w| program.follows(*w, *v)))
 }
 
-/// The variables of a body that are not bound inside it, in order of appearance: loops' and parts', of which mapped
-/// ones are functions.
+/// The variables of a body that are not bound inside it, in order of appearance: loops' and parts' variables, of which mapped ones are
+/// functions.
 pub(super) fn free_in(graph: &Provenance, body: &Expr, bound: &[Index]) -> Vec<Index> {
     fn visit(graph: &Provenance, e: &Expr, bound: &mut Vec<Index>, free: &mut Vec<Index>) {
         let mut seen = |made_of: Vec<Index>| {
@@ -332,7 +333,7 @@ fn can_follow(program: &Program, body: &Expr, outer: &[Index], inner: &[Index]) 
     })
 }
 
-/// The order of a sum's own loops: as the lists below ask for, if they agree.
+/// The order of a sum's own loops: that of the lists below, if they agree.
 fn inner_order(vars: &[Index], body: &Expr, outer: &[Index], program: &Program) -> Vec<Index> {
     if vars.len() < 2 {
         return vars.to_vec();

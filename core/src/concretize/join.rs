@@ -1,4 +1,4 @@
-//! Equal values looked up: of two tensors whose values have to be equal, one says by value where it has it.
+//! Joins by value: instead of comparing every pair of values that must be equal, a table says where one side has each value.
 //!
 //! ```text
 //!  s[] = sum(i, j: mask(p[i] == q[j], x[i] * z[j]))            each i compares each j
@@ -6,10 +6,10 @@
 //!        s[] = sum(i, j: select(inverse[slot of p[i], j], mask(p[i] == q[j], x[i] * z[j]), 0))
 //! ```
 //!
-//! Equal values have one slot; what else is in a slot fails the comparison, which stays. So a program means the same whatever slots are:
-//! they decide what it costs.
+//! Equal values have the same slot. Other values may share it; the comparison stays and rejects them. So slots change the cost of a
+//! program and never its meaning.
 //!
-//! Where loops visit a whole extent only because nothing says where the values are, and where they differ nothing is added.
+//! Applies where loops visit a whole extent only because no list says where the values are, and where differing values add nothing.
 
 use super::Concretize;
 use super::draft::Draft;
@@ -22,44 +22,44 @@ use crate::map::ClassId;
 use crate::notation::concrete::{Computed, Expr, Index, Origin};
 use crate::notation::typed::Fun;
 
-/// What is multiplied with the part of a value that is beyond the slots: no stride of values that occurs by itself meets it.
+/// Multiplies the part of a value that exceeds the slots, so that values with a common stride spread over the slots.
 const SPREAD: i64 = 0x9E37_79B9_7F4A_7C15_u64 as i64;
 
-/// What values stand in: a fold, or a result with a fill value.
+/// The surroundings of a body: a fold, or a result with a fill value.
 #[derive(Clone, Copy)]
 pub(super) enum Around {
-    /// Folded with this function.
+    /// The body is folded with this function.
     Fold(Fun),
-    /// Stored, in a tensor with this fill value.
+    /// The body is stored in a tensor with this fill value.
     Fill(Value),
 }
 
-/// Equalities of what one loop moves with what others move.
+/// The equalities of values of one loop with values of other loops.
 struct Join {
-    /// The loop whose values are looked up.
+    /// The loop whose iterations are looked up.
     of: Index,
-    /// The values by which they are, in the order of the other sides.
+    /// The other loops' sides of the equalities: the values that are looked up.
     by: Vec<Expr>,
-    /// The values that it moves.
+    /// This loop's sides of the equalities, in the same order.
     values: Vec<Expr>,
-    /// What the body is where one of them differs.
+    /// The body's value where an equality does not hold.
     nothing: Value,
 }
 
-/// A statement in which equal values are looked up, where that pays.
+/// The statement with joins by value where they pay.
 pub(super) fn looked_up(s: Draft, c: &mut Concretize) -> Draft {
     let around = s.fold.map_or(Around::Fill(c.out.tensors[s.place.0].fill), Around::Fold);
     let loops = s.loops(&c.out);
     Draft { rhs: look_up(s.rhs, &loops, around, c), ..s }
 }
 
-/// A body in which equal values are looked up, where that pays; `loops` are those that may be led by it, outermost first.
+/// The body with joins by value where they pay. Any of `loops`, outermost first, may be looked up.
 pub(super) fn look_up(body: Expr, loops: &[Index], around: Around, c: &mut Concretize) -> Expr {
     let plain = c.scheduled.is_bare() && c.columns.is_empty() && !body.has_loops();
     if !plain || View::of(c).may_end_somewhere(&body) {
         return body;
     }
-    // Each loop is led once.
+    // Each loop is looked up at most once.
     loops.iter().rev().fold(body, |body, of| match View::of(c).join(&body, *of, around) {
         Some(join) => by_slots(body, join, c),
         None => body,
@@ -67,14 +67,14 @@ pub(super) fn look_up(body: Expr, loops: &[Index], around: Around, c: &mut Concr
 }
 
 impl View<'_> {
-    /// Whether a coordinate that is read ends the program where it leaves its tensor: it has to be read at each turn.
+    /// Whether a read coordinate ends the program where it leaves its tensor: every iteration has to read it.
     fn may_end_somewhere(self, body: &Expr) -> bool {
         let accesses = body.accesses();
         let mut vars = accesses.iter().flat_map(|a| self.program.accesses[a.0].vars.iter());
         vars.any(|w| self.program.computed(*w).is_some_and(|c| c.is_read() && !c.permit))
     }
 
-    /// The equalities by which a loop's turns are looked up, if that pays.
+    /// The equalities by which a loop's iterations can be looked up, if that pays.
     fn join(self, body: &Expr, of: Index, around: Around) -> Option<Join> {
         if self.program.vars[of.0].origin != Origin::Loop || self.are_few(&[of]) || !self.visits_all(body, of) {
             return None;
@@ -99,7 +99,7 @@ impl View<'_> {
         found.map(|(_, join)| join)
     }
 
-    /// An equality of whole numbers in tensors, of what other loops move and of what this one does alone; with those loops.
+    /// The sides of an integer equality that reads tensors: one of other loops alone, one of loop `of` alone; with those other loops.
     fn equal(self, e: &Expr, of: Index) -> Option<(Expr, Expr, Vec<Index>)> {
         let Expr::Call(Fun::Op(Op::Eq), args, _) = e else { return None };
         let [a, b] = &args[..] else { return None };
@@ -122,7 +122,7 @@ impl View<'_> {
         found.map(|(other, others, own, _)| (other.clone(), own.clone(), others))
     }
 
-    /// Whether one of some loops is led by values of this one.
+    /// Whether the body reads one of these loops under a coordinate that is computed from `of`.
     fn are_led(self, body: &Expr, loops: &[Index], of: Index) -> bool {
         body.accesses().iter().any(|a| {
             let vars = &self.program.accesses[a.0].vars;
@@ -143,7 +143,7 @@ impl View<'_> {
     }
 }
 
-/// The body under the slots of the values by which a loop's turns are looked up.
+/// The body, evaluated only where the slots of the two sides are equal.
 fn by_slots(body: Expr, join: Join, c: &mut Concretize) -> Expr {
     let Join { of, by, values, nothing } = join;
     let extent = c.out.vars[of.0].extent;
@@ -155,13 +155,13 @@ fn by_slots(body: Expr, join: Join, c: &mut Concretize) -> Expr {
     Expr::Call(Fun::Op(Op::Select), vec![there, body, Expr::Literal(nothing)], ty)
 }
 
-/// The slot of some values, as a coordinate below an extent. Values below it are their own slots.
+/// The slot of some values: a coordinate below an extent. A single value below the extent is its own slot.
 fn slot(values: Vec<Expr>, extent: ClassId, out: &mut Out, simplify: Simplify) -> Index {
     let call = |op, a, b| Expr::Call(Fun::Op(op), vec![a, b], Type::I64);
     let times = |e| call(Op::Mul, e, Expr::Literal(Value::i64(SPREAD)));
     let values = values.into_iter().map(super::bare::integer);
     let value = values.reduce(|a, b| call(Op::Add, times(a), b)).expect("one value or more");
-    // Where there are no slots there is nothing to look up, whatever the slot is.
+    // An extent of 0 has no slots and no lookups; 1 avoids a division by 0.
     let slots = call(Op::Max, out.extent(extent), Expr::Literal(Value::i64(1)));
     let beyond = call(Op::FloorDiv, value.clone(), slots.clone());
     let of = call(Op::FloorRem, call(Op::Add, value, times(beyond)), slots);
@@ -169,7 +169,7 @@ fn slot(values: Vec<Expr>, extent: ClassId, out: &mut Out, simplify: Simplify) -
     out.at(extent, Origin::Computed(Box::new(Computed { of, permit: true, caught: false })))
 }
 
-/// Whether it is made of built-in functions alone.
+/// Whether an expression consists of built-in functions, literals, variables and accesses alone.
 fn is_called(e: &Expr) -> bool {
     match e {
         Expr::Literal(_) | Expr::Index(_) | Expr::Access(..) => true,

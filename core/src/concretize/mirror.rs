@@ -1,15 +1,15 @@
-//! What is stored once and stands twice is read once.
+//! Reads each stored entry of a symmetric matrix once, for both of its places.
 //!
 //! ```text
 //!  y[i] = sum(j: S[i,j] * x[j])                S symmetric: stored up to the diagonal
 //!    ─▶  forall i: y[i] = sum(j: select(j < i, S[i,j] * x[j], 0)) + S[i,i] * x[i]  also y[j] += S[i,j] * x[i]
 //! ```
 //!
-//! An entry left of the diagonal is one of row `i` and, mirrored, one of row `j`, which has been written already: it adds to both. Rows
-//! would come to the second otherwise by going down a column, the slowest way through a triangle.
+//! An entry left of the diagonal belongs to row `i` and, mirrored, to row `j`, which is complete already: it adds to both. Otherwise each
+//! row would visit its mirrored entries by going down a column, the slowest way through a triangle.
 //!
-//! It needs a fold whose order is free, into a vector with a place for each coordinate; and operands beside the symmetric one with places
-//! too, of the fold's variable alone: where rows are looked at, those of the mirrored entry are at hand.
+//! The fold has to be free in its order and go into a dense vector; the other operands have to be dense and depend on the fold's variable
+//! alone, so that reading them for the mirrored entry takes no search.
 
 use super::draft::Draft;
 use super::given::Given;
@@ -39,7 +39,7 @@ pub(super) fn mirrored(s: &Draft, out: &mut Out, given: Given) -> Option<Nest> {
     Some(Nest { target, order: vec![i], fold: None, rhs, places: None, before: None, both, workspace: None })
 }
 
-/// The one access of a body that is symmetric, beside which is only what has a place for each `j`.
+/// The one symmetric access of a body whose other accesses are all dense, under `j` alone.
 fn stands_twice(body: &Expr, [i, j]: [Index; 2], program: &Program) -> Option<AccessId> {
     let symmetric = |a: &AccessId| matches!(program.tensor(*a).format.levels[..], [rows, columns] if rows.is_full() && columns.is_mirrored());
     let vars = |a: &AccessId| &program.accesses[a.0].vars[..];
@@ -51,7 +51,7 @@ fn stands_twice(body: &Expr, [i, j]: [Index; 2], program: &Program) -> Option<Ac
     (both && plain(&a) && beside.iter().all(|a| plain(a) && of_j(a))).then_some(a)
 }
 
-/// A body with the symmetric access under these variables, level by level, and the others under `at`.
+/// The body with the symmetric access under the variables `levels`, level by level, and the other accesses under `at`.
 fn under(e: &Expr, twice: AccessId, (levels, at): ([Index; 2], Index), out: &mut Out) -> Expr {
     match e {
         Expr::Access(a, ty) => {
@@ -70,7 +70,7 @@ fn under(e: &Expr, twice: AccessId, (levels, at): ([Index; 2], Index), out: &mut
     }
 }
 
-/// Whether it is computed alike for all coordinates: nothing decides where it has no effect.
+/// Whether an expression is plain arithmetic, without a condition that could skip coordinates.
 pub(super) fn is_arithmetic(e: &Expr) -> bool {
     match e {
         Expr::Literal(_) | Expr::Access(..) => true,

@@ -17,23 +17,23 @@
 //!
 //! ```text
 //!  statement, part, bare, shape     the statement as it is written; windows and conditions where something may be missing
-//!  elements                         of a tensor that is made, those are written that change
-//!  mirror                           a stored entry that stands twice is read once
-//!  hoist::taken_in                  a sum under a condition is a sum of what stands under the condition
-//!  turn                             lists under coordinates that no loop follows are walked
-//!  join                             values that have to be equal are looked up
-//!  hoist::hoisted, temporary        sums that cannot run inside are temporaries before it                    stage
-//!  order                            the loops' order; sums that are innermost in it are inside the value     reorder
+//!  elements                         a statement that changes some elements of a computed tensor writes only those
+//!  mirror                           an entry of a symmetric matrix is read once for its two places
+//!  hoist::taken_in                  a sum under a condition becomes a sum of its body under the condition
+//!  turn                             lists under computed coordinates are walked through an inverse of the coordinate
+//!  join                             values that have to be equal are looked up by value
+//!  hoist::hoisted, temporary        sums that cannot run inside are materialized before the statement        stage
+//!  order                            the loops' order; the innermost sums move inside the value               reorder
 //!  store                            the workspace, or the tensor, in which values wait                       store
-//!  follow                           copies of what cannot be followed, and of lists that would be walked anew    copy
+//!  follow                           copies of operands that loops cannot follow or would walk repeatedly     copy
 //!  columns                          tensors of one structure are walked as one
-//!  steps                            the nest stands behind all that it reads
+//!  steps                            the nest is emitted behind everything that it reads
 //! ```
 //!
-//! A decision that makes other statements before its own takes all of `Concretize`: those are defined at once.
+//! A decision that adds statements before its own takes all of `Concretize`: those are defined at once.
 //!
-//! A list that some outer loop does not move, intersected with one that all of them move, is *spread*: copied
-//! once into a level that is asked for a coordinate instead of being walked anew each time.
+//! A list that some outer loop does not move, intersected with one that all of them move, is copied once into a level that is asked for a
+//! coordinate, instead of being walked again each time.
 //!
 //! Each statement defines a new version of its tensor, so that the right side reads it as it was before. The version
 //! before the first statement is the caller's: an operand `T_in`, where the program reads it or `initial` has it. In a block the
@@ -90,7 +90,7 @@ use temporary::Sums;
 /// [`Options::held`](crate::Options::held).
 ///
 /// # Errors
-/// What is not lowered yet, each with the construct's name and place.
+/// A diagnostic for each construct that is not lowered yet, with its name and place.
 pub fn concretize(
     program: &typed::Program,
     (classes, sizes): (&Classes, &Sizes),
@@ -115,7 +115,7 @@ pub fn concretize(
     Ok((out.named().numbered(), copied))
 }
 
-/// The concrete program as it is made. Decisions that make other statements before theirs, which may make more, take all of it; others
+/// The concrete program under construction. Decisions that add statements before their own, which may add more, take all of it; others
 /// take the part that they read or change.
 struct Concretize<'a> {
     given: Given<'a>,
@@ -125,11 +125,11 @@ struct Concretize<'a> {
     steps: Steps,
     /// Copies of operands.
     copies: Copies,
-    /// Tables that are walked for all of their columns.
+    /// Tables, each walked once for all of its columns.
     columns: Columns,
-    /// What the schedule of the statement at hand says, and which loops are its.
+    /// The schedule of the current statement, and the loops that it names.
     scheduled: Scheduled,
-    /// Sums that are made before statements.
+    /// Sums that are materialized before statements.
     sums: Sums,
 }
 
@@ -153,7 +153,7 @@ impl<'a> Concretize<'a> {
         self.sums.begin();
     }
 
-    /// Makes a statement a nest, with what must come before it: one decision after the other.
+    /// Turns a statement into a nest, after the statements that it needs: one decision after the other.
     fn define(&mut self, s: Draft) {
         let given = self.given;
         let s = elements::changed(s, self);
@@ -176,7 +176,7 @@ impl<'a> Concretize<'a> {
         self.emit(s.nest());
     }
 
-    /// The same of a scatter: its loops are none of its result's.
+    /// Turns a scatter into a nest: its loops are not over its result's coordinates.
     fn scatter(&mut self, s: Draft) {
         let given = self.given;
         let s = elements::read_before(s, self);
@@ -186,7 +186,7 @@ impl<'a> Concretize<'a> {
         self.emit(s.nest());
     }
 
-    /// Emits a nest whose accesses are made such that its loops can follow them.
+    /// Emits a nest, with the copies that its loops need to follow its accesses.
     fn emit(&mut self, nest: Nest) {
         let nest = self.follow().followed(nest);
         let nest = self.follow().spread(nest);
@@ -197,13 +197,13 @@ impl<'a> Concretize<'a> {
         self.steps.nest(nest);
     }
 
-    /// What makes accesses that loops can follow.
+    /// The part of the state that replaces accesses by copies.
     fn follow(&mut self) -> Follow<'_, 'a> {
         let Concretize { given, out, steps, copies, .. } = self;
         Follow { given: *given, out, steps, copies }
     }
 }
-/// The name, or the first of `name_2`, `name_3`, … that is not taken.
+/// `name`, or the first of `name_2`, `name_3`, … that is not taken.
 fn distinct(name: &str, taken: impl Fn(&String) -> bool) -> String {
     let names = (2..).map(|n| format!("{name}_{n}"));
     std::iter::once(name.to_string()).chain(names).find(|name| !taken(name)).expect("there are names enough")

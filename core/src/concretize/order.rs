@@ -1,11 +1,11 @@
-//! The loops of a statement in an order, and sums that are innermost in it inside of the value.
+//! Chooses the order of a statement's loops, and moves the innermost sums inside of the value.
 //!
 //! ```text
 //!  C[i,j] = sum(k: A[i,k] * B[k,j])     i k j                   the sum's loop is around one of the result's
 //!  y[i] = sum(j: A[i,j] * x[j])         i j     ─▶  i           and the value is the sum
 //! ```
 //!
-//! A schedule's order comes first, then that of a copy column by column, then the cheapest (`core/src/schedule/order.rs`).
+//! A schedule's order takes precedence, then that of a column-by-column copy, then the cheapest (`core/src/schedule/order.rs`).
 
 use super::draft::Draft;
 use super::given::Given;
@@ -16,7 +16,7 @@ use crate::format::Format;
 use crate::notation::concrete::{Expr, Index};
 use crate::schedule::order::{Question, Target, assembly, choose};
 
-/// The statement with its loops in an order, and how its result is assembled in that. (Asking the schedule may make loops over pieces.)
+/// The statement with its loops' order, and the assembly of its result in that order. (Reading the schedule may add loops over pieces.)
 pub(super) fn ordered(s: Draft, scheduled: &mut Scheduled, out: &mut Out, given: Given) -> Draft {
     let loops = s.loops(out);
     let said = s.order.clone().or_else(|| scheduled.said(&loops, out));
@@ -29,20 +29,20 @@ pub(super) fn ordered(s: Draft, scheduled: &mut Scheduled, out: &mut Out, given:
     Draft { order: Some(order), sums, assembly, ..s }
 }
 
-/// Whether values come in the order of the loops as they are given.
+/// Whether values have to arrive in the given order of the loops: a scatter with a function that depends on the order.
 fn is_in_order(s: &Draft, out: &Out, given: Given) -> bool {
     let (Some(to), Some(fun)) = (&s.scatter, s.fold) else { return false };
     given.gathered(fun, out.tensors[s.place.0].ty, to.before.is_some()).is_none()
 }
 
-/// A statement's result, of a scatter without levels: no loops are over its coordinates.
+/// The statement's result. A scatter's is taken as a scalar, as no loop is over its coordinates.
 fn target<'s>(s: &'s Draft, out: &'s Out, nowhere: &'s Format) -> Target<'s> {
     let tensor = &out.tensors[s.place.0];
     let (format, vars) = if s.scatter.is_some() { (nowhere, &[][..]) } else { (&tensor.format, &s.target[..]) };
     Target { program: out, format, fill: tensor.fill, vars }
 }
 
-/// The cheapest order of loops; the parts of one that a command has split stand in its place.
+/// The cheapest order of loops. A loop that a command splits is ordered as one and replaced by its parts.
 fn cheapest(s: &Draft, scheduled: &Scheduled, out: &Out, given: Given) -> Vec<Index> {
     let nowhere = Format::dense(0);
     let (target, sums, body) = (target(s, out, &nowhere), &s.sums[..], &s.rhs);
@@ -58,7 +58,7 @@ fn cheapest(s: &Draft, scheduled: &Scheduled, out: &Out, given: Given) -> Vec<In
     order.iter().flat_map(of).collect()
 }
 
-/// The statement with the sums that are innermost inside of its value.
+/// The statement with its innermost sums moved inside of its value.
 pub(super) fn inward(s: Draft) -> Draft {
     let Draft { order: Some(mut order), fold, sums, mut rhs, .. } = s else { return s };
     let trailing = order.iter().rev().take_while(|v| sums.contains(v)).count();

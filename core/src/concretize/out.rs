@@ -2,10 +2,10 @@
 //!
 //! ```text
 //!  y[i] = A[i,j] * x[j]         i ─▶ Index(0), j ─▶ Index(1)      variables of the typed program, bound
-//!                               A ─▶ Place(0), x ─▶ Place(1)      what reading a tensor reads: its version so far
+//!                               A ─▶ Place(0), x ─▶ Place(1)      the place that reading a tensor reads: its current version
 //! ```
 //!
-//! A variable of the typed program is a loop's, or a map of loops' variables, which `schedule.rs` and `shape.rs` bind it to.
+//! A variable of the typed program is a loop, or a map of loops' variables; `schedule.rs` and `shape.rs` bind it.
 
 use super::distinct;
 use crate::algebra::Value;
@@ -18,14 +18,14 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 use std::ops::{Deref, DerefMut};
 
-/// A concrete program that grows, but for its steps.
+/// A concrete program under construction, without its steps.
 pub(super) struct Out<'a> {
     program: Program,
     pub typed: &'a typed::Program,
     pub classes: &'a Classes,
-    /// What each variable of the typed program is.
+    /// The index variable that each variable of the typed program is bound to.
     bound: FxHashMap<VarId, Index>,
-    /// The version of each tensor that a statement reads: at first, once it is read, the caller's.
+    /// The version of each tensor that statements read; the first that is read without a definition is the caller's.
     current: Vec<Option<Place>>,
 }
 
@@ -51,7 +51,7 @@ impl<'a> Out<'a> {
         Out { program, typed, classes, bound: FxHashMap::default(), current: vec![None; typed.tensors.len()] }
     }
 
-    /// A new place; a name that is not the program's own for this tensor is made its own.
+    /// A new place. Renames the tensor if another has its name, unless the program gives it that name.
     pub fn place(&mut self, mut tensor: Tensor) -> Place {
         let given = match tensor.role {
             Role::Operand(id) | Role::Result(id) => self.typed.tensors[id.index()].name == tensor.name,
@@ -75,7 +75,7 @@ impl<'a> Out<'a> {
         self.current[id.index()]
     }
 
-    /// From here on, reading a tensor reads this version.
+    /// Makes this version the one that reading the tensor reads.
     pub fn defined(&mut self, id: TensorId, version: Place) {
         self.current[id.index()] = Some(version);
     }
@@ -98,23 +98,23 @@ impl<'a> Out<'a> {
         place
     }
 
-    /// The value of a tensor under these variables.
+    /// An access to a tensor under these variables.
     pub fn read(&mut self, place: Place, vars: Vec<Index>) -> Expr {
         let ty = self.tensors[place.0].ty;
         Expr::Access(self.access(place, vars), ty)
     }
 
-    /// The program with a name for each extent: the one that people gave it, if it is a name and no other has it.
+    /// The program with a distinct name for each extent: the user's, if it is a name and no other extent has it.
     pub fn named(self) -> Program {
         let mut out = self.program;
         let of_tensors = out.tensors.iter().flat_map(|t| t.extents.iter().copied());
         let of_vars = out.vars.iter().map(|v| v.extent);
-        // Bounds of slices are made of sizes that calls say, which no tensor and no variable need have.
+        // Bounds of slices contain sizes that calls give, which no tensor and no variable need have.
         let all: BTreeSet<ClassId> = of_tensors.chain(of_vars).chain(self.classes.given().into_keys()).collect();
         let mut taken = FxHashSet::default();
         for class in all {
             let given = self.classes.name(class);
-            // A number is a name as it is, and with nothing behind it.
+            // A number is a name only for the first extent that has it, and takes no suffix.
             let number = given.starts_with(|c: char| c.is_ascii_digit());
             let given = if number && taken.contains(&given) { format!("e{}", class.0) } else { given };
             let name = distinct(&given, |name| taken.contains(name));
@@ -132,18 +132,18 @@ impl Out<'_> {
         self.var(name, extent, Origin::Loop)
     }
 
-    /// A loop's variable for each mode of a tensor.
+    /// A new loop variable for each mode of a tensor.
     pub fn modes(&mut self, extents: &[ClassId]) -> Vec<Index> {
         extents.iter().enumerate().map(|(m, e)| self.fresh(format!("m{m}"), *e)).collect()
     }
 
-    /// A loop's variable of a name that no other has, for a variable of the typed program, which may be another already.
+    /// A new loop for a variable of the typed program, with a distinct name. The variable may be bound to another already.
     pub fn own_loop(&mut self, v: VarId) -> Index {
         let name = self.own_name(v);
         self.fresh(name, self.classes.class_of_var(v))
     }
 
-    /// A variable of this origin, the same wherever it stands.
+    /// The variable of this origin: one for all uses.
     pub fn at(&mut self, extent: ClassId, origin: Origin) -> Index {
         self.known(extent, &origin).unwrap_or_else(|| {
             let name = self.unused("at");
@@ -165,7 +165,7 @@ impl Out<'_> {
         }
     }
 
-    /// Where a slice on a left side begins.
+    /// The start of a slice on a left side.
     pub fn begin(&mut self, bound: &typed::Bound) -> Expr {
         let start = self.classes.bound(bound);
         match (start.value(), bound.terms.first()) {
@@ -177,7 +177,7 @@ impl Out<'_> {
         }
     }
 
-    /// What a variable of the typed program is: a loop's, unless it is bound already.
+    /// The index variable that a typed variable is bound to. An unbound one is bound to a new loop.
     pub fn of(&mut self, v: VarId) -> Index {
         self.bound(v).unwrap_or_else(|| {
             let made = self.fresh(self.typed.vars[v.index()].name.clone(), self.classes.class_of_var(v));
@@ -186,17 +186,17 @@ impl Out<'_> {
         })
     }
 
-    /// What a variable of the typed program is, if that is decided.
+    /// The index variable that a typed variable is bound to, if it is bound.
     pub fn bound(&self, v: VarId) -> Option<Index> {
         self.bound.get(&v).copied()
     }
 
-    /// Decides what a variable of the typed program is.
+    /// Binds a variable of the typed program to an index variable.
     pub fn bind(&mut self, v: VarId, to: Index) {
         self.bound.insert(v, to);
     }
 
-    /// Binds a variable to a map: to the variable that it is, or to one that others are bound to already.
+    /// Binds a variable to a map, or to an existing variable that equals the map.
     pub fn bind_to_map(&mut self, v: VarId, map: Map<Index>) {
         let extent = self.classes.class_of_var(v);
         let same = map.as_var().filter(|u| self.vars[u.0].extent == extent);
@@ -222,7 +222,7 @@ impl Out<'_> {
         distinct(name, taken)
     }
 
-    /// A variable's name, if no other has it, else one like it.
+    /// A variable's name if no other variable has it, else a distinct one derived from it.
     pub fn own_name(&self, v: VarId) -> String {
         let others = self.typed.vars.iter().enumerate().filter(|(n, _)| *n != v.index());
         let others: Vec<&str> = others.map(|(_, u)| u.name.as_str()).collect();

@@ -1,4 +1,4 @@
-//! Parts on the left: the whole is defined anew, from what the part is and what was there.
+//! Parts on the left side: the statement defines the whole tensor anew, from the part and the version before.
 //!
 //! ```text
 //!  A[i+2, j] = e          forall m0: forall j:  A[m0, j] = window 0 <= m0 - 2 < |i|: e under i = m0 - 2; else A_was[m0, j]
@@ -18,7 +18,7 @@ use crate::map::{Map, Size};
 use crate::notation::concrete::{Computed, Concat, Expr, Index, Origin, Place, Role, Tensor};
 use crate::notation::typed::{self, Fun, Line};
 
-/// What says whether a coordinate is in the part, in one mode.
+/// The test whether a coordinate is in the part, in one mode.
 enum Inside {
     /// The variable is a difference of coordinates, within its extent.
     Window(Map<Index>, Index),
@@ -27,7 +27,7 @@ enum Inside {
 }
 
 impl Statements<'_> {
-    /// `T[κ] = e`, of a part.
+    /// Defines a tensor by a part of it: `T[κ] = e`.
     pub fn part(&mut self, of: Stated) -> Place {
         let (s, given) = (of.s, self.c.given);
         let lines: Vec<Line> = s.indices.iter().map(|i| i.line().expect("checked: a part is under lines")).collect();
@@ -70,7 +70,7 @@ impl Statements<'_> {
         self.assign(of, target, rhs)
     }
 
-    /// The right side of a part as a temporary over its own variables.
+    /// The right side of a part as a temporary over the part's variables.
     fn made_part(&mut self, s: &typed::Statement) -> Place {
         s.vars.iter().for_each(|v| drop(self.loops_of(*v, &s.rhs)));
         let target: Vec<Index> = s.vars.iter().map(|v| self.c.out.of(*v)).collect();
@@ -88,7 +88,8 @@ impl Statements<'_> {
     }
 }
 
-/// Binds a line's variable where the target's coordinate is `at`; what says that this is in the part, unless it always is.
+/// Binds a line's variable where the target's coordinate is `at`. Returns the test that the coordinate is in the part; `None` if it
+/// always is.
 fn inside_of(at: Index, line: &Line, out: &mut Out) -> Option<Inside> {
     let start = out.classes.bound(&line.start);
     let Some((v, factor)) = line.var else {

@@ -1,5 +1,5 @@
-//! What `precompute` asks for is made inside of loops, where all that it does not range over itself is bound. So is a sum that was
-//! taken out of a value, where that takes one row of it at a time.
+//! Moves temporaries into the loops that read them: those of `precompute`, where all variables that they do not range over are bound, and
+//! sums that can be computed one row at a time.
 //!
 //! ```text
 //!  precompute(T[i,j,l] * F[l,k], k -> kw, W)
@@ -11,13 +11,13 @@
 //! ```
 //!
 //! ```text
-//!  forall i: forall k: forall j: sum[i,j] += A[i,k] * B[k,j]            the loops from the first that is summed over on are its own
+//!  forall i: forall k: forall j: sum[i,j] += A[i,k] * B[k,j]            the loops from k, the first that is summed over, are the sum's
 //!  forall i: forall j: C[i,j] = max(sum[i,j], 0)
 //!    ─▶  forall i: forall j: C[i,j] = max(sum[j] where (forall k: forall jw: sum[jw] += A[i,k] * B[k,jw]), 0)
 //! ```
 //!
 //! A temporary stays in a statement of its own where a loop that it ranges over stands around one that it does not, where several
-//! accesses read it, or where what makes it needs a workspace.
+//! accesses read it, or where its nest needs a workspace.
 
 use super::distinct;
 use super::given::Given;
@@ -35,15 +35,15 @@ use crate::notation::typed::{Command, CommandKind, Statement, TensorId};
 struct Precomputed {
     /// The temporary.
     place: Place,
-    /// The modes that it ranges over itself.
+    /// The modes that the temporary has inside of the loops; the loops bind the others.
     own: Vec<usize>,
     /// Whether a command says how it is stored.
     stored: bool,
-    /// Whether no command asks for it.
+    /// Whether the planner chose it: no command asks for it.
     planned: bool,
 }
 
-/// Moves what the program's commands precompute inside of the loops that read it, and rows of these sums.
+/// Moves the temporaries of `precompute` commands, and the rows of `sums`, into the loops that read them.
 pub(super) fn precomputed(out: &mut Out, given: Given, sums: &[Place]) {
     let asked: Vec<Precomputed> = given.typed.statements.iter().flat_map(|s| asked_of(s, out)).collect();
     let rows: Vec<Precomputed> = sums.iter().filter_map(|place| row_of(*place, out)).collect();
@@ -56,7 +56,7 @@ pub(super) fn precomputed(out: &mut Out, given: Given, sums: &[Place]) {
     }
 }
 
-/// The rows of a sum that loops around the first that is summed over can make one at a time, if there are such loops.
+/// The sum as a temporary of one row, if it has loops around the first that is summed over, and modes inside of those.
 fn row_of(place: Place, out: &Out) -> Option<Precomputed> {
     let maker = out.nests().find(|nest| nest.target.tensor == place)?;
     let vars = &maker.target.vars;
@@ -65,7 +65,7 @@ fn row_of(place: Place, out: &Out) -> Option<Precomputed> {
     (around > 0 && !own.is_empty()).then_some(Precomputed { place, own, stored: false, planned: true })
 }
 
-/// What a statement's commands precompute over some of the variables that it has.
+/// The temporaries that a statement's commands ask for, each with the modes that it ranges over itself.
 fn asked_of(s: &Statement, out: &Out) -> Vec<Precomputed> {
     let stored = |id: TensorId| {
         let name = &out.typed.tensors[id.index()].name;
@@ -105,7 +105,7 @@ fn move_inside(steps: &mut Vec<Step>, asked: &Precomputed, out: &mut Out, given:
     }
 }
 
-/// The right side of a nest with a temporary made inside of its loops; `None` if it does not read it, or it stays where it is.
+/// The reader's right side with the temporary computed inside of its loops; `None` if it does not read it, or the temporary stays.
 fn moved(maker: &Nest, reader: &Nest, asked: &Precomputed, out: &mut Out, given: Given) -> Option<Expr> {
     let Precomputed { place, own, .. } = asked;
     let place = *place;
@@ -118,10 +118,10 @@ fn moved(maker: &Nest, reader: &Nest, asked: &Precomputed, out: &mut Out, given:
         e.each(&mut |e| found |= matches!(e, Expr::Concat(..) | Expr::Where(..)));
         found
     };
-    // A copy is made of all of a temporary.
+    // A copy reads all of the temporary.
     let copies = matches!(reader.rhs, Expr::Access(..));
     let loops = maker.target.vars.iter().all(|v| out.vars[v.0].origin == Origin::Loop);
-    // A row in registers is what the temporary is.
+    // Sums of a row in registers are the row itself: they need no workspace.
     let waits = maker.workspace.is_some_and(|w| w.kind != WorkspaceKind::Row);
     if copies || !loops || !plain(maker) || waits || reader.both.is_some() || concat(&maker.rhs) {
         return None;
@@ -174,15 +174,15 @@ fn moved(maker: &Nest, reader: &Nest, asked: &Precomputed, out: &mut Out, given:
     }))
 }
 
-/// Whether a nest comes once to each of the coordinates for which a temporary is made, loops that no other part of its value needs
-/// aside: the loops up to the last that binds one of these bind nothing else.
+/// Whether a nest visits each coordinate at which a temporary is computed once, apart from loops that only the temporary needs: the loops
+/// up to the last that binds one of these coordinates bind nothing else.
 fn is_once(reader: &Nest, loops: &[Index], outer: &[usize], access: &concrete::Access, out: &Out) -> bool {
     let waits = reader.workspace.is_some_and(|w| w.kind != WorkspaceKind::Row);
     let binds = |v: &Index| outer.iter().any(|m| out.follows(access.vars[*m], *v));
     !waits && reader.places.is_none() && loops.iter().all(binds)
 }
 
-/// The same with lists walked that were spread: inside of loops there is no table for them.
+/// The expression with lists walked instead of held in a position map: inside of loops there is none.
 fn not_spread(e: Expr, program: &mut Program) -> Expr {
     e.map_accesses(&mut |a, ty| {
         let mut access = program.accesses[a.0].clone();
@@ -191,8 +191,8 @@ fn not_spread(e: Expr, program: &mut Program) -> Expr {
     })
 }
 
-/// The format of a temporary over these of its modes: the levels that a command asks for, lists where only entries of lists have
-/// values, else dense ones. `None` if they cannot be made in this order, or dense ones would be too long.
+/// The format of a temporary over these of its modes: the levels that a command asks for, else lists where only entries of lists have
+/// values, else dense levels. `None` if they cannot be assembled in this order, or dense ones would be too long.
 fn own_format(maker: &Nest, order: &[Index], asked: &Precomputed, program: &Program, given: Given) -> Option<Format> {
     let Precomputed { place, own, stored: is_said, .. } = asked;
     let tensor = &program.tensors[place.0];
@@ -230,7 +230,7 @@ fn own_format(maker: &Nest, order: &[Index], asked: &Precomputed, program: &Prog
     made.then(|| Format { levels: levels.into(), order: modes.into() })
 }
 
-/// Names the variables of what makes a temporary otherwise than those around it.
+/// Renames the variables of a temporary's nest that share a name with those around it.
 fn names_apart(order: &[Index], rhs: &Expr, (around, reader): (&[Index], &Nest), program: &mut Program) {
     let others =
         [around, &reader.order, &reader.rhs.fold_vars(), &reader.target.vars, &program.under(&reader.rhs)].concat();
@@ -245,13 +245,13 @@ fn names_apart(order: &[Index], rhs: &Expr, (around, reader): (&[Index], &Nest),
     }
 }
 
-/// How many accesses of steps read a tensor.
+/// The number of accesses in these steps that read a tensor.
 fn reads(program: &Program, steps: &[Step], place: Place) -> usize {
     let of = |e: &Expr| {
         let mut found = 0;
         let own = |a: AccessId| program.accesses[a.0].tensor == place;
         e.each_access(&mut |a| found += own(a) as usize);
-        // Coordinates that are computed from it.
+        // Includes accesses in computed coordinates.
         let all = program.reads(e).into_iter().filter(|a| own(*a)).count();
         found.max(all)
     };

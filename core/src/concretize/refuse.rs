@@ -1,11 +1,11 @@
-//! What of the language is not lowered yet, refused by name.
+//! Refuses constructs that are not lowered yet, by name.
 
 use crate::algebra::Op;
 use crate::notation::concrete::Extent;
 use crate::notation::typed::{self, Fun, Kind};
 use crate::notation::{Diagnostic, Span};
 
-/// Everything of a program that is not lowered yet.
+/// A diagnostic for each construct of a program that is not lowered yet.
 pub fn refuse(program: &typed::Program) -> Vec<Diagnostic> {
     let extents = Extent::of(&program.functions);
     let mut r = Refuse { program, extents, found: Vec::new() };
@@ -25,15 +25,15 @@ pub fn refuse(program: &typed::Program) -> Vec<Diagnostic> {
     r.found
 }
 
-/// Most statements of a function that is written out where it is called, with what it calls.
+/// The most statements of a function with all that it calls: it is inlined where it is called.
 const STATEMENTS: u64 = 2000;
 
-/// Most blocks of a function in each other: loops stand around them.
+/// The deepest nesting of blocks in a function, with the loops around them.
 const BLOCKS: usize = 100;
 
 struct Refuse<'a> {
     program: &'a typed::Program,
-    /// How large each function is.
+    /// The size of each function.
     extents: Vec<Extent>,
     found: Vec<Diagnostic>,
 }

@@ -1,15 +1,15 @@
-//! Expressions under other index variables: what is moved to a statement of its own has loops of its own.
+//! Renames the index variables of expressions: an expression that moves to another statement has loops of its own.
 
 use super::out::Out;
 use crate::map::Map;
 use crate::notation::concrete::{self, AccessId, Computed, Concat, Expr, Index, Origin};
 use rustc_hash::FxHashMap;
 
-/// What stands for some variables.
+/// New variables, by those that they replace.
 pub(super) type Renaming = FxHashMap<Index, Index>;
 
 impl Out<'_> {
-    /// An expression under other variables; those that are functions of renamed ones are added to the renaming.
+    /// The expression under the new variables. Variables that are functions of renamed ones are added to the renaming.
     pub fn rename(&mut self, e: &Expr, fresh: &mut Renaming) -> Expr {
         match e {
             Expr::Literal(_) => e.clone(),
@@ -47,7 +47,7 @@ impl Out<'_> {
         self.accessed(concrete::Access { vars, ..access })
     }
 
-    /// A variable for one that is, or is a function of, a renamed one.
+    /// The replacement of a variable: itself, if it is neither renamed nor a function of a renamed one.
     pub fn renamed(&mut self, v: Index, fresh: &mut Renaming) -> Index {
         if let Some(known) = fresh.get(&v) {
             return *known;

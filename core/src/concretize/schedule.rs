@@ -1,9 +1,9 @@
-//! A schedule's loops: index variables that commands derive, mapped to their loops, and the order that commands say.
+//! A schedule's loops: the index variables that commands derive, mapped to loops, and the loops' order under the schedule.
 //!
 //! ```text
 //!  split(i -> i0, i1, 16)       i = 16*i0 + i1, under loops over i0 and i1 that end where i does
 //!  pos(j -> q, A); split(q -> q0, q1, 8)
-//!                               a loop over q0 counts pieces; that over j, which q1 stands for, visits one
+//!                               a loop over q0 counts pieces; q1 is the loop over j inside of one piece
 //! ```
 
 use super::given::length;
@@ -17,18 +17,18 @@ use crate::notation::typed::{self, Kind, Parts, VarId};
 use crate::schedule::loops::{Cut, Loops, Split};
 use rustc_hash::FxHashMap;
 
-/// What a statement's schedule says of its loops.
+/// The schedule of a statement, applied to its loops.
 #[derive(Default)]
 pub(super) struct Scheduled {
-    /// What commands make of them.
+    /// The loops that commands derive.
     loops: Loops,
-    /// Which of them each loop of the concrete program is.
+    /// The schedule's variable of each loop in the concrete program.
     pub named: FxHashMap<Index, VarId>,
-    /// The loops over pieces of each cut, by the loops that it cuts.
+    /// The loops over the pieces of each cut, by the loops that it cuts.
     pieces: FxHashMap<(VarId, Vec<Index>), Pieces>,
 }
 
-/// Loops that commands have split, each with its parts, outermost first.
+/// Split loops, each with its parts, outermost first.
 type Wholes = Vec<(Index, Vec<Index>)>;
 
 /// Loops over the pieces of a cut, each with its place in the schedule's order, and the place of the loops that are cut.
@@ -39,7 +39,7 @@ struct Pieces {
 }
 
 impl Scheduled {
-    /// Of a statement.
+    /// The schedule with these loops.
     pub fn of(loops: Loops) -> Scheduled {
         Scheduled { loops, ..Scheduled::default() }
     }
@@ -49,7 +49,8 @@ impl Scheduled {
         self.loops.is_bare()
     }
 
-    /// Whether each turn of a loop begins within what it is a part of: it counts parts of so many turns of a loop that is no part itself.
+    /// Whether each iteration of a loop begins within the loop that it is a part of: it counts parts of fixed length of a loop that is no
+    /// part itself.
     pub fn begins_within(&self, loop_: Index) -> bool {
         let Some(v) = self.named.get(&loop_) else { return false };
         let part = |whole: VarId| self.loops.splits.iter().any(|s| s.outer == whole || s.inner == whole);
@@ -57,7 +58,7 @@ impl Scheduled {
         of.is_some_and(|split| matches!(split.parts, Parts::Of(_)) && !part(split.whole))
     }
 
-    /// How a coordinate is split, if it is.
+    /// The split of a variable by a command, if there is one and the variable is not cut.
     fn split(&self, v: VarId) -> Option<Split> {
         self.loops.split(v).filter(|split| self.loops.cut(split.whole).is_none()).cloned()
     }
@@ -66,7 +67,7 @@ impl Scheduled {
 /// The loops of each statement under its commands.
 ///
 /// # Errors
-/// Of each statement the first command that is not legal.
+/// For each statement, the first command that is not legal.
 pub(super) fn loops(program: &typed::Program, mode: Mode) -> Result<Vec<Loops>, Vec<Diagnostic>> {
     let (mut all, mut errors) = (vec![], vec![]);
     for statement in &program.statements {
@@ -78,9 +79,9 @@ pub(super) fn loops(program: &typed::Program, mode: Mode) -> Result<Vec<Loops>, 
     if errors.is_empty() { Ok(all) } else { Err(errors) }
 }
 
-/// The loops of variables.
+/// Variables to loops.
 impl Scheduled {
-    /// The loops of a variable: one, or where something is collapsed to it in `body` one for each part.
+    /// The loops of a variable: one, or one for each part where `body` collapses parts to it.
     pub fn loops_of(&mut self, v: VarId, body: &typed::Expr, out: &mut Out) -> Vec<Index> {
         if let Some(split) = self.split(v) {
             return self.split_by_command(split, out);
@@ -104,7 +105,7 @@ impl Scheduled {
             None => {
                 let known = out.of(v);
                 if out.vars[known.0].origin != Origin::Loop {
-                    // Another sum over the same variable collapses to it.
+                    // Another sum over the same variable collapses to it and has bound it.
                     let own = out.own_loop(v);
                     out.bind(v, own);
                 }
@@ -114,12 +115,12 @@ impl Scheduled {
         }
     }
 
-    /// Loops over the parts of a variable, which is mapped to them.
+    /// Loops over the parts of a collapsed variable, which is bound to a map of them.
     pub fn split_loop(&mut self, v: VarId, from: &[VarId], body: &typed::Expr, out: &mut Out) -> Vec<Index> {
         let (mut loops, mut whole) = (Vec::new(), None);
         for part in from {
-            // These loops run around what stands beside the collapsed expression, where their names may be others'. Each part's are
-            // numbered before the next part's, also where it is collapsed itself.
+            // These loops run around the expressions beside the collapsed one, in which variables may have the same names. A part's loops
+            // are numbered before the next part's, also where the part is collapsed itself.
             let own = out.own_loop(*part);
             out.bind(*part, own);
             loops.extend(self.loops_of(*part, body, out));
@@ -133,7 +134,7 @@ impl Scheduled {
         loops
     }
 
-    /// The loops of a variable that a command splits: those of its parts. It is mapped to them.
+    /// The loops over the parts of a variable that a command splits. The variable is bound to a map of them.
     fn split_by_command(&mut self, split: Split, out: &mut Out) -> Vec<Index> {
         let Split { whole, outer, inner, parts } = split;
         let loops = [self.part_of(outer, out), self.part_of(inner, out)].concat();
@@ -163,13 +164,13 @@ impl Scheduled {
         vec![own]
     }
 
-    /// Notes which loop of the schedule one is.
+    /// Records the schedule's variable of a loop.
     fn stands_for(&mut self, own: Index, v: VarId, out: &mut Out) {
         self.named.insert(own, v);
         out.vars[own.0].asked = self.loops.asked(v);
     }
 
-    /// A loop's variable of its own for each.
+    /// A new loop variable for each of these.
     pub fn fresh_loops(&mut self, vars: &[Index], out: &mut Out) -> Renaming {
         let own = |v: &Index| {
             let concrete::Var { name, extent, .. } = out.vars[v.0].clone();
@@ -180,7 +181,7 @@ impl Scheduled {
         fresh
     }
 
-    /// Loops that have taken the places of others go as far as those, and have their places in the schedule.
+    /// Gives new loops the limits of those that they replace, and their places in the schedule.
     fn limited(&mut self, fresh: &Renaming, out: &mut Out) {
         let moved =
             |(on, limit): &&(Option<Index>, Limit)| on.is_none() && limit.vars().iter().any(|v| fresh.contains_key(v));
@@ -199,7 +200,7 @@ impl Scheduled {
 
 /// The order of loops.
 impl Scheduled {
-    /// These loops in the order that the schedule says, if it says one of all of them; with loops over the pieces of what is cut.
+    /// The loops in the schedule's order, if it orders all of them; with loops over the pieces of cuts.
     pub fn said(&mut self, loops: &[Index], out: &mut Out) -> Option<Vec<Index>> {
         let says = |said: &Loops| said.ordered || said.none || !said.cuts.is_empty();
         let said = Some(&self.loops).filter(|said| says(said)).cloned()?;
@@ -219,7 +220,7 @@ impl Scheduled {
                 let innermost = |entry: &mut (usize, usize, Index)| {
                     if here.contains(&entry.2) {
                         entry.0 = pieces.cut;
-                        // Behind the loop that counts what is left, where there is one.
+                        // The cut loops go behind the loop over the remainder, if there is one.
                         entry.1 += 1;
                     }
                 };
@@ -230,7 +231,7 @@ impl Scheduled {
         Some(placed.into_iter().map(|(_, _, l)| l).collect())
     }
 
-    /// Loops over the pieces of a cut of these loops.
+    /// The loops over the pieces of a cut of these loops.
     fn pieces(&mut self, cut: &Cut, loops: Vec<Index>, out: &mut Out) -> Pieces {
         let key = (cut.whole, loops.clone());
         if let Some(known) = self.pieces.get(&key) {
@@ -241,7 +242,7 @@ impl Scheduled {
         let rest = said.innermost(cut.whole);
         let parts = said.parts(cut.whole);
         let last = parts.iter().map(|(v, _)| place(*v)).max().expect("it is split");
-        // Where what is left is counted outside of some pieces, it is counted one by one.
+        // The remainder is counted one by one where its loop stands outside of some loop over pieces.
         let counted = place(rest) < last;
         let tensors = cut.tensors.iter().map(|t| out.reading(*t)).collect();
         let extents = loops.iter().map(|l| out.vars[l.0].extent).collect();
@@ -279,7 +280,7 @@ impl Scheduled {
         pieces
     }
 
-    /// The program in which what commands have split is one loop each, and its parts, outermost first; `None` if nothing is split.
+    /// The program with each split loop as one, and the parts of those, outermost first; `None` if nothing is split.
     pub fn unsplit(&self, out: &Out) -> Option<(Program, Wholes)> {
         let said = &self.loops;
         let mut program = None;
@@ -302,7 +303,7 @@ impl Scheduled {
     }
 }
 
-/// The loops over pieces of what these are, which are a sum's as they are.
+/// The loops over pieces of a sum's loops: these are the sum's as well.
 pub(super) fn pieces_of(graph: &Provenance, sums: &[Index], order: &[Index]) -> Vec<Index> {
     let cuts = |l: &Index, p: &Index| {
         let of = |(on, limit): &(Option<Index>, Limit)| *on == Some(*l) && limit.vars().contains(p);

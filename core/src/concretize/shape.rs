@@ -1,14 +1,14 @@
-//! Shape operators as index maps: what they bind inside is a function of what is bound outside.
+//! Shape operators as index maps: the variables that they bind inside are functions of those bound outside.
 //!
 //! ```text
 //!  slice(E, j -> k, 3:703:7)       E under j = 7*k + 3
 //!  split(E, k -> (i, j))           E under k = |J|*i + j
 //!  E[3, j], E[2*i + k, j]          E[at, j] under at = 3, under at = 2*i + k
 //!  concat((E, F), (i, k) -> l)     E where l < |I|, under i = l;  else F, under k = l - |I|
-//!  collapse(E, (i, j) -> k)        E under loops over i and j, and what is beside it under k = |J|*i + j
+//!  collapse(E, (i, j) -> k)        E under loops over i and j, and expressions beside it under k = |J|*i + j
 //! ```
 //!
-//! Operators inside one another become one map: an access is read where it is needed, and nothing between is made.
+//! Nested operators become one map: an access is read at the final coordinate, and nothing is materialized between.
 //!
 //! ```text
 //!  A[P[i], j]                      A under at from P[i]                    computed, once i is bound
@@ -17,11 +17,11 @@
 //!  coalesce(sum(k: A[~(i + k)]), d)    if some k: at < 0 then d else sum(k: A[at]),  at within i + k
 //! ```
 //!
-//! What can be missing says where it is: the conditions gather in `missing` from the inside out, and a `coalesce` tests them.
+//! An operand that can be missing gives the condition: conditions gather in `missing` from the inside out, and a `coalesce` tests them.
 //!
-//! A loop over what is collapsed is one loop for each part, so that both are followed in order. Where the collapsed
-//! coordinate is no loop's, nor of the form `|J|*i + j`, or is collapsed twice from different parts, the collapsed
-//! expression is made first, as a temporary.
+//! A loop over a collapsed coordinate is one loop for each part, so that both the parts and the whole can be followed in order. Where the
+//! collapsed coordinate is not a loop's nor of the form `|J|*i + j`, or is collapsed twice from different parts, the collapsed expression
+//! is materialized first.
 
 use super::bare::Bare;
 use super::given::length;
@@ -33,7 +33,7 @@ use crate::notation::concrete::{Computed, Concat, Expr, Index, Limit, Origin};
 use crate::notation::typed::{self, Fun, VarId};
 use std::collections::BTreeMap;
 
-/// An index as `c + Σ f·v`, no f being 0; `None` of what is no such sum.
+/// An index as `c + Σ f·v` with no `f` equal to 0; `None` if it is no such sum.
 pub(super) fn linear(index: &typed::Index) -> Option<(i64, BTreeMap<VarId, i64>)> {
     type Sum = (i64, BTreeMap<VarId, i64>);
     fn number(map: &typed::Map) -> Option<i64> {
@@ -68,7 +68,7 @@ pub(super) fn linear(index: &typed::Index) -> Option<(i64, BTreeMap<VarId, i64>)
 
 /// Operators.
 impl Bare<'_, '_> {
-    /// `slice(body, from -> to, start::step)`
+    /// Translates `slice(body, from -> to, start::step)`.
     pub fn slice(
         &mut self,
         (from, to): (VarId, VarId),
@@ -76,13 +76,13 @@ impl Bare<'_, '_> {
         body: &typed::Expr,
     ) -> Expr {
         let to = self.c.out.map_of(to);
-        // Past 2⁶³ there is no coordinate: such a slice is empty, and its map is never asked.
+        // Coordinates are below 2⁶³: a slice that starts beyond is empty, and its map is never evaluated.
         let start = self.c.given.classes.bound(start);
         self.c.out.bind_to_map(from, Map::slice(&to, start, step as i64));
         self.expr(body)
     }
 
-    /// `split(body, from -> to)`
+    /// Translates `split(body, from -> to)`.
     pub fn split(&mut self, from: VarId, to: (VarId, VarId), body: &typed::Expr) -> Expr {
         let inner = self.length(to.1);
         let to = (self.c.out.map_of(to.0), self.c.out.map_of(to.1));
@@ -90,7 +90,7 @@ impl Bare<'_, '_> {
         self.expr(body)
     }
 
-    /// `concat(parts, from -> to)`
+    /// Translates `concat(parts, from -> to)`.
     pub fn concat(&mut self, parts: &[typed::Expr], from: &[VarId], to: VarId, ty: Type) -> Expr {
         if !self.apart {
             return self.side_by_side(parts, from, to, ty);
@@ -130,7 +130,7 @@ impl Bare<'_, '_> {
         Expr::Concat(Box::new(Concat { of, parts: made, outside: None }), ty)
     }
 
-    /// `collapse(body, from -> to)`
+    /// Translates `collapse(body, from -> to)`.
     pub fn collapse(&mut self, body: &typed::Expr, from: &[VarId], to: VarId) -> Expr {
         let whole = self.c.out.map_of(to);
         if let Some(parts) = self.parts(whole, from) {
@@ -142,13 +142,13 @@ impl Bare<'_, '_> {
         self.collapsed(body, from, to)
     }
 
-    /// The coordinates of the parts of a collapsed one, by the rule `collapse of split`.
+    /// The coordinates of the parts of a collapsed coordinate, by the rule `collapse of split`.
     fn parts(&self, whole: Map<Index>, from: &[VarId]) -> Option<Vec<Map<Index>>> {
         let (mut left, mut parts) = (whole, Vec::new());
         for v in from[1..].iter().rev() {
             let extent = |u: Index| length(self.c.given.classes, self.c.out.vars[u.0].extent);
             let (quotient, rest) = left.divided(&self.length(*v), extent)?;
-            // What is always 0 is bound by no loop.
+            // A part that is always 0 would be bound by no loop.
             parts.push(Some(rest).filter(|rest| !rest.factors.is_empty())?);
             left = quotient;
         }
@@ -159,13 +159,13 @@ impl Bare<'_, '_> {
         (!reaches && self.stays_inside(&parts[0], from)).then_some(parts)
     }
 
-    /// Whether the outermost part's map stays below its extent: where the other parts are nothing the whole is nothing, and says
-    /// nothing of how far that part goes. It does where no other part can be nothing, or its map reaches as far as its extent.
+    /// Whether the outermost part's map stays below its extent. If another part has extent 0, the whole has extent 0 and does not bound
+    /// this part. The map stays below where no other part's extent can be 0, or where it reaches exactly its extent.
     fn stays_inside(&self, outermost: &Map<Index>, from: &[VarId]) -> bool {
         let some = |v: &VarId| self.length(*v).value().is_some_and(|n| n > 0);
         let sizes = self.c.given.classes.sizes();
         let parted = |size: Size| size.within(&|c| sizes.get(&c).cloned());
-        // One past the last: what the map is where each variable is as far as it goes.
+        // The map's value where each variable is at its last coordinate, plus 1.
         let last = |(v, f): (&Index, &Size)| {
             let extent = parted(self.c.given.classes.size(self.c.out.vars[v.0].extent));
             extent.plus(&Size::number(-1)).times(&parted(f.clone()))
@@ -176,7 +176,7 @@ impl Bare<'_, '_> {
             || reach == parted(self.c.given.classes.size(self.c.given.classes.class_of_var(from[0])))
     }
 
-    /// A collapsed expression that is made: its variables, and those that it is collapsed to.
+    /// Materializes a collapsed expression over loops of its own, and reads it at the collapsed coordinate.
     fn collapsed(&mut self, body: &typed::Expr, from: &[VarId], to: VarId) -> Expr {
         let at = self.c.out.of(to);
         let loops = self.c.scheduled.split_loop(to, from, body, &mut self.c.out);
@@ -186,7 +186,7 @@ impl Bare<'_, '_> {
         self.made_apart("collapse", made, (&loops, own, at))
     }
 
-    /// An expression, and where it is missing, made over loops of its own, and read at `at`.
+    /// Materializes an expression, and where it is missing, over loops of its own, and reads it at `at`.
     fn made_apart(
         &mut self,
         name: &str,
@@ -214,7 +214,7 @@ impl Bare<'_, '_> {
 
 /// Indices.
 impl Bare<'_, '_> {
-    /// The variable under which a mode is read: a bare one, or one that is mapped to a coordinate or a sum of others.
+    /// The variable under which a mode is read: the index itself if it is bare, else one that is mapped to the index or computed from it.
     pub fn index(&mut self, index: &typed::Index, extent: ClassId) -> Index {
         if let Some(v) = index.bare().filter(|_| !index.permit) {
             return self.c.out.of(v);
@@ -238,7 +238,7 @@ impl Bare<'_, '_> {
         same.unwrap_or_else(|| self.c.out.at(extent, Origin::Mapped(map)))
     }
 
-    /// A coordinate that divides, as a sum of loops' variables: what is split is divided by the rule `collapse of split`.
+    /// An index that divides, as a sum of loops' variables, by the rule `collapse of split`.
     fn quotient(&mut self, index: &typed::Index, extent: ClassId) -> Option<Map<Index>> {
         let divides = linear(index).is_none() && !index.permit;
         let map = if divides { self.divided(&index.map)? } else { return None };
@@ -246,8 +246,8 @@ impl Bare<'_, '_> {
         Some(map).filter(|map| !map.factors.is_empty() && inside(map))
     }
 
-    /// Whether loops that commands have split may take a map further than what they split goes: parts that a number of parts does not
-    /// fill, and parts of parts. An outer part of so many turns begins within.
+    /// Whether split loops may take a map beyond the extent that they split: parts that do not divide it evenly, and parts of parts. An
+    /// outer part of fixed length always begins within.
     fn overhangs(&self, map: &Map<Index>) -> bool {
         let ended = |u: &Index| {
             let ends = |(_, limit): &(Option<Index>, Limit)| matches!(limit, Limit::Below { at, .. } if at.factors.contains_key(u));
@@ -256,7 +256,7 @@ impl Bare<'_, '_> {
         map.factors.keys().any(ended) && !map.as_var().is_some_and(|u| self.c.scheduled.begins_within(u))
     }
 
-    /// Whether numbers say that a map ends within an extent.
+    /// Whether extents that the program gives as numbers prove that a map ends within an extent.
     fn ends_within(&self, map: &Map<Index>, extent: ClassId) -> bool {
         let last = |(u, f): (&Index, &Size)| {
             let turns = i64::try_from(self.c.given.classes.value(self.c.out.vars[u.0].extent)?).ok()?;
@@ -303,16 +303,16 @@ impl Bare<'_, '_> {
     }
 }
 
-/// What may be missing.
+/// Missing values.
 impl Bare<'_, '_> {
-    /// The first of some expressions that is not missing. Each but the last is a window of where its permitted indices are within
-    /// their arrays, and outside of it is the next; what no window can say is tested.
+    /// The first of these expressions that is not missing. Each but the last is a window in which its permitted indices are within their
+    /// arrays, and outside of which the next expression holds; a condition that no window can express is tested.
     pub fn coalesce(&mut self, args: &[typed::Expr], ty: Type) -> Expr {
         let certain = args.last().is_some_and(|last| last.may_miss().is_none());
         let mut choices = Vec::new();
         for (n, arg) in args.iter().enumerate() {
             let around = (std::mem::take(&mut self.windows), self.caught);
-            // Also behind one that is never missing: what the others read says extents.
+            // Arguments behind one that is never missing are translated, too: the tensors that they read determine extents.
             let (value, missing) = self.caught_inside(arg, certain && n + 1 < args.len());
             let windows = std::mem::replace(&mut self.windows, around.0);
             self.caught = around.1;
@@ -334,8 +334,8 @@ impl Bare<'_, '_> {
         })
     }
 
-    /// Whether an access has this value by itself where one of its own coordinates is missing, its tensor's fill, and nothing else
-    /// is missing there.
+    /// Whether an access has the value `next` by itself where it is missing: its tensor's fill is `next`, and only its own coordinates
+    /// decide whether it is missing.
     fn has_fill_where(&self, value: &Expr, missing: &Expr, next: &Expr) -> bool {
         let (Expr::Access(a, _), Expr::Literal(next)) = (value, next) else { return false };
         let mut own = true;
@@ -347,7 +347,7 @@ impl Bare<'_, '_> {
         own && self.c.given.simplify.same(self.c.out.tensor(*a).fill, *next)
     }
 
-    /// An expression below an operator, or one that may be missing by itself, and where it is missing.
+    /// An expression below an operator, and the condition under which it is missing.
     pub fn inside(&mut self, e: &typed::Expr) -> (Expr, Option<Expr>) {
         let caught = self.caught;
         let made = self.caught_inside(e, false);
@@ -363,7 +363,7 @@ impl Bare<'_, '_> {
         (value, joined(Op::OrElse, missing))
     }
 
-    /// The variable of a mode under a permitted index, in the window where it is within its extent.
+    /// The variable of a mode under a permitted index, in the window where the index is within the mode's extent.
     fn permitted(&mut self, of: Map<Index>, extent: ClassId) -> Index {
         let known = self.windows.iter().find(|(map, v)| *map == of && self.c.out.vars[v.0].extent == extent);
         known.map(|(_, v)| *v).unwrap_or_else(|| {
@@ -375,7 +375,7 @@ impl Bare<'_, '_> {
     }
 }
 
-/// These conditions as one; `None` of none.
+/// These conditions joined to one; `None` if there are none.
 fn joined(op: Op, conditions: Vec<Expr>) -> Option<Expr> {
     conditions.into_iter().reduce(|a, b| Expr::Call(Fun::Op(op), vec![a, b], Type::Bool))
 }

@@ -1,4 +1,4 @@
-//! Statements of the program as drafts: what they define, from what was there before.
+//! Statements of the program as drafts: the version that each defines, and the version before that it reads.
 //!
 //! ```text
 //!  y[i] = A[i,j] * x[j]             y[i] = sum(j: A[i,j] * x[j])
@@ -18,18 +18,18 @@ use crate::notation::concrete::{AccessId, Expr, Fold, Index, Place, Role, Tensor
 use crate::notation::typed::{self, Fun};
 use crate::schedule::protocol;
 
-/// A statement of the program, and what its result is stored in.
+/// A statement of the program, and the format of its result.
 #[derive(Clone, Copy)]
 pub(super) struct Stated<'s> {
     pub s: &'s typed::Statement,
-    /// Whether its tensor is defined by no statement behind it.
+    /// Whether no later statement defines its tensor.
     pub last: bool,
     /// The levels of its result.
     pub format: &'s Format,
 }
 
 impl<'a> Statements<'a> {
-    /// A statement of the program.
+    /// Defines a statement of the program.
     pub fn statement(&mut self, of: Stated) {
         let made = match of.s {
             s if s.scatters() => self.scattered(of),
@@ -39,19 +39,19 @@ impl<'a> Statements<'a> {
         self.c.out.defined(of.s.tensor, made);
     }
 
-    /// What makes a statement's expressions.
+    /// The translator of a statement's expressions.
     pub fn bare(&mut self, s: &typed::Statement) -> Bare<'_, 'a> {
         let asked = protocol::asked(self.c.given.typed, s);
         Bare::of(&mut self.c, asked)
     }
 
-    /// `T[i, j] = e`, `T[i, j] f= e`
+    /// Defines `T[i, j] = e` and `T[i, j] f= e`.
     fn assigned(&mut self, of: Stated) -> Place {
         let s = of.s;
         let target: Vec<typed::VarId> = s.indices.iter().map(|i| i.bare().expect("refused otherwise")).collect();
         target.iter().for_each(|v| drop(self.loops_of(*v, &s.rhs)));
         let target: Vec<Index> = target.into_iter().map(|v| self.c.out.of(v)).collect();
-        // What is read under a variable needs to know whether its loop is split.
+        // Reads under a variable depend on whether its loop is split.
         let folded: Vec<Index> = s.folded.iter().flat_map(|v| self.loops_of(*v, &s.rhs)).collect();
         let mut rhs = self.bare(s).expr(&s.rhs);
         let (given, tensor) = (self.c.given, &self.c.given.typed.tensors[s.tensor.index()]);
@@ -78,9 +78,9 @@ impl<'a> Statements<'a> {
         place
     }
 
-    /// `T[places] f= e`: with a function whose folds may go in any order, what falls on each place is gathered from the identity on,
-    /// then joined with what was there; with any other it is folded into what was there, one value after the other. So it is into a dense
-    /// version that the kernel has made, in whose arrays it can go on.
+    /// Defines `T[places] f= e`. If folds with the function may go in any order, the values at each place are gathered from the identity
+    /// on, then joined with the version before. Otherwise they are folded into the version before, one after the other. The same happens
+    /// if that version is dense and the kernel has computed it: its arrays are reused.
     fn scattered(&mut self, of: Stated) -> Place {
         let (s, given) = (of.s, self.c.given);
         let fun = s.fold.expect("what is not under distinct variables accumulates: checked");
@@ -117,20 +117,20 @@ impl<'a> Statements<'a> {
         place
     }
 
-    /// Whether an access is to a version of dense levels that the kernel has made, and another of this format may go on in its arrays.
+    /// Whether an access reads a dense version that the kernel has computed, whose arrays another version of this format may reuse.
     fn is_own(&self, a: AccessId, format: &Format) -> bool {
         let was = &self.c.out.tensors[self.c.out.accesses[a.0].tensor.0];
         !matches!(was.role, Role::Operand(_)) && was.format.is_dense() && was.format == format.assembled()
     }
 
-    /// Where the values of a scatter go, one place a mode, and the value.
+    /// The coordinates of a scatter's values, one a mode, and the value.
     fn places(&mut self, s: &typed::Statement, extents: &[ClassId]) -> (Vec<Expr>, Expr) {
         let mut bare = self.bare(s);
         let place = |(index, extent): (&typed::Index, &ClassId)| match index.map.gathers() {
             true => Expr::Index(bare.computed(index, *extent)),
             false => bare.place_of(&index.map),
         };
-        // Where a place is missing nothing is added.
+        // A value at a missing coordinate is not added.
         let places = s.indices.iter().zip(extents).map(place).collect();
         (places, bare.simplified(&s.rhs))
     }
@@ -142,7 +142,7 @@ impl<'a> Statements<'a> {
             let place = out.reading(s.tensor);
             return out.read(place, target.to_vec());
         }
-        // What is not declared begins with the function's identity.
+        // An undeclared tensor begins with the function's identity.
         let tensor = &given.typed.tensors[s.tensor.index()];
         let begin = tensor.fill.or_else(|| given.typed.identity(fun, tensor.ty));
         Expr::Literal(begin.expect("folds have an identity: checked before lowering"))
@@ -162,7 +162,7 @@ impl<'a> Statements<'a> {
             true => of.format.clone(),
             false => of.format.assembled(),
         };
-        // Where the value of what is not stored is not one value, every value that differs from zero is stored.
+        // Where the expression has no single value for what is not stored, every value that differs from zero is stored.
         let was = || out.current(s.tensor).filter(|_| s.is_part()).map(|p| out.tensors[p.0].fill);
         let ground = Ground { program: out, given: self.c.given };
         let fill = tensor.fill.or_else(was).or_else(|| ground.background(rhs)).unwrap_or(Value::zero(tensor.ty));

@@ -1,9 +1,9 @@
-//! Blocks: the steps that are being made, and since when each tensor is what it is.
+//! Blocks: the steps that are under construction, and the place of each tensor's last change.
 //!
 //! ```text
 //!  repeat 20 { x[i] = A[i,j] * x[j] }
-//!    ─▶  forall i: x[i] = x_in[i]                     the version that turns begin with, unless the kernel has made one
-//!        forall …: A_t[i,j] = A[i,j]                  what no turn changes is copied before the block
+//!    ─▶  forall i: x[i] = x_in[i]                     the version before the first iteration, unless the kernel has computed one
+//!        forall …: A_t[i,j] = A[i,j]                  a copy of a tensor that the block does not change is filled before it
 //!        repeat 20 {
 //!          forall i: x_was[i] = sum(j: A_t[i,j] * x[j])
 //!          next x = x_was
@@ -21,13 +21,13 @@ use crate::notation::typed::{self, TensorId, VarId};
 use crate::schedule::loops::Loops;
 use rustc_hash::FxHashMap;
 
-/// A place among the steps: in which of the lists that are open, and behind how many steps there.
+/// A place among the steps: the index of an open list, and the number of steps before it there.
 type Moment = (usize, usize);
 
-/// The steps so far: of the program, and of each block that is open in it.
+/// The steps so far: the program's, and those of each open block in it.
 pub(super) struct Steps {
     open: Vec<Vec<Step>>,
-    /// Since when each tensor is what it is; from the beginning, where nothing is noted.
+    /// The place of each tensor's last change; the beginning, if none is recorded.
     since: FxHashMap<Place, Moment>,
 }
 
@@ -46,7 +46,7 @@ impl Steps {
         self.open.len() - 1
     }
 
-    /// Emits a nest, from which on its tensor is what it is.
+    /// Emits a nest, and records the change of its tensor.
     pub fn nest(&mut self, nest: Nest) {
         self.changed(nest.target.tensor);
         self.push(Step::Nest(nest));
@@ -56,7 +56,7 @@ impl Steps {
         self.open.last_mut().expect("the program itself is open").push(step);
     }
 
-    /// Notes that a tensor is another from here on.
+    /// Records that a tensor changes here.
     fn changed(&mut self, place: Place) {
         let last = self.depth();
         self.since.insert(place, (last, self.open[last].len()));
@@ -66,7 +66,7 @@ impl Steps {
         self.since.get(&place).copied().unwrap_or((0, 0))
     }
 
-    /// The nests that have certainly run since a tensor is what it is, each but once in a turn.
+    /// The nests that have certainly run since a tensor's last change, each but once in an iteration.
     pub fn since(&self, place: Place) -> impl Iterator<Item = &Nest> {
         let (first, from) = self.known_since(place);
         let lists = self.open.iter().enumerate().skip(first);
@@ -77,14 +77,14 @@ impl Steps {
         })
     }
 
-    /// Whether what a nest has made is still that.
+    /// Whether the result of a nest has not changed since.
     pub fn stays(&self, nest: &Nest) -> bool {
         let (list, from) = self.known_since(nest.target.tensor);
         let steps = self.open.get(list).and_then(|steps| steps.get(from..)).unwrap_or_default();
         steps.iter().any(|step| matches!(step, Step::Nest(n) if n.target == nest.target))
     }
 
-    /// Leaves the blocks in which a tensor stays what it is, to emit something before them. Returns what is in them.
+    /// Leaves the blocks that do not change a tensor, to emit something before them. Returns their steps.
     pub fn leave(&mut self, place: Place) -> Vec<Vec<Step>> {
         self.open.split_off((self.known_since(place).0 + 1).min(self.open.len()))
     }
@@ -94,7 +94,7 @@ impl Steps {
         self.open.split_off(1)
     }
 
-    /// Goes on in the blocks that were left.
+    /// Enters the blocks that were left again.
     pub fn enter_again(&mut self, inner: Vec<Vec<Step>>) {
         self.open.extend(inner);
     }
@@ -111,19 +111,19 @@ impl Steps {
     }
 }
 
-/// The statements of a program, which are made nests one after the other.
+/// The statements of a program, which become nests one after the other.
 pub(super) struct Statements<'a> {
     pub c: Concretize<'a>,
-    /// The format of what each defines.
+    /// The format of each statement's result.
     formats: Vec<Format>,
-    /// The loops of each, under its schedule.
+    /// The loops of each statement, under its schedule.
     loops: Vec<Loops>,
-    /// What the caller brings.
+    /// The tensors that the caller gives.
     inputs: Vec<TensorId>,
 }
 
 impl<'a> Statements<'a> {
-    /// Of a program, nothing of which is made yet.
+    /// The statements of a program, none of them translated yet.
     pub fn of(c: Concretize<'a>, formats: Vec<Format>, loops: Vec<Loops>) -> Statements<'a> {
         Statements { inputs: c.given.typed.inputs(), c, formats, loops }
     }
@@ -133,7 +133,7 @@ impl<'a> Statements<'a> {
         self.c.scheduled.loops_of(v, body, &mut self.c.out)
     }
 
-    /// Steps of the program, or of a block.
+    /// Translates the steps of the program, or of a block.
     pub fn steps(&mut self, steps: &[typed::Step]) {
         for (n, step) in steps.iter().enumerate() {
             match step {
@@ -153,7 +153,8 @@ impl<'a> Statements<'a> {
         }
     }
 
-    /// Whether some statement that stands in no block defines a tensor: blocks go on with the version that is there.
+    /// Whether one of these steps is a statement, outside of any block, that defines a tensor: a block goes on with the version before
+    /// it.
     fn defined_anew(&self, steps: &[typed::Step], tensor: TensorId) -> bool {
         let defines = |step: &typed::Step| match step {
             typed::Step::Statement(s) => self.c.given.typed.statements[*s].tensor == tensor,
@@ -162,12 +163,12 @@ impl<'a> Statements<'a> {
         steps.iter().any(defines)
     }
 
-    /// A block; `rest` are the program's steps behind it, if it stands in no other.
+    /// Translates a block. `rest` are the program's steps behind it, if it stands in no other block.
     fn repeat(&mut self, block: &typed::Repeat, rest: Option<&[typed::Step]>) {
         let typed = self.c.given.typed;
         let assigned = typed.carried(block);
         for t in &assigned {
-            // What is not declared is not read before its one statement has defined it.
+            // An undeclared tensor is not read before its one statement has defined it.
             if typed.tensors[t.index()].format.is_some() {
                 let last = rest.is_some_and(|rest| !self.defined_anew(rest, *t));
                 let first = self.first_version(*t, last);
@@ -191,7 +192,7 @@ impl<'a> Statements<'a> {
             let tensor = match was {
                 Some(tensor) => tensor,
                 None if self.c.out.tensors[last.0].role == Role::Temporary => self.zeros(t, last),
-                // A block in this one has it from turn to turn.
+                // A block inside of this one carries the tensor itself.
                 None => continue,
             };
             self.c.out.defined(t, tensor);
@@ -199,12 +200,12 @@ impl<'a> Statements<'a> {
                 carried.push(Carried { tensor, last });
             }
         }
-        // What a block in this one carries is another behind this one, too.
+        // A tensor that an inner block carries changes behind this block, too.
         let changed = assigned.iter().filter_map(|t| self.c.out.current(*t));
         self.c.steps.end(turns, carried, changed);
     }
 
-    /// The version of a declared tensor with which a block's turns begin: the current one if the kernel has made it, else a copy of
+    /// The version of a declared tensor before a block's first iteration: the current one if the kernel has computed it, else a copy of
     /// the caller's, or its fill.
     fn first_version(&mut self, t: TensorId, last: bool) -> Place {
         let typed::Tensor { name, ty, fill, format, .. } = &self.c.given.typed.tensors[t.index()];
@@ -233,7 +234,7 @@ impl<'a> Statements<'a> {
         place
     }
 
-    /// The version of a tensor that one statement alone defines, in blocks, before them: 0 everywhere.
+    /// The version before all blocks of a tensor that only one statement in blocks defines: 0 everywhere.
     fn zeros(&mut self, t: TensorId, last: Place) -> Place {
         let made = self.c.out.tensors[last.0].clone();
         let (name, zero) = (self.c.given.typed.tensors[t.index()].name.clone(), Expr::Literal(Value::zero(made.ty)));

@@ -1,10 +1,10 @@
-//! What a statement's values wait in until they are stored: a workspace, or another tensor.
+//! Where a statement's values wait until they are stored: a workspace, or another tensor.
 //!
 //! ```text
 //!  C[i,j] += …   over i k j, C by rows       a workspace over j, in each i        coordinates arrive again and again
 //!  D_t[k,j] = D[k,j], D by columns           counts of each row                   a copy: each entry comes once
 //!  y[i,c] += …   over i j c, 8 columns       a row in registers
-//!  m[i] min= …   m filled with 0             m_fold, filled with +∞, then copied  what no value reaches is the fill
+//!  m[i] min= …   m filled with 0             m_fold, filled with +∞, then copied  where no value arrives, m holds its fill
 //! ```
 
 use super::Concretize;
@@ -19,10 +19,10 @@ use crate::notation::typed::Fun;
 use crate::schedule::order::Assembly;
 use crate::shape::Classes;
 
-/// The longest row that is added up in registers: all of them, of the widest kind, with values of eight bytes.
+/// The longest row that is added up in registers: all vector registers of the widest kind, with values of eight bytes.
 const LONGEST_ROW: u64 = 256;
 
-/// The statement with the workspace that it needs in the order of its loops.
+/// The statement with the workspace that its loops' order needs.
 pub(super) fn stored(s: Draft, out: &Out, given: Given) -> Draft {
     let tensor = &out.tensors[s.place.0];
     let workspace = match s.assembly {
@@ -39,7 +39,7 @@ pub(super) fn stored(s: Draft, out: &Out, given: Given) -> Draft {
     Draft { workspace, ..s }
 }
 
-/// The scatter with the workspace that it needs: coordinates arrive in any order.
+/// The scatter with the workspace that it needs: its coordinates arrive in any order.
 pub(super) fn scattered(s: Draft, out: &Out, given: Given) -> Draft {
     let (tensor, before) = (&out.tensors[s.place.0], s.scatter.as_ref().and_then(|to| to.before));
     let gathers = s.fold.is_some_and(|fun| given.gathered(fun, tensor.ty, before.is_some()).is_some());
@@ -52,9 +52,8 @@ pub(super) fn scattered(s: Draft, out: &Out, given: Given) -> Draft {
     Draft { workspace, ..s }
 }
 
-/// The loops of a statement that copies what is stored column by column of the result, a matrix or a vector that is split into
-/// columns, into `{dense, compressed}`: each of its entries comes once, and those of a row in the order of the row. `None` of any
-/// other.
+/// The loops of a statement that copies a tensor stored column by column, a matrix or a vector that is split into columns, into `{dense,
+/// compressed}`: each entry comes once, and those of a row in the order of the row. `None` for any other statement.
 pub(super) fn counted(s: &Draft, program: &Program, given: Given) -> Option<Vec<Index>> {
     let (Expr::Access(a, _), None) = (&s.rhs, s.fold) else { return None };
     let (to, from) = (&program.tensors[s.place.0], program.tensor(*a));
@@ -72,7 +71,7 @@ pub(super) fn counted(s: &Draft, program: &Program, given: Given) -> Option<Vec<
     copies.then_some(columns)
 }
 
-/// Whether a variable is split into these, outermost first: each turn of the outer loops has a run of it.
+/// Whether a variable is split into these loops, outermost first: each iteration of the outer loops visits a run of it.
 fn is_split(v: Index, loops: &[Index], program: &Program, classes: &Classes) -> bool {
     let Origin::Mapped(map) = &program.vars[v.0].origin else { return false };
     let whole = loops.iter().map(|l| (Map::var(*l), length(classes, program.vars[l.0].extent)));
@@ -80,15 +79,15 @@ fn is_split(v: Index, loops: &[Index], program: &Program, classes: &Classes) -> 
     whole.is_some_and(|(whole, _)| whole == *map)
 }
 
-/// The workspace of sums that run around the innermost loop, over a row of the result that is short, dense, and
-/// visited at once: added up in registers, it is written once.
+/// The workspace of sums around the innermost loop, over a short dense row of the result whose coordinates are all visited: the row is
+/// added up in registers and written once.
 fn row(s: &Draft, program: &Program, classes: &Classes) -> Option<Workspace> {
     let (tensor, order) = (&program.tensors[s.place.0], s.order.as_ref()?);
     let levels: Vec<Index> = tensor.format.order.iter().map(|&m| s.target[m]).collect();
     let (row, rows) = levels.split_last()?;
     let short = classes.value(program.vars[row.0].extent).is_some_and(|n| n <= LONGEST_ROW);
     let dense = tensor.format.is_dense();
-    // Under a mapped variable no loops are together.
+    // A mapped variable is no loop: `rows` and `row` have to be the loops themselves.
     let together = order.starts_with(rows) && order.last() == Some(row);
     let located = |a: &AccessId| {
         let access = &program.accesses[a.0];
@@ -104,19 +103,19 @@ fn row(s: &Draft, program: &Program, classes: &Classes) -> Option<Workspace> {
     })
 }
 
-/// Whether values are folded in the result itself, from the fold's identity on, while the tensor holds another value where none comes.
+/// Whether values are folded in the result itself, from the fold's identity on, while the result's fill is another value.
 pub(super) fn begins_otherwise(s: &Draft, program: &Program, given: Given) -> bool {
     let tensor = &program.tensors[s.place.0];
     s.fold.is_some_and(|fun| s.assembly != Assembly::Append && !starts_as_identity(tensor, fun, given.simplify))
 }
 
-/// Whether what a fold has not reached is what the tensor holds there.
+/// Whether the fold's identity equals the tensor's fill, or the tensor is dense.
 fn starts_as_identity(tensor: &Tensor, fun: Fun, simplify: Simplify) -> bool {
     tensor.format.is_dense() || simplify.begins(fun, tensor.ty).is_some_and(|i| simplify.same(i, tensor.fill))
 }
 
 impl Concretize<'_> {
-    /// A fold whose identity is not the fill: made with the identity as fill, then copied.
+    /// Defines a fold whose identity is not the result's fill: a temporary with the identity as fill, then a copy.
     pub(super) fn define_through(&mut self, s: Draft) {
         let (tensor, fun) = (self.out.tensors[s.place.0].clone(), s.fold.expect("only folds have an identity"));
         let sums = s.sums.into_iter().filter(|v| !self.out.counts_pieces(*v)).collect();
@@ -126,7 +125,7 @@ impl Concretize<'_> {
         let name = format!("{}_fold", tensor.name);
         let made = self.out.place(Tensor { name, fill, role: Role::Temporary, ..tensor });
         self.define(Draft::new(made, s.target.clone(), rhs));
-        // The copy needs no loops of which its variables are functions.
+        // The copy gets loops of its own where the target's variables are functions of loops.
         let out = &mut self.out;
         let mapped = s.target.iter().any(|v| out.vars[v.0].origin != Origin::Loop);
         let own = |v: Index| {

@@ -1,12 +1,12 @@
-//! Temporaries that statements read: sums, folds, and what shape operators take apart, made before it.
+//! Materialized temporaries: sums, folds and collapsed expressions, computed before the statement that reads them.
 //!
 //! ```text
 //!  sum(k: B[i,k] * D[k,j])          temporary sum: {dense, compressed}, over what is free in it
-//!                                   forall i': … sum[i',j'] += B[i',k] * D[k,j']         its loops have variables of their own
-//!                                   sum[i,j]                                             is read in the place of it
+//!                                   forall i': … sum[i',j'] += B[i',k] * D[k,j']         with loop variables of its own
+//!                                   sum[i,j]                                             replaces the sum
 //! ```
 //!
-//! It is sparse where its value is one wherever its lists have no entry: that is its fill.
+//! A temporary is sparse if it has a single value wherever its lists have no entry: that is its fill.
 
 use super::Concretize;
 use super::apart::{Apart, levels};
@@ -25,12 +25,12 @@ struct Kind<'s> {
     fill: Value,
 }
 
-/// Sums that are made before statements.
+/// Sums that are materialized before statements.
 #[derive(Default)]
 pub(super) struct Sums {
-    /// Those of the statement at hand.
+    /// The sums of the current statement.
     made: Vec<Made>,
-    /// Those of statements without commands about their loops.
+    /// The sums of statements without commands about their loops.
     pub planned: Vec<Place>,
 }
 
@@ -43,13 +43,13 @@ struct Made {
 }
 
 impl Sums {
-    /// Begins a statement: its sums are of other versions of tensors than those before.
+    /// Begins a statement, which may read other versions of tensors: sums of earlier statements are not reused.
     pub fn begin(&mut self) {
         self.made.clear();
     }
 }
 
-/// The value of a sum that is made already, up to the names of variables, if it is one.
+/// A read of an equal sum, up to the names of variables, if the statement has one already.
 pub(super) fn made_already(sum: &Expr, free: &[Index], c: &mut Concretize) -> Option<Expr> {
     let made = c.sums.made.clone();
     let place = made.iter().find(|made| is_same((sum, free), made, &mut c.out))?.place;
@@ -70,7 +70,7 @@ fn is_same((sum, free): (&Expr, &[Index]), made: &Made, out: &mut Out) -> bool {
     out.rename(body, &mut names) == **value
 }
 
-/// A sum made before it is read, over its free variables.
+/// Materializes a sum over its free variables, and reads it.
 pub(super) fn summed_apart(fun: Fun, sum: Expr, free: Vec<Index>, c: &mut Concretize) -> Expr {
     let Expr::Reduce(_, inner, body, ty) = &sum else { unreachable!("it is a sum") };
     let simplify = c.given.simplify;
@@ -87,7 +87,7 @@ pub(super) fn summed_apart(fun: Fun, sum: Expr, free: Vec<Index>, c: &mut Concre
     read
 }
 
-/// A fold made before it is read, over its free variables.
+/// Materializes a fold over its free variables, and reads it.
 pub(super) fn folded_apart(fold: Expr, free: Vec<Index>, c: &mut Concretize) -> Expr {
     let (lists, ty) = (fold.accesses(), fold.ty());
     let (format, fill) = match background(&fold, &lists, &|a| c.out.tensor(a).fill, c.given.simplify).1 {
@@ -97,7 +97,7 @@ pub(super) fn folded_apart(fold: Expr, free: Vec<Index>, c: &mut Concretize) -> 
     made_over(Kind { name: "fold", format, fill }, fold, (free, None), c)
 }
 
-/// An expression made before it is read: over its free variables and one of its own, which is read at another.
+/// Materializes an expression over its free variables and one of its own, and reads it at another variable.
 pub(super) fn taken_apart(
     name: &str,
     value: Expr,
@@ -118,13 +118,13 @@ pub(super) fn taken_apart(
     made_over(Kind { name, format, fill }, value, (free, Some(own)), c)
 }
 
-/// Any value made before it is read, over its free variables.
+/// Materializes a value in a dense tensor over its free variables, and reads it.
 pub(super) fn made_apart(name: &str, value: Expr, free: Vec<Index>, c: &mut Concretize) -> Expr {
     let kind = Kind { name, format: Format::dense(free.len()), fill: Value::zero(value.ty()) };
     made_over(kind, value, (free, None), c)
 }
 
-/// A value made before it is read: over its free variables, and one of its own, which is read at another.
+/// Materializes a value over its free variables and perhaps one of its own, and reads it with another variable in that place.
 fn made_over(
     Kind { name, format, fill }: Kind,
     value: Expr,
@@ -142,7 +142,7 @@ fn made_over(
     c.out.read(place, [free, at].concat())
 }
 
-/// What a temporary that a function folds is called for it.
+/// The name of a temporary that holds a fold with a function.
 pub(super) fn folding(fun: Fun) -> &'static str {
     match fun {
         Fun::Op(op) => reduction_name(op),

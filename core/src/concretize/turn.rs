@@ -1,17 +1,17 @@
-//! Lists under coordinates that no loop follows, turned round: their entries are walked, and say where they are read.
+//! Lists under computed coordinates: their entries are walked, and an inverse of the coordinate says where each is read.
 //!
 //! ```text
 //!  R[i,j] = A[i, P[j]] * x[j]                    each j asks each row of A
-//!    ─▶  inverse[P[j], j] any= true              of each coordinate of A where it is read
+//!    ─▶  inverse[P[j], j] any= true              per coordinate of A, where it is read
 //!        R[i,j] = sum(k: select(inverse[k,j], A[i,k] * x[j], 0))
 //!
 //!  R[i] = v[9 - i]                               each i asks v
 //!    ─▶  v_r[9 - k] += v[k];   R[i] = v_r[i]
 //! ```
 //!
-//! Where loops visit their whole extents only because nothing says where the list has entries, and where it has none nothing is added.
-//! At most one term of such a sum is another value: it joins what the fold begins with, which has to leave it as it is. In strict mode 0
-//! does not, of a sum of floats.
+//! Applies where loops visit their whole extents only because no list bounds them, and where the list's missing entries add nothing. A
+//! term that such a sum adds is joined with the fold's initial value, which must be the identity. In strict mode 0 is no identity of sums
+//! of floats.
 
 use super::Concretize;
 use super::draft::{Draft, Scatter};
@@ -25,10 +25,10 @@ use crate::map::ClassId;
 use crate::notation::concrete::{Access, AccessId, Computed, Expr, Index, Origin, Place, Program, Role, Tensor};
 use crate::notation::typed::Fun;
 
-/// Coordinates that a row is asked for one by one, where the program says that there are no more.
+/// The most coordinates at which a row is searched one by one; the program has to give the number.
 const FEW: u64 = 32;
 
-/// A nest's value as it is looked at: its loops, its fold, and the result's fill value.
+/// The surroundings of a nest's value: its loops, its fold, and the result's fill value.
 struct Nested<'a> {
     loops: &'a [Index],
     fold: Option<Fun>,
@@ -42,7 +42,7 @@ struct Line {
     of: Index,
 }
 
-/// A statement in which lists that each turn of a loop would ask are walked.
+/// The statement with lists walked that each iteration of a loop would search.
 pub(super) fn turned(s: Draft, c: &mut Concretize) -> Draft {
     if !c.scheduled.is_bare() || !c.columns.is_empty() {
         return s;
@@ -57,7 +57,7 @@ pub(super) fn turned(s: Draft, c: &mut Concretize) -> Draft {
     }
 }
 
-/// What is looked at: the program so far, and what is known of it.
+/// The program so far, with its extents and the algebra of its functions.
 #[derive(Clone, Copy)]
 pub(super) struct View<'s> {
     pub program: &'s Program,
@@ -65,12 +65,13 @@ pub(super) struct View<'s> {
 }
 
 impl View<'_> {
-    /// Of what is made so far.
+    /// A view of the program so far.
     pub fn of<'s>(c: &'s Concretize) -> View<'s> {
         View { program: &c.out, given: c.given }
     }
 
-    /// The accesses to turn round under a computed coordinate, if that pays: lists, under what loops over whole extents compute.
+    /// The accesses whose lists, under a computed coordinate of loops over whole extents, can be walked instead of searched, if that
+    /// pays.
     fn turns(self, body: &Expr, w: Index, nested: &Nested) -> Option<Vec<AccessId>> {
         let of = self.program.made_of(w);
         let loops = !of.is_empty() && of.iter().all(|v| nested.loops.contains(v));
@@ -81,7 +82,7 @@ impl View<'_> {
         // Inverts an index that every row reads. One that is read once is inverted only if no list has to be built.
         let above = under.iter().any(|a| self.is_in_rows(*a, w)) && !self.are_few(&of);
         let pays = above || self.line(w).is_some() && self.are_vectors(&under);
-        // An index that is read may end the program where it leaves its tensor: it has to be read at each turn anyway.
+        // A read index may end the program where it leaves its tensor: then every iteration has to read it.
         let always = || is_arithmetic(body) && body.accesses().iter().all(|a| under.contains(a) || self.is_located(*a));
         let worth = pays && (!self.may_end(w) || always()) && of.iter().all(|v| self.visits_all(body, *v));
         (worth && self.joined(body, &under, nested).is_some()).then_some(under)
@@ -98,7 +99,8 @@ impl View<'_> {
         (0..format.rank()).any(|l| self.program.level_var(access, l) == w && format.levels[l].is_list())
     }
 
-    /// Whether an access can be walked in the place of asking it: of lists and located levels, with nothing else under the same loops.
+    /// Whether an access can be walked instead of searched: its levels are lists and located ones, and no other coordinate depends on the
+    /// same loops.
     fn may_turn(self, a: AccessId, w: Index, of: &[Index]) -> bool {
         let (access, format) = (&self.program.accesses[a.0], &self.program.tensor(a).format);
         let once = access.vars.iter().filter(|v| **v == w).count() == 1;
@@ -107,14 +109,14 @@ impl View<'_> {
         once && plain && access.protocols.is_empty() && access.vars.iter().all(apart)
     }
 
-    /// Whether loops move the levels above the coordinate's.
+    /// Whether a loop moves a level above the coordinate's.
     fn is_in_rows(self, a: AccessId, w: Index) -> bool {
         let access = &self.program.accesses[a.0];
         let levels = (0..access.vars.len()).map(|l| self.program.level_var(access, l));
         levels.take_while(|v| *v != w).any(|v| !self.program.roots(v).is_empty())
     }
 
-    /// Whether these are vectors whose values a scatter can place: it joins them with what is there.
+    /// Whether these are vectors that a scatter can fill: a function joins its values with the fill.
     fn are_vectors(self, under: &[AccessId]) -> bool {
         let mut tensors = under.iter().map(|a| self.program.tensor(*a));
         tensors.all(|t| t.format.rank() == 1 && self.given.joins(t.fill).is_some())
@@ -124,13 +126,13 @@ impl View<'_> {
         self.program.tensor(a).format.levels.iter().all(|kind| kind.is_located())
     }
 
-    /// Whether loops have few turns together, as far as the program says: so many searches of a row cost less than to walk it.
+    /// Whether loops have few iterations together, as far as the program says: that many searches of a row cost less than walking it.
     pub fn are_few(self, loops: &[Index]) -> bool {
         let turns = loops.iter().map(|v| self.given.classes.value(self.program.vars[v.0].extent));
         turns.reduce(|a, b| a?.checked_mul(b?)).flatten().is_some_and(|turns| turns <= FEW)
     }
 
-    /// Whether a loop visits its whole extent, as far as lists over it say.
+    /// Whether a loop visits its whole extent: the lists over it do not bound it.
     pub fn visits_all(self, body: &Expr, v: Index) -> bool {
         let along = |a: &AccessId| {
             let (access, format) = (&self.program.accesses[a.0], &self.program.tensor(*a).format);
@@ -142,8 +144,7 @@ impl View<'_> {
         sequence == Sequence::Full || !matches!(rest, Expr::Literal(_))
     }
 
-    /// What the value is where these accesses have no entry, with what joins it with another and leaves that as it is; `None` where it is
-    /// something to the result.
+    /// The value where these accesses have no entry, and a function whose identity it is; `None` if it adds something to the result.
     fn joined(self, body: &Expr, under: &[AccessId], nested: &Nested) -> Option<(Value, Fun)> {
         let fill = |a: AccessId| under.contains(&a).then(|| self.program.tensor(a).fill);
         let Expr::Literal(nothing) = self.given.simplify.replace(body, &fill) else { return None };
@@ -156,7 +157,7 @@ impl View<'_> {
         }
     }
 
-    /// A computed coordinate of one loop, if it is one of a line.
+    /// A computed coordinate as a line over one loop, if it is one.
     fn line(self, w: Index) -> Option<Line> {
         let (base, moved) = self.linear(&self.program.computed(w)?.of)?;
         let (of, factor) =
@@ -164,7 +165,7 @@ impl View<'_> {
         Some(Line { base, factor, of })
     }
 
-    /// An expression as what no loop moves, and a multiple of an index variable.
+    /// An expression as a part that no loop moves, and a multiple of an index variable.
     fn linear(self, e: &Expr) -> Option<(Expr, Option<(Index, i64)>)> {
         let zero = || Expr::Literal(Value::i64(0));
         let call = |op, a, b| self.given.simplify.simplify(&Expr::Call(Fun::Op(op), vec![a, b], Type::I64));
@@ -208,7 +209,7 @@ fn turned_in(body: Expr, nested: &Nested, c: &mut Concretize) -> Expr {
     }
 }
 
-/// The body with a vector's copy in its place, whose entries stand where loops come to them.
+/// The body with a vector replaced by a copy whose entries are at the loop's own coordinates.
 fn reversed(body: Expr, a: AccessId, line: &Line, c: &mut Concretize) -> Expr {
     let Access { tensor: from, .. } = c.out.accesses[a.0].clone();
     let tensor = c.out.tensors[from.0].clone();
@@ -218,7 +219,7 @@ fn reversed(body: Expr, a: AccessId, line: &Line, c: &mut Concretize) -> Expr {
     let (made, own, target) = (c.out.place(made), c.out.modes(&tensor.extents), c.out.modes(&[extent]));
     let at = where_it_is_read(line, own[0], extent, &mut c.out, c.given.simplify);
     let rhs = c.out.read(from, own.clone());
-    // Like every copy it is made before the blocks in which its tensor stays what it is.
+    // Like every copy it is filled before the blocks that do not change its source.
     let inner = c.steps.leave(from);
     let join = c.given.joins(tensor.fill).expect("looked at before");
     let to = Scatter { places: vec![Expr::Index(at)], before: None };
@@ -228,7 +229,7 @@ fn reversed(body: Expr, a: AccessId, line: &Line, c: &mut Concretize) -> Expr {
     body.map_accesses(&mut |b, ty| if b == a { read.clone() } else { Expr::Access(b, ty) })
 }
 
-/// The `i` for which a line comes to a coordinate: a permitted one, as there may be none.
+/// The `i` at which a line reaches a coordinate. The index is permitted, as there may be none.
 fn where_it_is_read(line: &Line, coordinate: Index, extent: ClassId, out: &mut Out, simplify: Simplify) -> Index {
     let call = |op, a, b| Expr::Call(Fun::Op(op), vec![a, b], Type::I64);
     let number = |n: i64| Expr::Literal(Value::i64(n));
@@ -250,7 +251,7 @@ fn where_it_is_read(line: &Line, coordinate: Index, extent: ClassId, out: &mut O
     out.at(extent, Origin::Computed(Box::new(Computed { of, permit: true, caught: false })))
 }
 
-/// A sum over a coordinate's own values, of which its inverse says where they are read.
+/// A sum over the coordinate's own values, under the inverse that says where each is read.
 fn inverted(body: Expr, (w, under): (Index, &[AccessId]), nested: &Nested, c: &mut Concretize) -> Expr {
     let (nothing, join) = View::of(c).joined(&body, under, nested).expect("looked at before");
     let extent = c.out.vars[w.0].extent;
@@ -275,7 +276,7 @@ fn inverted(body: Expr, (w, under): (Index, &[AccessId]), nested: &Nested, c: &m
     Expr::Reduce(join, vec![k], Box::new(value), ty)
 }
 
-/// Of each value of a coordinate the turns of these loops that read it, if other loops have any turns.
+/// Per value of a coordinate, the iterations of these loops that read it, provided that the loops `others` have any iteration.
 pub(super) fn inverse(w: Index, loops: &[Index], others: &[ClassId], c: &mut Concretize) -> Place {
     let extent = c.out.vars[w.0].extent;
     let of = loops.iter().map(|v| c.out.vars[v.0].extent);

@@ -1,4 +1,4 @@
-//! Typed arrays, borrowed from the caller or shared by whoever holds them.
+//! Typed arrays, borrowed from the caller or shared by their holders.
 
 use super::{Elements, Error, Malformed, Permutation, room};
 use crate::algebra::{Type, Value};
@@ -20,7 +20,7 @@ macro_rules! arrays {
                 })* }
             }
 
-            /// An owned array of these values, all of type `ty`. For few values: [`Array::collected`] asks for memory.
+            /// An owned array of these values, all of type `ty`. For few values: [`Array::collected`] reports lack of memory.
             ///
             /// # Panics
             /// If a value is of another type.
@@ -70,7 +70,7 @@ macro_rules! arrays {
                 match self { $(Array::$variant(v) => Value::from_bits(Type::$variant, $bits(v[i])),)* }
             }
 
-            /// Sets element `i`, making the array its own if it was borrowed or shared.
+            /// Sets element `i`. A borrowed or shared array is copied first.
             ///
             /// # Panics
             /// If there is no element `i` or the value has another type.
@@ -89,21 +89,20 @@ macro_rules! arrays {
                 match self { $(Array::$variant(v) => Array::$variant(v.into_owned()),)* }
             }
 
-            /// The same array for as long as anybody wants it: shared unless it is borrowed, which is copied; `None` if memory
-            /// does not suffice.
+            /// The array with a lifetime of its own: shared, or copied if it is borrowed; `None` if memory does not suffice.
             pub fn share(&self) -> Option<Array<'static>> {
                 Some(match self { $(Array::$variant(v) => Array::$variant(v.share()?),)* })
             }
 
-            /// Whether the elements are the caller's: to share them is to copy them.
+            /// Whether the elements are borrowed from the caller, so that sharing them copies them.
             pub fn is_borrowed(&self) -> bool {
                 match self { $(Array::$variant(v) => matches!(v, Elements::Borrowed(_)),)* }
             }
 
-            /// An owned array of the elements at these places, or `None` if memory does not suffice.
+            /// An owned array of the elements at these places; `None` if memory does not suffice.
             ///
             /// # Panics
-            /// If a place is none of the array's.
+            /// If a place is not in the array.
             pub fn gather(&self, places: &[usize]) -> Option<Array<'static>> {
                 match self { $(Array::$variant(v) => {
                     let mut out: Vec<$rust> = room::room(places.len()).ok()?;
@@ -112,8 +111,8 @@ macro_rules! arrays {
                 })* }
             }
 
-            /// An owned array of the elements at these places, `fill` where a place is none of the array's, or `None` if memory
-            /// does not suffice.
+            /// An owned array of the elements at these places, with `fill` for places that are not in the array; `None` if memory does
+            /// not suffice.
             ///
             /// # Panics
             /// If the fill value has another type.
@@ -127,10 +126,10 @@ macro_rules! arrays {
                 })* }
             }
 
-            /// An owned array of the elements at their places, or `None` if memory does not suffice.
+            /// An owned array of the elements permuted to their places; `None` if memory does not suffice.
             ///
             /// # Panics
-            /// If there are not as many as places.
+            /// If the number of elements is not the number of places.
             pub fn moved(&self, places: &Permutation) -> Option<Array<'static>> {
                 match self { $(Array::$variant(v) => Some(Array::$variant(Elements::from(places.moved(v).ok()?))),)* }
             }
@@ -138,12 +137,12 @@ macro_rules! arrays {
             /// The elements at these places, borrowed.
             ///
             /// # Panics
-            /// If a place is none of the array's.
+            /// If a place is not in the array.
             pub fn part(&self, places: std::ops::Range<usize>) -> Array<'_> {
                 match self { $(Array::$variant(v) => Array::$variant(Elements::Borrowed(&v[places])),)* }
             }
 
-            /// An owned array of the elements of these, one array behind the other.
+            /// An owned array of the elements of these arrays, one array behind the other.
             ///
             /// # Errors
             /// [`Error::Malformed`] names the first array that is not of type `ty`; [`Error::Memory`].
@@ -162,11 +161,10 @@ macro_rules! arrays {
                 })* }
             }
 
-            /// Sets element `places[i]` to element `i` of `from`, making the array its own if it was borrowed or
-            /// shared.
+            /// Sets element `places[i]` to element `i` of `from`. A borrowed or shared array is copied first.
             ///
             /// # Panics
-            /// If a place is none of the array's, if there are more places than elements, or if the types differ.
+            /// If a place is not in the array, if there are more places than elements, or if the types differ.
             pub fn scatter(&mut self, places: &[usize], from: &Array) {
                 match (self, from) {
                     $((Array::$variant(to), Array::$variant(from)) => {
@@ -179,7 +177,7 @@ macro_rules! arrays {
                 }
             }
 
-            /// Address of the first element, for generated code and for tests that nothing was copied.
+            /// The address of the first element, for generated code and for tests that nothing was copied.
             pub fn as_ptr(&self) -> *const u8 {
                 match self { $(Array::$variant(v) => v.as_ptr().cast(),)* }
             }
@@ -222,10 +220,10 @@ arrays! {
 }
 
 impl<'a> Array<'a> {
-    /// An owned array of positions or coordinates, of type `I32` or `I64`: nothing is narrowed silently.
+    /// An owned array of positions or coordinates, of type `I32` or `I64`. Numbers are never narrowed silently.
     ///
     /// # Errors
-    /// [`Error::Narrow`] if a number does not fit the type or it is none of the two; [`Error::Memory`].
+    /// [`Error::Narrow`] if a number does not fit the type, or the type is neither of the two; [`Error::Memory`].
     pub fn from_indices(ty: Type, indices: &[i64]) -> Result<Array<'static>, Error> {
         match ty {
             Type::I64 => Ok(Array::I64(Elements::from(room::copied(indices)?))),
@@ -240,7 +238,7 @@ impl<'a> Array<'a> {
         }
     }
 
-    /// Borrowed truth values, one byte each. Bytes other than 0 and 1 are found by [`Tensor::check`].
+    /// Borrowed truth values, one byte each. [`Tensor::check`] finds bytes other than 0 and 1.
     ///
     /// [`Tensor::check`]: super::Tensor::check
     pub fn of_bools(bytes: &'a [u8]) -> Array<'a> {

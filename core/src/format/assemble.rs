@@ -1,12 +1,12 @@
-//! Entries become a tensor: sorted into storage order, duplicates rejected or combined, then level by level.
+//! Assembles a tensor from entries: sorts them into storage order, rejects or combines duplicates, then builds level by level.
 //!
 //! ```text
 //!  entries ──sort by the levels' coordinates──▶ sorted ──duplicates──▶ unique ──level by level──▶ tensor
 //!
 //! ```
 //!
-//! With n entries it takes O(rank · n log n), and O(rank · n) where extents are not much larger than n, besides the
-//! arrays that are written.
+//! For n entries this takes O(rank · n log n) time, and O(rank · n) where extents are not much larger than n, besides the arrays that are
+//! written.
 
 use super::check::check_bools;
 use super::entries::Entries;
@@ -14,7 +14,7 @@ use super::sort::Sorted;
 use super::{Format, LevelKind, Malformed, Tensor, triangle};
 use crate::algebra::{Op, Type, Value, apply};
 
-/// What to do with an entry whose coordinates an earlier one has.
+/// The treatment of an entry with the coordinates of an earlier one.
 #[derive(Clone, Copy)]
 pub enum Duplicates<'f> {
     /// Refuse, naming the first such entry.
@@ -23,7 +23,7 @@ pub enum Duplicates<'f> {
     Combine(&'f dyn Fn(Value, Value) -> Value),
 }
 
-/// The sum of two values of one type, as the language's `+`: for [`Duplicates::Combine`].
+/// The language's `+` on two values of one type, for [`Duplicates::Combine`].
 ///
 /// # Panics
 /// If the types differ.
@@ -31,28 +31,29 @@ pub fn added(earlier: Value, later: Value) -> Value {
     apply(Op::Add, &[earlier, later]).expect("`+` takes two values of any one type")
 }
 
-/// How entries become a tensor.
+/// The options of assembling a tensor from entries.
 #[derive(Clone, Copy)]
 pub struct Assembly<'f> {
     /// Type of position arrays, `I32` or `I64`; the narrowest that fits if `None`.
     pub pos: Option<Type>,
     /// Type of coordinate arrays, `I32` or `I64`; the narrowest that fits every extent if `None`.
     pub crd: Option<Type>,
-    /// Entries at equal coordinates.
+    /// The treatment of entries at equal coordinates.
     pub duplicates: Duplicates<'f>,
     /// The most bytes that the tensor's arrays may take.
     pub limit: u64,
-    /// Whether floats are what rounded operations gave, in an order of their own: zeros are one then, and two that a level
-    /// stores once may differ in the lower half of their digits.
+    /// Whether values are results of rounded floating-point operations in any order. Then zeros of either sign are equal, and two values
+    /// that a level stores once may differ in the lower half of their digits.
     pub rounded: bool,
 }
 
 impl Assembly<'_> {
-    /// Whether two values are one: where a level has no place for a value it is the fill value, and mirrored ones are equal.
+    /// Whether a level may store two values as one: mirrored values have to be alike, and a value that has no place has to be alike to
+    /// the fill.
     pub(super) fn alike(&self, a: Value, b: Value) -> bool {
         let near = |part: f64| {
             let (x, y) = (a.as_f64(), b.as_f64());
-            // Two infinities are as far from one another as they are large.
+            // Infinities are never near: their difference is as large as they are.
             let near = x.is_finite() && (x - y).abs() <= part * x.abs().min(y.abs());
             self.rounded && (x == y || near)
         };
@@ -65,8 +66,8 @@ impl Assembly<'_> {
     }
 }
 
-/// By which part of the lesser of them two floats of a type may differ that are one but for rounding: half of their digits. `None` of
-/// other types.
+/// The relative difference up to which two floats of a type count as equal but for rounding: half of their digits. `None` for other
+/// types.
 pub(crate) fn rounding(ty: Type) -> Option<f64> {
     let digits = match ty {
         Type::F32 => f32::MANTISSA_DIGITS,
@@ -82,31 +83,31 @@ impl Default for Assembly<'_> {
     }
 }
 
-/// Why there is no tensor.
+/// The reason why there is no tensor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// The entries or arrays are wrong; level `None` means: the entry of that number.
+    /// The entries or arrays are malformed. With level `None` the position is the number of an entry.
     Malformed(Malformed),
     /// An entry has the coordinates of an earlier one.
     Twice {
-        /// The numbers of both, the earlier one's first.
+        /// The numbers of both entries, the earlier one's first.
         entries: [usize; 2],
         /// The coordinates.
         what: String,
     },
     /// The format has no place for a value.
     Unheld {
-        /// Its coordinates.
+        /// The coordinates of the value.
         at: Vec<i64>,
-        /// Which format it is, and what it has a place for.
+        /// The format, and the values for which it has a place.
         what: String,
     },
-    /// It would take more than the limit, or than memory has.
+    /// The tensor would take more memory than the limit, or than there is.
     Memory {
-        /// Bytes asked for; 0 where nobody counted them.
+        /// The number of bytes requested; 0 if it is unknown.
         bytes: u128,
     },
-    /// It would have more positions than the index type holds: ask for `I64`.
+    /// The tensor would have more positions than the index type holds: request `I64`.
     Narrow(Type),
     /// A level of a kind that is not stored yet.
     Kind(LevelKind),
@@ -152,10 +153,10 @@ pub(super) fn index_type(most: u64) -> Type {
 impl Entries<'_> {
     /// The tensor that holds these entries, and `fill` elsewhere.
     ///
-    /// Refused: coordinates out of bounds, values of another type than the fill value's, duplicates if asked, a tensor
-    /// over the limit; each names the first offending entry. So are values that a triangle has no place for, or that a symmetric
-    /// level would mirror elsewhere, with their coordinates. A singleton in no chain takes one coordinate a parent
-    /// position: more are refused, naming the first such parent, and for none it stores the fill value at coordinate 0.
+    /// Refused are coordinates out of bounds, values of another type than the fill value's, duplicates if `how` says so, and a tensor
+    /// over the limit; the error names the first offending entry. Also refused, with their coordinates, are values for which a triangle
+    /// has no place, or which a symmetric level would mirror differently. A singleton in no chain takes one coordinate per parent
+    /// position: several are refused, naming the first such parent, and a parent without any stores the fill value at coordinate 0.
     pub fn assemble(
         &self,
         extents: &[u64],
@@ -170,15 +171,15 @@ impl Entries<'_> {
             (Duplicates::Reject, Some(e)) => return Err(self.duplicate(e)),
             (Duplicates::Combine(f), Some(_)) => sorted.combined(f)?,
         };
-        // Some levels store fill values of their own accord: those among the entries say nothing.
+        // Some levels store fill values where no entry is: fill values among the entries are dropped.
         let structured = |l: usize| format.levels[l].pads() && !format.levels[l].is_full();
         let padded = (0..format.rank()).any(|l| format.is_single(l) || structured(l));
         let told = if padded { unique.without(fill)? } else { unique };
         told.folded(format, fill, how)?.levelled(extents, format, fill, how)
     }
 
-    /// A format of as many levels as there are extents, triangles where they may stand, columns of one length, coordinates in
-    /// bounds, values of the fill value's type, bytes of a `bool` 0 or 1.
+    /// Checks the format and the entries: as many levels as extents, triangles only where they may be, columns of one length, coordinates
+    /// in bounds, values of the fill value's type, bytes of a `bool` 0 or 1.
     fn check(&self, extents: &[u64], format: &Format, fill: Value) -> Result<(), Malformed> {
         format.check(extents)?;
         for l in (0..format.rank()).filter(|l| format.levels[*l].is_triangle()) {
@@ -204,7 +205,7 @@ impl Entries<'_> {
         }
     }
 
-    /// Entry `e` has the coordinates of an earlier one.
+    /// The error that entry `e` has the coordinates of an earlier one.
     fn duplicate(&self, e: usize) -> Error {
         let at = self.coordinate(e);
         let first = (0..e).find(|&d| self.coordinate(d) == at).unwrap_or(0);

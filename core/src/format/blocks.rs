@@ -1,4 +1,4 @@
-//! Blocks: positions in a row whose coordinates are in a row too, of which one is stored for all.
+//! Blocks: consecutive positions with consecutive coordinates, for which only the last coordinate is stored.
 //!
 //! ```text
 //!   coordinates   0 1   4 5 6        vbl                      runs up to   0 1 2   6   7 8        packbits
@@ -8,10 +8,10 @@
 //!                                                             runs of one coordinate: one piece; others: a piece each
 //! ```
 //!
-//! Positions are those that a list, or runs, would have: it is coordinates that are saved.
+//! Positions are the same as those of a list, or of runs: blocks save only coordinates.
 //!
-//! Invariants: `ofs` begins with 0, rises, and numbers all positions; a block is behind the one before it in its fiber. A piece
-//! of packbits begins where the one before it ended, or at 0, and has one position or as many as coordinates.
+//! Invariants: `ofs` begins with 0, rises, and counts all positions; a block is behind the one before it in its fiber. A piece of
+//! packbits begins where the one before it ended, or at 0, and has one position or one per coordinate.
 
 use super::{Array, Error, room};
 use std::ops::RangeInclusive;
@@ -26,12 +26,12 @@ pub(super) fn pieces(pos: &[i64], crd: &[i64]) -> Result<[Vec<i64>; 3], Error> {
     grouped(false, pos, crd)
 }
 
-/// Coordinates that follow one another, joined: all of them, or only behind one that follows another itself.
+/// Joins consecutive coordinates to blocks: all of them, or only those behind a coordinate that is consecutive itself.
 fn grouped(all: bool, pos: &[i64], crd: &[i64]) -> Result<[Vec<i64>; 3], Error> {
     let (mut blocks, mut last, mut ofs) = (room::room(pos.len())?, Vec::new(), Vec::new());
     blocks.push(0);
     for fiber in pos.windows(2) {
-        // The coordinate of the position before, and whether another may join it.
+        // The coordinate of the previous position, and whether the next may join its block.
         let (mut before, mut open) = (-1, false);
         for p in fiber[0]..fiber[1] {
             let c = crd[p as usize];
@@ -50,12 +50,12 @@ fn grouped(all: bool, pos: &[i64], crd: &[i64]) -> Result<[Vec<i64>; 3], Error> 
     Ok([blocks, last, ofs])
 }
 
-/// The coordinate of a position of a block.
+/// The coordinate of a position in a block.
 pub(super) fn coordinate(crd: &Array, ofs: &Array, block: usize, position: usize) -> i64 {
     crd.index(block) - (ofs.index(block + 1) - 1 - position as i64)
 }
 
-/// The coordinates that a position of a fiber's piece stands for.
+/// The coordinates that a position in a fiber's piece stands for.
 pub(super) fn coordinates(
     pos: &Array,
     crd: &Array,

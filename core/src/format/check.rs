@@ -1,8 +1,8 @@
-//! The check of a stored tensor's invariants: on every import, on every result.
+//! The check of a stored tensor's invariants, for every import and every result.
 //!
-//! Level by level from the root, as positions multiply; each array is read in order, so that what is reported is the
-//! first offending place of the outermost offending level. Nothing is believed before it is checked, and nothing is
-//! allocated that is larger than an array at hand.
+//! The check goes level by level from the root, as positions multiply, and reads each array in order, so that it reports the first
+//! offending place of the outermost offending level. It uses nothing that it has not checked, and allocates nothing larger than one of
+//! the tensor's arrays.
 mod chain;
 pub(super) mod list;
 pub(super) mod structure;
@@ -13,19 +13,19 @@ use crate::words::counted;
 pub(super) use chain::Chain;
 use std::rc::Rc;
 
-/// What the arrays of a tensor may be multiplied to: every position fits an `i64`.
+/// The most positions of a level: every position fits an `i64`.
 const POSITIONS: u64 = i64::MAX as u64;
 
-/// What a check finds that has not the memory that it needs.
+/// The message of a check that has too little memory.
 const MEMORY: &str = "memory does not suffice to check what is stored";
 
 impl Malformed {
-    /// Level `l` could not be checked: memory does not suffice for it.
+    /// The error that memory does not suffice to check level `l`.
     pub(super) fn unchecked(l: usize) -> Malformed {
         Malformed { level: Some(l), position: 0, what: MEMORY.to_string() }
     }
 
-    /// Whether nothing is known to be wrong, but memory did not suffice for the check.
+    /// Whether memory did not suffice for the check, so that nothing is known to be wrong.
     pub fn is_unchecked(&self) -> bool {
         self.what == MEMORY
     }
@@ -36,7 +36,7 @@ pub(super) fn malformed<T>(level: Option<usize>, position: usize, what: impl Int
 }
 
 impl Tensor<'_> {
-    /// Whether every invariant of every level holds; if not, the first place where one does not:
+    /// Checks that every invariant of every level holds; if not, reports the first place where one does not:
     ///
     /// 1. a level and an extent a mode, extents below 2⁶³, the format's order a permutation of the modes;
     /// 2. arrays of positions and coordinates are `i32` or `i64`, words `u64`, flags `bool`;
@@ -59,7 +59,7 @@ impl Tensor<'_> {
         self.check_values(&above)
     }
 
-    /// Level `l`, and what it is for the level below.
+    /// Checks level `l`; returns its state for the check of the level below.
     fn check_level<'t>(&'t self, l: usize, above: Above<'t>) -> Result<Above<'t>, Malformed> {
         let kind = self.format.levels[l];
         if self.levels[l].kind() != kind {
@@ -101,8 +101,8 @@ impl Tensor<'_> {
 }
 
 impl Format {
-    /// Whether it is a format of tensors of these extents: a level and an extent a mode, extents below 2⁶³, the order a
-    /// permutation of the modes.
+    /// Checks that this is a format of tensors of these extents: a level per extent, extents below 2⁶³, the order a permutation of the
+    /// modes.
     pub(super) fn check(&self, extents: &[u64]) -> Result<(), Malformed> {
         let rank = extents.len();
         if self.levels.len() != rank || self.order.len() != rank {
@@ -122,39 +122,39 @@ impl Format {
     }
 }
 
-/// What the check of a level has to know of those above it.
+/// The state above a level that its check needs.
 pub(super) struct Above<'t> {
-    /// How many positions the level above has.
+    /// The number of positions of the level above.
     pub(super) positions: u64,
-    /// The chain that goes on below, if one does.
+    /// The chain that continues below, if there is one.
     pub(super) chain: Option<Chain<'t>>,
-    /// Which positions lie below flags that are not set.
+    /// The flags that are not set above the level's positions.
     pub(super) unset: Option<Unset<'t>>,
 }
 
-/// Flags, each standing for so many positions of the level at hand.
+/// Flags of a level above, each of which covers `each` positions of the current level.
 #[derive(Clone)]
 pub(super) struct Unset<'t> {
     pub(super) of: Source<'t>,
     pub(super) each: u64,
 }
 
-/// Where flags are.
+/// The storage of flags.
 #[derive(Clone)]
 pub(super) enum Source<'t> {
-    /// In a level.
+    /// The flags of a level.
     Level(At<'t>),
-    /// Here: what lies between belongs to uneven numbers of positions.
+    /// A flag per position of a level: the levels between have uneven numbers of positions below each flag.
     Listed(Rc<Vec<bool>>),
 }
 
 impl<'t> Unset<'t> {
-    /// As of a level that has a position for every coordinate of an extent.
+    /// The flags above a level that has a position for every coordinate of an extent.
     pub(super) fn spread(of: Option<Unset<'t>>, extent: u64) -> Option<Unset<'t>> {
         of.map(|u| Unset { each: u.each.saturating_mul(extent), ..u })
     }
 
-    /// Whether the flag above position `p` of the level at hand is set.
+    /// Whether the flag above position `p` of the current level is set.
     fn is_set(&self, p: usize) -> bool {
         let flag = p / usize::try_from(self.each).unwrap_or(usize::MAX).max(1);
         match &self.of {
@@ -170,12 +170,12 @@ impl Above<'_> {
         Above { positions, chain: None, unset: None }
     }
 
-    /// The first of the first `n` positions that lies below a flag that is not set although `full` holds of it.
+    /// The first of the first `n` positions for which `full` holds although the flag above is not set.
     pub(super) fn first_unset(&self, n: usize, full: impl Fn(usize) -> bool) -> Option<usize> {
         self.unset_among(n).find(|&p| full(p))
     }
 
-    /// Those of the first `n` positions that lie below a flag that is not set.
+    /// Those of the first `n` positions whose flag above is not set.
     pub(super) fn unset_among(&self, n: usize) -> impl Iterator<Item = usize> {
         self.unset.iter().flat_map(move |unset| (0..n).filter(|&p| !unset.is_set(p)))
     }
@@ -189,7 +189,7 @@ pub(super) fn spread(l: usize, parents: u64, extent: u64) -> Result<u64, Malform
     }
 }
 
-/// Bytes of `bool`s are 0 or 1.
+/// Checks that bytes of `bool`s are 0 or 1.
 pub(super) fn check_bools(level: Option<usize>, values: &Array) -> Result<(), Malformed> {
     match values {
         Array::Bool(bytes) => match bytes.iter().position(|&b| b > 1) {
@@ -200,7 +200,7 @@ pub(super) fn check_bools(level: Option<usize>, values: &Array) -> Result<(), Ma
     }
 }
 
-/// Flags, a position each: below one that is not set, none is. What they are for the level below.
+/// Checks that no flag is set below one that is not. Returns the level's flags for the level below.
 pub(super) fn check_flags<'t>(at: At<'t>, positions: u64, above: Above<'t>) -> Result<Above<'t>, Malformed> {
     let above = Above { unset: Unset::spread(above.unset, at.extent()), ..Above::of(positions) };
     match above.first_unset(positions as usize, |p| at.level().kind().of().is_set(at, p)) {

@@ -3,8 +3,8 @@
 use super::{Malformed, Tensor};
 use std::ops::Deref;
 
-/// A tensor whose invariants hold. It is made by [`Tensor::checked`] alone, which reads every index once, and cannot be
-/// changed: what takes one need not check again. The arrays are the tensor's own, borrowed or not.
+/// A tensor whose invariants hold. Only [`Tensor::checked`] makes one, which reads every index once, and it cannot be changed, so
+/// functions that take one need not check again. It contains the tensor with its arrays, borrowed or not.
 ///
 /// ```
 /// # use fiberloom_core::{algebra::{Type, Value}, format::{Array, Tensor}};
@@ -19,10 +19,10 @@ use std::ops::Deref;
 pub struct Checked<'a>(Tensor<'a>);
 
 impl<'a> Tensor<'a> {
-    /// Checks every invariant, once and for all.
+    /// Checks every invariant once.
     ///
     /// # Errors
-    /// The first place where one does not hold: see [`Tensor::check`].
+    /// The first place where an invariant does not hold: see [`Tensor::check`].
     pub fn checked(self) -> Result<Checked<'a>, Malformed> {
         self.check()?;
         Ok(Checked(self))
@@ -30,7 +30,7 @@ impl<'a> Tensor<'a> {
 }
 
 impl<'a> Checked<'a> {
-    /// The tensor, to be changed.
+    /// The tensor, unchecked from here on.
     pub fn into_inner(self) -> Tensor<'a> {
         self.0
     }

@@ -1,20 +1,20 @@
-//! Tensors of arrays that a caller has: what is held in which array is said by the name of the constructor.
+//! Tensors from a caller's arrays; each constructor is named for the format.
 //!
 //! ```text
 //!  pos, crd, values ──csr──▶ Tensor ──checked──▶ Checked
 //!                  lengths, types      every index
 //! ```
 //!
-//! Arrays are borrowed or owned, as they come. A constructor looks at types and lengths alone, which takes a few
-//! comparisons; what stands in the arrays is looked at by [`Tensor::check`], which a call does, or once and for all by
-//! [`Tensor::checked`]. The fill value is 0 of the values' type unless [`Tensor::with_fill`] says another.
+//! Arrays are borrowed or owned, as they are given. A constructor checks only types and lengths, in a few comparisons. The elements are
+//! checked by [`Tensor::check`], in each call, or once by [`Tensor::checked`]. The fill value is 0 of the values' type unless
+//! [`Tensor::with_fill`] gives another.
 
 use super::{Array, Format, Level, LevelKind, Malformed, Step, Tensor, triangle};
 use crate::algebra::{Type, Value};
 use crate::words::counted;
 
 impl<'a> Tensor<'a> {
-    /// A matrix in compressed rows: row i has the entries `pos[i]..pos[i + 1]`, in columns `crd` that ascend.
+    /// A matrix in compressed rows: row i has the entries `pos[i]..pos[i + 1]`, at ascending columns `crd`.
     ///
     /// ```
     /// # use fiberloom_core::format::Tensor;
@@ -27,8 +27,8 @@ impl<'a> Tensor<'a> {
     /// ```
     ///
     /// # Errors
-    /// Arrays whose lengths or types do not fit: `rows + 1` positions and as many coordinates as values, both of type
-    /// `i32` or `i64`.
+    /// Lengths or types that do not fit: there have to be `rows + 1` positions, and as many coordinates as values, both of type `i32` or
+    /// `i64`.
     pub fn csr(
         rows: u64,
         columns: u64,
@@ -40,7 +40,7 @@ impl<'a> Tensor<'a> {
         Tensor::from_levels([rows, columns], [0, 1], vec![Level::Dense, compressed], values)
     }
 
-    /// A matrix in compressed columns: column j has the entries `pos[j]..pos[j + 1]`, in rows `crd` that ascend.
+    /// A matrix in compressed columns: column j has the entries `pos[j]..pos[j + 1]`, at ascending rows `crd`.
     ///
     /// # Errors
     /// As of [`Tensor::csr`], with `columns + 1` positions.
@@ -55,7 +55,7 @@ impl<'a> Tensor<'a> {
         Tensor::from_levels([rows, columns], [1, 0], vec![Level::Dense, compressed], values)
     }
 
-    /// A list of entries in ascending order, none twice: an array of coordinates for each mode, and the values.
+    /// A list of entries at distinct coordinates in ascending order: an array of coordinates for each mode, and the values.
     /// [`Entries`](super::Entries) takes them in any order.
     ///
     /// ```
@@ -103,15 +103,15 @@ impl<'a> Tensor<'a> {
     /// A dense matrix, row by row.
     ///
     /// # Errors
-    /// Not `rows · columns` values.
+    /// If there are not `rows · columns` values.
     pub fn matrix(rows: u64, columns: u64, values: impl Into<Array<'a>>) -> Result<Tensor<'a>, Malformed> {
         Tensor::from_levels([rows, columns], [0, 1], vec![Level::Dense, Level::Dense], values)
     }
 
-    /// A tensor of these levels, outermost first, of which level l holds mode `order[l]`.
+    /// A tensor of these levels, outermost first; level l holds mode `order[l]`.
     ///
     /// # Errors
-    /// Not a level and a place in the order for each extent; arrays whose lengths or types do not fit.
+    /// If there are not as many levels, and places in the order, as extents; arrays whose lengths or types do not fit.
     pub fn from_levels(
         extents: impl Into<Vec<u64>>,
         order: impl Into<Vec<usize>>,
@@ -127,7 +127,7 @@ impl<'a> Tensor<'a> {
         Ok(tensor)
     }
 
-    /// The same arrays, with another value where nothing is stored.
+    /// The tensor with the same arrays and another fill value.
     ///
     /// # Errors
     /// A fill value of another type than the values'.
@@ -140,7 +140,7 @@ impl<'a> Tensor<'a> {
         Ok(Tensor { fill, ..self })
     }
 
-    /// What can be seen of [`Tensor::check`]'s rules without looking at the elements of an array, but for the last of one.
+    /// Checks those of [`Tensor::check`]'s rules that need no element of an array but the last.
     fn check_lengths(&self) -> Result<(), Malformed> {
         self.check_shape()?;
         let mut positions = 1;
@@ -155,7 +155,7 @@ impl<'a> Tensor<'a> {
         Ok(())
     }
 
-    /// How many positions level `l` has below so many.
+    /// The number of positions of level `l` below this many positions.
     fn positions_of(&self, l: usize, parents: u64) -> Result<u64, Malformed> {
         let (extent, level, mut positions) = (self.level_extent(l), &self.levels[l], parents);
         let product = |a: u64, b: u64| {
@@ -180,7 +180,7 @@ impl<'a> Tensor<'a> {
                     fibers = true;
                     pos.len().checked_sub(1).map_or(0, |end| pos.index(end).max(0) as u64)
                 }
-                // What stands below `pos` says itself how long it is: its elements are not counted without a look at `pos`.
+                // An array below `pos` determines its own length: counting its elements would need a look at `pos`.
                 Step::Each(name) if fibers => length(l, (name, level), level.named(name).len() as u64)?.len() as u64,
                 Step::Each(name) => {
                     length(l, (name, level), positions)?;
@@ -197,7 +197,7 @@ fn wrong(level: Option<usize>, what: String) -> Malformed {
     Malformed { level, position: 0, what }
 }
 
-/// A level's array of this name, which has this length, and a type that indices may have if it holds such.
+/// A level's array of this name, checked for its length, and for an index type if it holds positions or coordinates.
 fn length<'l, 'a>(l: usize, (name, level): (&str, &'l Level<'a>), n: u64) -> Result<&'l Array<'a>, Malformed> {
     let array = level.named(name);
     let holds = level.holding().find_map(|(own, holds)| std::ptr::eq(own, array).then_some(holds));

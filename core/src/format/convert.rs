@@ -1,20 +1,20 @@
 //! Tensors from lists and from dense data, to dense data, and from one format to another.
 //!
-//! All of it goes through [`Entries`]: any mixture of levels in any order of modes becomes any other. What the innermost
-//! level says to be stored stays stored, fill values among it; where that level says nothing of the kind, being dense,
-//! structured or a singleton in no chain, only what is not bit-identical to the fill value counts as stored.
+//! All conversions go through [`Entries`], so any mixture of levels in any order of modes becomes any other. Entries of an innermost list
+//! stay stored, fill values among them. Where the innermost level is dense, structured or a singleton in no chain, only values that are
+//! not bit-identical to the fill value count as stored.
 
 use super::{Array, Assembly, Entries, Error, Format, Level, Tensor};
 use crate::algebra::{Type, Value};
 
 impl<'a> Tensor<'a> {
-    /// The tensor that holds these entries (coordinates in the order of declaration, in any order, none twice) and
-    /// `fill` elsewhere, with index arrays of these types (`I32` or `I64`).
+    /// The tensor that holds these entries and `fill` elsewhere, with index arrays of these types (`I32` or `I64`). Coordinates are in
+    /// the order of declaration, and distinct; entries come in any order.
     ///
     /// To let the index types be chosen, combine duplicates or limit memory, see [`Entries::assemble`].
     ///
     /// # Errors
-    /// An entry that has not as many coordinates as there are extents; those of [`Entries::assemble`].
+    /// An entry with another number of coordinates than extents; errors of [`Entries::assemble`].
     pub fn from_entries(
         extents: Vec<u64>,
         format: Format,
@@ -32,8 +32,8 @@ impl<'a> Tensor<'a> {
         )
     }
 
-    /// The tensor with a value at every coordinate, the last mode's coordinate running fastest. In a format other than
-    /// `dense`, what is not bit-identical to `fill` is stored; the dense format takes `values` as they are.
+    /// The tensor with a value at every coordinate, the last mode's coordinate running fastest. In a format other than `dense`, values
+    /// that are not bit-identical to `fill` are stored; the dense format takes `values` as they are.
     pub fn from_dense(
         extents: Vec<u64>,
         format: Format,
@@ -46,8 +46,8 @@ impl<'a> Tensor<'a> {
         dense.convert(&format, &Assembly { pos: Some(pos_ty), crd: Some(crd_ty), ..Assembly::default() })
     }
 
-    /// The dense tensor of these values, the last mode's coordinate running fastest, which it borrows if they are
-    /// borrowed. Refused if there are not as many values as coordinates.
+    /// The dense tensor of these values, the last mode's coordinate running fastest; borrowed values stay borrowed. Refused if the number
+    /// of values is not the number of coordinates.
     pub fn dense(extents: Vec<u64>, fill: Value, values: Array<'a>) -> Result<Tensor<'a>, Error> {
         let format = Format::dense(extents.len());
         let levels = vec![Level::Dense; extents.len()];
@@ -62,7 +62,7 @@ impl<'a> Tensor<'a> {
         Tensor { extents: vec![], format: Format::dense(0), levels: vec![], values, fill: Value::zero(value.ty()) }
     }
 
-    /// The same function in another format, borrowing if the format is the same and its index types are as asked.
+    /// The tensor in another format. It is returned as it is if it has that format and the index types of `how`.
     ///
     /// # Errors
     /// [`Error::Malformed`]: see [`Tensor::check`]; else those of [`Entries::assemble`].
@@ -74,13 +74,13 @@ impl<'a> Tensor<'a> {
         self.entries_to_store()?.assemble(&self.extents, format, self.fill, how)
     }
 
-    /// Whether the index arrays have the types that are asked for.
+    /// Whether the index arrays have the types that `how` asks for.
     fn has_types(&self, how: &Assembly) -> bool {
         let same = |wanted: Option<Type>, ty: Option<Type>| wanted.is_none() || ty.is_none() || wanted == ty;
         self.levels.iter().map(Level::index_types).all(|(pos, crd)| same(how.pos, pos) && same(how.crd, crd))
     }
 
-    /// The entries that another format has to store: see the head of this module.
+    /// The entries that another format has to store, by the rule at the head of this module.
     ///
     /// # Errors
     /// [`Error::Malformed`]: see [`Tensor::check`]. [`Error::Memory`].
@@ -89,7 +89,7 @@ impl<'a> Tensor<'a> {
         self.entries_to_store()
     }
 
-    /// The same of a tensor that is known to be well-formed.
+    /// As [`Tensor::stored_entries`], of a tensor that is known to be well-formed.
     fn entries_to_store(&self) -> Result<Entries<'_>, Error> {
         let padded = |l: usize| self.format.levels[l].pads() || self.format.is_single(l);
         if !self.extents.len().checked_sub(1).is_some_and(padded) {

@@ -1,27 +1,27 @@
-//! Rust's number types as elements of arrays: slices in, slices out, nothing copied.
+//! Rust's number types as elements of arrays: conversions to and from slices and vectors, without copying.
 
 use super::{Array, Elements};
 use crate::algebra::Type;
 
-/// A number type of Rust that arrays hold as it is. `bool` is none: an array of them has a byte an element
-/// ([`Array::of_bools`], [`Array::as_bools`]).
+/// A Rust number type that arrays hold directly. `bool` is not one: an array of them has one byte per element ([`Array::of_bools`],
+/// [`Array::as_bools`]).
 pub trait Element: Copy + PartialEq + std::fmt::Debug + Send + Sync + 'static {
-    /// The element type of the language.
+    /// The language's type of these elements.
     const TYPE: Type;
 
-    /// The elements of an array of this type; `None` of one of another.
+    /// The elements of an array of this type; `None` for an array of another type.
     fn slice<'s>(array: &'s Array<'_>) -> Option<&'s [Self]>;
 
-    /// The elements of an array of this type: not copied if nobody else holds them. An array of another type comes back.
+    /// The elements of an array of this type, copied only if the array is borrowed or shared.
     ///
     /// # Errors
     /// The array, if it has another type.
     fn vec(array: Array<'_>) -> Result<Vec<Self>, Array<'_>>;
 
-    /// An array that borrows these.
+    /// An array that borrows these elements.
     fn borrowed(elements: &[Self]) -> Array<'_>;
 
-    /// An array that holds these.
+    /// An array that owns these elements.
     fn owned(elements: Vec<Self>) -> Array<'static>;
 }
 
@@ -58,7 +58,7 @@ macro_rules! elements {
 elements! { i8, I8; i16, I16; i32, I32; i64, I64; u8, U8; u16, U16; u32, U32; u64, U64; f32, F32; f64, F64; }
 
 impl<'a> Array<'a> {
-    /// The elements as Rust's, if that is their type.
+    /// The elements as a slice of `T`, if that is their type.
     ///
     /// ```
     /// # use fiberloom_core::format::Array;
@@ -70,7 +70,7 @@ impl<'a> Array<'a> {
         T::slice(self)
     }
 
-    /// The elements as a vector of Rust's: copied only if they are borrowed or held by others.
+    /// The elements as a vector of `T`, copied only if they are borrowed or shared.
     ///
     /// # Errors
     /// The array itself, if its elements have another type.

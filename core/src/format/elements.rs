@@ -1,28 +1,28 @@
-//! Elements in a row, of one Rust type.
+//! Array elements of one Rust type, borrowed or shared.
 //!
 //! ```text
 //!  Borrowed   the caller's slice: nothing is copied
-//!  Counted    a vector that its holders share; whoever writes while others hold it gets a vector of its own
+//!  Counted    a vector that its holders share; a holder who writes while there are others gets a copy
 //! ```
 //!
-//! So a result can have arrays of its operands, and cloning a tensor that owns its arrays costs a count each.
+//! So a result can share arrays with its operands, and cloning a tensor that owns its arrays increments a count per array.
 
 use super::room;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// Elements of an [`Array`](super::Array), borrowed or counted. Reads as a slice.
+/// Elements of an [`Array`](super::Array), borrowed or reference-counted. Dereferences to a slice.
 #[derive(Clone)]
 pub enum Elements<'a, T> {
-    /// The caller's.
+    /// Borrowed from the caller.
     Borrowed(&'a [T]),
-    /// Everybody's who holds it.
+    /// Shared by all holders.
     Counted(Arc<Vec<T>>),
 }
 
 impl<T: Copy> Elements<'_, T> {
-    /// The elements to write to: copied before if they are borrowed or held by others.
+    /// The elements for writing, copied before if they are borrowed or shared.
     pub fn to_mut(&mut self) -> &mut Vec<T> {
         if let Elements::Borrowed(v) = self {
             *self = Elements::from(v.to_vec());
@@ -33,7 +33,7 @@ impl<T: Copy> Elements<'_, T> {
         }
     }
 
-    /// The elements as a vector: copied if they are borrowed or held by others.
+    /// The elements as a vector, copied if they are borrowed or shared.
     pub fn into_vec(self) -> Vec<T> {
         match self {
             Elements::Borrowed(v) => v.to_vec(),
@@ -41,8 +41,7 @@ impl<T: Copy> Elements<'_, T> {
         }
     }
 
-    /// The same elements for as long as anybody wants them: shared if they are counted, copied if borrowed; `None` if
-    /// memory does not suffice.
+    /// The elements with a lifetime of their own: shared if they are counted, copied if borrowed; `None` if memory does not suffice.
     pub fn share(&self) -> Option<Elements<'static, T>> {
         match self {
             Elements::Counted(v) => Some(Elements::Counted(v.clone())),
@@ -50,7 +49,7 @@ impl<T: Copy> Elements<'_, T> {
         }
     }
 
-    /// The same elements for as long as anybody wants them: as they are if they are counted, copied if borrowed.
+    /// The elements with a lifetime of their own: unchanged if they are counted, copied if borrowed.
     pub fn into_owned(self) -> Elements<'static, T> {
         match self {
             Elements::Counted(v) => Elements::Counted(v),

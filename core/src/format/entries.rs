@@ -1,4 +1,4 @@
-//! Entries: what is stored in a tensor as columns, the exchange form between formats.
+//! Entries: the stored values of a tensor and their coordinates, as columns; the exchange form between formats.
 //!
 //! ```text
 //!  coordinates[0]  0 0 2 …      one column a mode, in the order of declaration
@@ -6,8 +6,8 @@
 //!  values          5 7 1 …      as long as each column
 //! ```
 //!
-//! Entries may stand in any order and may repeat a coordinate; what is read off a tensor stands in its storage order
-//! and does not. An entry may hold the fill value. What is stored once for several coordinates, as a run, is an entry at each.
+//! Entries may be in any order and may repeat a coordinate; those listed from a tensor are in its storage order, at distinct coordinates.
+//! An entry may hold the fill value. A value that is stored once for several coordinates, as in a run, gives an entry for each.
 
 use super::levels::At;
 use super::{Array, Error, Malformed, Tensor, room};
@@ -17,9 +17,9 @@ use std::cmp::Ordering;
 /// Coordinates and values, a column each, all of one length.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entries<'a> {
-    /// A column a mode, in the order of declaration.
+    /// A column of coordinates per mode, in the order of declaration.
     pub coordinates: Vec<Vec<i64>>,
-    /// Their values.
+    /// The entries' values.
     pub values: Array<'a>,
 }
 
@@ -27,8 +27,7 @@ impl<'a> Entries<'a> {
     /// Entries of `rank` modes and type `ty` from (coordinates in the order of declaration, value).
     ///
     /// # Errors
-    /// [`Error::Malformed`] names the first entry that has not `rank` coordinates or not a value of that type;
-    /// [`Error::Memory`].
+    /// [`Error::Malformed`] names the first entry without exactly `rank` coordinates or with a value of another type; [`Error::Memory`].
     pub fn of(
         rank: usize,
         ty: Type,
@@ -52,12 +51,12 @@ impl<'a> Entries<'a> {
         Ok(Entries { coordinates, values: Array::collected(ty, values)? })
     }
 
-    /// Their number.
+    /// The number of entries.
     pub fn len(&self) -> usize {
         self.values.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no entries.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
@@ -65,7 +64,7 @@ impl<'a> Entries<'a> {
     /// The coordinates of entry `e`, in the order of declaration.
     ///
     /// # Panics
-    /// If there is none.
+    /// If there is no entry `e`.
     pub fn coordinate(&self, e: usize) -> Vec<i64> {
         self.coordinates.iter().map(|column| column[e]).collect()
     }
@@ -73,15 +72,15 @@ impl<'a> Entries<'a> {
 
 /// One of the coordinates that a position stands for.
 pub(super) struct Spread {
-    /// Which of the entries it is.
+    /// The index of its entry.
     pub(super) entry: usize,
     pub(super) parent: usize,
     pub(super) coordinate: i64,
 }
 
 impl Tensor<'_> {
-    /// What is stored, fill values among it, in storage order: a column of coordinates a mode, the values borrowed
-    /// unless flags leave some out. It takes time and memory proportional to what is stored.
+    /// The stored entries, fill values among them, in storage order. The values are borrowed unless flags leave some out. This takes time
+    /// and memory proportional to the number of entries.
     ///
     /// # Errors
     /// [`Error::Malformed`]: see [`Tensor::check`]. [`Error::Memory`].
@@ -90,7 +89,7 @@ impl Tensor<'_> {
         self.listed_all()
     }
 
-    /// The same of a tensor that is known to be well-formed.
+    /// As [`Tensor::listed`], of a tensor that is known to be well-formed.
     pub(super) fn listed_all(&self) -> Result<Entries<'_>, Error> {
         if self.leaves_out() || self.format.levels.iter().any(|kind| kind.shares()) {
             return self.listed_at(self.stored_positions()?);
@@ -99,10 +98,10 @@ impl Tensor<'_> {
         Ok(Entries { coordinates, values: self.values.borrow() })
     }
 
-    /// How many coordinates have a value that is stored: a run stores one for all of its. The tensor must be well-formed.
+    /// The number of coordinates with a stored value: a run stores one value for all of its coordinates. The tensor must be well-formed.
     ///
     /// # Errors
-    /// Memory for a number for each value.
+    /// If memory does not suffice for one number per value.
     pub fn stored_coordinates(&self) -> Result<u64, Error> {
         if !self.leaves_out() && !self.format.levels.iter().any(|kind| kind.shares()) {
             return Ok(self.values.len() as u64);
@@ -117,19 +116,19 @@ impl Tensor<'_> {
         Ok(counts.into_iter().fold(0, u64::saturating_add))
     }
 
-    /// What is stored at these positions of the last level.
+    /// The entries at these positions of the last level.
     pub(super) fn listed_at(&self, positions: Vec<usize>) -> Result<Entries<'static>, Error> {
         let (positions, coordinates) = self.coordinates_at(positions)?;
         let bytes = positions.len() as u128 * self.values.ty().bytes() as u128;
         Ok(Entries { coordinates, values: self.values.gather(&positions).ok_or(Error::Memory { bytes })? })
     }
 
-    /// Whether nothing can be stored at some positions of some level.
+    /// Whether some level may have positions at which nothing is stored.
     pub(super) fn leaves_out(&self) -> bool {
         (0..self.levels.len()).any(|l| self.format.levels[l].of().leaves_out(self.at(l)))
     }
 
-    /// Whether all flags above a position of the last level are set.
+    /// Whether all flags above a position of the last level, and its own, are set.
     pub(super) fn is_stored(&self, mut p: usize) -> bool {
         (0..self.levels.len()).rev().all(|l| {
             let level = self.format.levels[l].of();
@@ -144,13 +143,13 @@ impl Tensor<'_> {
         At { tensor: self, l }
     }
 
-    /// The positions of the last level under flags that are all set, ascending.
+    /// The positions of the last level whose flags, their own and those above, are all set; ascending.
     pub(super) fn stored_positions(&self) -> Result<Vec<usize>, Error> {
         let mut kept: Vec<usize> = room::collected(0..self.values.len())?;
         if !self.leaves_out() {
             return Ok(kept);
         }
-        // Of each position that is kept, the position in the level at hand.
+        // The position in the current level of each position that is kept.
         let mut at = room::copied(&kept)?;
         for l in (0..self.levels.len()).rev() {
             let (level, here) = (self.format.levels[l].of(), self.at(l));
@@ -164,12 +163,12 @@ impl Tensor<'_> {
         Ok(kept)
     }
 
-    /// The coordinates of these positions of the last level, a column a mode, and the position of each: one that stands for
-    /// several coordinates comes as often. In storage order.
+    /// The coordinates of these positions of the last level, a column per mode, and the position of each. A position that stands for
+    /// several coordinates is repeated for each. In storage order.
     fn coordinates_at(&self, mut positions: Vec<usize>) -> Result<(Vec<usize>, Vec<Vec<i64>>), Error> {
-        // A column a level, outermost first.
+        // A column per level, outermost first.
         let mut columns: Vec<Vec<i64>> = vec![];
-        // From the last level up: the position of each entry in the level at hand, then that of its parent.
+        // From the last level up: each entry's position in the current level, then its parent's.
         let mut at = room::copied(&positions)?;
         for l in (0..self.levels.len()).rev() {
             let level = self.format.levels[l];
@@ -203,15 +202,15 @@ impl Tensor<'_> {
         Ok((positions, coordinates))
     }
 
-    /// What is stored, fill values among it, in storage order: coordinates in the order of declaration, and the value.
+    /// The stored entries, fill values among them, in storage order: coordinates in the order of declaration, and the value.
     ///
     /// # Panics
-    /// If the tensor is malformed or memory does not suffice: [`Tensor::listed`] says so instead.
+    /// If the tensor is malformed or memory does not suffice, which [`Tensor::listed`] reports as an error.
     pub fn entries(&self) -> impl Iterator<Item = (Vec<i64>, Value)> + '_ {
         pairs(self.listed_all().expect("memory for what is stored"))
     }
 
-    /// The first of [`Tensor::entries`], so many of them or all; none if memory does not suffice. No more are listed.
+    /// The first `n` of [`Tensor::entries`], or all if there are fewer; none if memory does not suffice. Lists no more than these.
     ///
     /// # Panics
     /// If the tensor is malformed.
@@ -231,7 +230,7 @@ fn pairs(entries: Entries<'_>) -> impl Iterator<Item = (Vec<i64>, Value)> + '_ {
     (0..entries.len()).map(move |e| (entries.coordinate(e), entries.values.get(e)))
 }
 
-/// The parent of a position of a level with this `pos`.
+/// The parent of a position, in a level with this `pos`.
 pub(super) fn parent(pos: &Array, p: usize) -> usize {
     let (mut lo, mut hi) = (0, pos.len() - 1);
     while lo + 1 < hi {
@@ -241,7 +240,7 @@ pub(super) fn parent(pos: &Array, p: usize) -> usize {
     lo
 }
 
-/// The parent of each position that a level with this `pos` has.
+/// The parent of each position of a level with this `pos`.
 pub(super) fn parents(pos: &Array) -> Result<Vec<usize>, Error> {
     let mut parents = room::room(pos.index(pos.len() - 1) as usize)?;
     for parent in 1..pos.len() {

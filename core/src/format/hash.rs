@@ -1,8 +1,8 @@
-//! Where a hashed level's table is entered: the one definition for storage and for generated code.
+//! The hash function of a hashed level's table, for storage and for generated code.
 
-/// Odd factor of a parent's position.
+/// The odd factor of a parent's position.
 pub const PARENT: i64 = 0x5851_F42D_4C95_7F2D;
-/// Odd factor of parent and coordinate.
+/// The odd factor of parent and coordinate together.
 pub const COORDINATE: i64 = 0x2545_F491_4F6C_DD1D;
 
 /// The place at which the search for a coordinate begins, in a table of `size` places, a power of two.

@@ -1,24 +1,24 @@
-//! Formats: lists of kinds of levels.
+//! Formats: lists of levels with an order of modes.
 
 use super::LevelKind;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// One level a mode, outermost first; level `l` holds mode `order[l]`. Of a scalar: no levels. A copy costs two counts.
+/// One level per mode, outermost first; level `l` holds mode `order[l]`. A scalar has no levels. Cloning increments two counts.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Format {
-    /// Kinds.
+    /// The kinds of the levels.
     pub levels: Arc<[LevelKind]>,
     /// A permutation of the modes, as long as `levels`.
     pub order: Arc<[usize]>,
 }
 
-/// Names that stand for lists of levels, with what they ask of the rank.
+/// Names of formats; each fits certain ranks.
 pub const NAMES: [&str; 8] = ["dense", "csr", "csc", "dcsr", "dcsc", "coo", "csf", "sparse"];
 
 impl Format {
-    /// The levels in the order of the modes.
+    /// The format of these levels, in the order of the modes.
     pub fn of(levels: Vec<LevelKind>) -> Format {
         let order = (0..levels.len()).collect();
         Format { levels: levels.into(), order }
@@ -29,7 +29,7 @@ impl Format {
         Format::of(vec![LevelKind::Dense; rank])
     }
 
-    /// The same levels with the modes the other way round.
+    /// The format with its modes in reverse order.
     pub fn reversed(self) -> Format {
         Format { order: self.order.iter().rev().copied().collect(), ..self }
     }
@@ -44,7 +44,7 @@ impl Format {
         Format::of(vec![LevelKind::Compressed; rank])
     }
 
-    /// The format `name` of rank `rank`; `None` if there is no such name or it has no such rank.
+    /// The format `name` of rank `rank`; `None` if there is no such name, or the name does not fit the rank.
     /// `dense`, `csf` and `coo` exist at every rank (`csf` and `coo` from 1), `sparse` at rank 1, the others at 2.
     pub fn named(name: &str, rank: usize) -> Option<Format> {
         use LevelKind::*;
@@ -65,14 +65,14 @@ impl Format {
                 levels[0] = Nonunique;
                 Some(Format::of(levels))
             }
-            // Of one mode a level is a format.
+            // A single level is a format of one mode.
             _ if rank == 1 => LevelKind::from_name(name).map(|kind| Format::of(vec![kind])),
             _ => None,
         }
     }
 
-    /// The chain that level `l` belongs to: a nonunique level and the singletons directly below it. `None` for other
-    /// levels, among them singletons that stand below no such chain.
+    /// The chain that level `l` belongs to: a nonunique level and the singletons directly below it. `None` for other levels, among them
+    /// singletons below no such chain.
     pub fn chain(&self, l: usize) -> Option<Range<usize>> {
         let singleton = |l: &usize| self.levels.get(*l).is_some_and(|kind| kind.continues_chain());
         let begin = (0..=l).rev().find(|l| !singleton(l))?;
@@ -80,20 +80,20 @@ impl Format {
         self.levels.get(begin).is_some_and(|kind| kind.begins_chain()).then_some(begin..end)
     }
 
-    /// Whether a coordinate of level `l` may stand at several positions in a row: the levels below tell them apart.
+    /// Whether a coordinate of level `l` may occur at consecutive positions, which the levels below distinguish.
     pub fn repeats(&self, l: usize) -> bool {
         self.chain(l).is_some_and(|chain| l + 1 < chain.end)
     }
 
-    /// The format in which data are kept: a level that no arrays hold is asked for a coordinate, as is a hashed one that holds the
-    /// same function.
+    /// The format in which data are stored: a level without arrays is stored as hashed, which holds the same function and finds a
+    /// coordinate in constant time.
     pub fn stored(&self) -> Format {
         let stored = |kind: &LevelKind| kind.of().stored().unwrap_or(*kind);
         Format { levels: self.levels.iter().map(stored).collect(), order: self.order.clone() }
     }
 
-    /// Whether loops make the arrays of a result of this format; else they make those of [`Format::assembled`], and the result is
-    /// converted. Beside a triangle all levels are dense: what stands below it stands below each of its positions.
+    /// Whether loops assemble results in this format directly. Otherwise they assemble [`Format::assembled`], and the result is
+    /// converted. All other levels beside a triangle have to be dense: a level below it exists below each of its positions.
     pub fn is_made(&self) -> bool {
         let maker = |l: usize| self.levels[l].maker(l + 1 == self.rank());
         let triangles = self.levels.iter().any(|kind| kind.is_triangle());
@@ -101,13 +101,13 @@ impl Format {
             .all(|l| maker(l).is_some() && (!triangles || self.levels[l].is_full() || self.levels[l].is_triangle()))
     }
 
-    /// Whether it has a place for every value: no level is a triangle.
+    /// Whether the format has a place for every value: no level is a triangle.
     pub fn holds_all(&self) -> bool {
         !self.levels.iter().any(|kind| kind.is_triangle())
     }
 
-    /// The format in which loops assemble what becomes one of this: itself, if its levels are located, lists, or runs below all others;
-    /// else the same modes in the same order in such levels.
+    /// The format in which loops assemble a result of this format: this format itself, if its levels are located, lists, or runs below
+    /// all others; else the same modes in the same order in such levels.
     pub fn assembled(&self) -> Format {
         let level = |l: usize| self.levels[l].of().assembled(l + 1 == self.rank());
         let levels = (0..self.rank()).map(level).collect();
@@ -117,17 +117,17 @@ impl Format {
         Format { levels, order: self.order.clone() }
     }
 
-    /// Whether level `l` is a singleton in no chain: it holds one coordinate a parent position, wanted or not.
+    /// Whether level `l` is a singleton in no chain: it holds exactly one coordinate per parent position.
     pub fn is_single(&self, l: usize) -> bool {
         self.levels[l].continues_chain() && self.chain(l).is_none()
     }
 
-    /// Its levels, to be changed.
+    /// The levels, for writing.
     pub fn levels_mut(&mut self) -> &mut [LevelKind] {
         Arc::make_mut(&mut self.levels)
     }
 
-    /// Its modes, to be put in another order.
+    /// The order of the modes, for writing.
     pub fn order_mut(&mut self) -> &mut [usize] {
         Arc::make_mut(&mut self.order)
     }
@@ -138,7 +138,7 @@ impl Format {
     }
 }
 
-/// As the language writes it: `{dense, compressed} order(1, 0)`, the order only where it is not the modes' own.
+/// Prints the format as the language writes it: `{dense, compressed} order(1, 0)`, with the order only if it is not that of the modes.
 impl fmt::Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.levels.is_empty() {

@@ -1,15 +1,15 @@
-//! Sorted entries become levels, from the root.
+//! Builds levels from sorted entries, from the root.
 //!
 //! ```text
-//!  at each level every entry knows its parent position (at the root: 0)
+//!  at each level, `at` holds every entry's parent position (at the root: 0)
 //!   dense, bitmap, bytemap: position = parent · extent + coordinate          positions = parents · extent
 //!       compressed, hashed: a new position where (parent, coordinate) changes; pos counts them
 //!                a chain's: a new position where (parent, the chain's coordinates) changes; its first level counts them
 //!         other singletons: position = parent; one coordinate each, or it is refused
-//!   intervals, triangles, runs: `structure`; each level says in its file, `levels`, which of them it is made by
+//!   intervals, triangles, runs: `structure`; the file of each level in `levels` says which of these functions builds it
 //! ```
 //!
-//! Invariant: the entries' positions never fall. What is written is taken off the limit before it is allocated.
+//! Invariant: the entries' positions never fall. The size of an array is taken off the limit before it is allocated.
 
 mod settled;
 mod structure;
@@ -20,7 +20,7 @@ use super::{Array, Format, Level, Tensor, room};
 use crate::algebra::{Type, Value};
 
 impl Sorted {
-    /// The tensor of these entries, each coordinate once.
+    /// The tensor of these entries, which have distinct coordinates.
     pub(super) fn levelled(
         self,
         extents: &[u64],
@@ -41,7 +41,7 @@ impl Sorted {
     }
 }
 
-/// The values at such of so many positions, `fill` at the others.
+/// The values at these of so many positions, and `fill` at the others.
 fn placed(
     values: Array<'static>,
     at: &[usize],
@@ -58,41 +58,41 @@ fn placed(
     Ok(all)
 }
 
-/// Whether they are 0, 1, 2, …
+/// Whether these places are 0, 1, 2, …
 fn counts(places: &[usize]) -> bool {
     places.iter().enumerate().all(|(n, p)| n == *p)
 }
 
-/// The coordinates of an entry in the order of declaration, of a column a level.
+/// The coordinates of an entry in the order of declaration, from a column per level.
 pub(super) fn declared(format: &Format, columns: &[Vec<i64>], e: usize) -> Vec<i64> {
     let mut at = vec![0; columns.len()];
     format.order.iter().zip(columns).for_each(|(m, column)| at[*m] = column[e]);
     at
 }
 
-/// What is known between two levels.
+/// The state between two levels.
 pub(super) struct Store<'s> {
     pub(super) format: &'s Format,
-    /// In the order of the modes.
+    /// The extents, in the order of the modes.
     extents: &'s [u64],
-    /// Coordinates, a column a level.
+    /// The coordinates, a column per level.
     pub(super) columns: Vec<Vec<i64>>,
-    /// As long as each column.
+    /// The values, as many as each column has coordinates.
     values: Array<'s>,
     pub(super) pos_ty: Type,
     pub(super) crd_ty: Type,
-    /// Of each entry the position in the level at hand.
+    /// The position of each entry in the current level.
     pub(super) at: Vec<usize>,
-    /// How many positions that level has.
+    /// The number of positions of the current level.
     pub(super) positions: u64,
-    /// Within a chain, of each position its first entry.
+    /// Within a chain, the first entry of each position.
     heads: Vec<usize>,
-    /// Bytes left to spend.
+    /// The bytes left to spend.
     left: u64,
 }
 
 impl<'s> Store<'s> {
-    /// Above all levels: entries at the root's only position.
+    /// The state above all levels: all entries at the root's only position.
     fn new(
         (format, extents): (&'s Format, &'s [u64]),
         columns: Vec<Vec<i64>>,
@@ -113,12 +113,12 @@ impl<'s> Store<'s> {
         }
     }
 
-    /// The arrays of level `l`, whose mode has this extent.
+    /// Builds the arrays of level `l`, whose mode has this extent.
     fn level(&mut self, l: usize, extent: u64) -> Result<Level<'static>, Error> {
         self.format.levels[l].of().assemble(self, l, extent)
     }
 
-    /// Every coordinate of the extent gets a position.
+    /// Gives every coordinate of the extent a position.
     pub(super) fn spread(&mut self, l: usize, extent: u64) -> Result<(), Error> {
         let all = self.positions as u128 * extent as u128;
         self.positions = u64::try_from(all)
@@ -129,7 +129,7 @@ impl<'s> Store<'s> {
         Ok(())
     }
 
-    /// Every tuple of coordinates of these levels that a parent has gets a position: `pos`, and `crd` of the first.
+    /// Gives every tuple of coordinates of these levels below a parent a position. Returns `pos`, and `crd` of the first level.
     pub(super) fn list(&mut self, levels: std::ops::Range<usize>) -> Result<(Vec<i64>, Vec<i64>), Error> {
         let parents = self.positions as usize;
         let bytes = (parents as u128 + 1) * self.pos_ty.bytes() as u128;
@@ -158,23 +158,24 @@ impl<'s> Store<'s> {
         room::collected(self.heads.iter().map(|&e| self.columns[l][e]))
     }
 
-    /// Positions, in their type.
+    /// Positions as an array of the position type.
     pub(super) fn positions_of(&self, pos: &[i64]) -> Result<Array<'static>, Error> {
         Array::from_indices(self.pos_ty, pos)
     }
 
-    /// Coordinates, in theirs.
+    /// Coordinates as an array of the coordinate type.
     pub(super) fn coordinates_of(&self, crd: &[i64]) -> Result<Array<'static>, Error> {
         Array::from_indices(self.crd_ty, crd)
     }
 
-    /// The arrays of blocks, `pos`, `crd` and `ofs`, in their types; what the last takes is spent here.
+    /// The arrays of blocks, `pos`, `crd` and `ofs`, in their types. Spends the bytes of `ofs`.
     pub(super) fn blocks(&mut self, [pos, crd, ofs]: [Vec<i64>; 3]) -> Result<[Array<'static>; 3], Error> {
         spend(&mut self.left, (ofs.len() * self.pos_ty.bytes()) as u128)?;
         Ok([self.positions_of(&pos)?, self.coordinates_of(&crd)?, self.positions_of(&ofs)?])
     }
 
-    /// The error at the coordinates of an entry, if a singleton has a parent position with several: of the last of them.
+    /// The error with the coordinates of an entry, if it says that a singleton's parent has several coordinates: those of the last of
+    /// them.
     fn located(&self, error: Error) -> Error {
         match error {
             Error::Malformed(m) if m.level.is_some_and(|l| self.format.is_single(l)) => {
@@ -187,7 +188,7 @@ impl<'s> Store<'s> {
         }
     }
 
-    /// So many zeros, which take `bytes` each when they are stored.
+    /// A vector of `n` zeros; spends `bytes` for each.
     pub(super) fn zeros<T: Copy + Default>(&mut self, n: u64, bytes: usize) -> Result<Vec<T>, Error> {
         let bytes = n as u128 * bytes as u128;
         spend(&mut self.left, bytes)?;
@@ -195,7 +196,7 @@ impl<'s> Store<'s> {
     }
 }
 
-/// Takes `bytes` off what is left to spend.
+/// Takes `bytes` off the bytes left to spend.
 fn spend(left: &mut u64, bytes: u128) -> Result<(), Error> {
     match u64::try_from(bytes).ok().and_then(|b| left.checked_sub(b)) {
         Some(rest) => *left = rest,

@@ -1,4 +1,4 @@
-//! Entries of symmetric levels: what stands at (i, j) stands at (j, i) too, and one of the two is kept.
+//! Entries of symmetric levels: a value at (i, j) is also the value at (j, i), and one of the two is kept.
 
 use super::assemble::Assembly;
 use super::levelled::declared;
@@ -8,8 +8,8 @@ use crate::algebra::Value;
 use std::cmp::Ordering;
 
 impl Sorted {
-    /// The entries on and below the diagonals of the format's symmetric levels, each coordinate once. Refused if one above
-    /// is not what one below is, or the other way round; where none stands is the fill value.
+    /// The entries on and below the diagonals of the format's symmetric levels, at distinct coordinates. Refused if an entry differs from
+    /// its mirror image; a missing one is the fill value.
     pub(super) fn folded(self, format: &Format, fill: Value, how: &Assembly) -> Result<Sorted, Error> {
         let symmetric = |l: &usize| format.levels[*l].is_mirrored();
         (0..format.rank())
@@ -29,7 +29,7 @@ impl Sorted {
             _ if k == l => self.columns[l - 1][e],
             _ => self.columns[k][e],
         };
-        // Where entry `e` is mirrored, among entries in storage order.
+        // The mirror image of entry `e`, among the entries in storage order.
         let find = |e: usize| {
             let order = |f: usize| {
                 let ranks = (0..self.columns.len()).map(|k| self.columns[k][f].cmp(&mirrored(e, k)));

@@ -11,7 +11,7 @@
 //!  singleton   crd                parent                           crd[position]    follow: strictly ascending
 //!  hashed      pos crd table      pos[parent] .. pos[parent + 1]   crd[position]  table finds the position of it
 //!  bitmap      words              parent · extent + coordinate     a bit a position: whether anything is stored
-//!  bytemap     flags              parent · extent + coordinate     a byte a position: the same
+//!  bytemap     flags              parent · extent + coordinate     a byte a position: whether anything is stored
 //!  band        pos first          pos[parent] .. pos[parent + 1]   first[parent] and those that follow
 //!  ragged      pos                pos[parent] .. pos[parent + 1]   0 and those that follow
 //!  lower       –                  those of a row of a triangle     0 .. i + 1
@@ -23,10 +23,10 @@
 //!  packbits    pos crd ofs        those of pieces pos[parent] ..   as vbl; a piece of one position: as a run
 //! ```
 //!
-//! `docs/format.md` draws each. `function` has no arrays: such an operand is a call, or stored as hashed.
+//! `docs/format.md` draws each. `function` has no arrays: the operand is a call, or is stored as hashed.
 //!
-//! Entries (a column of coordinates a mode, a column of values) stand between any two formats: [`Tensor::listed`]
-//! reads them off a tensor, [`Entries::assemble`] builds a tensor of them.
+//! Entries (a column of coordinates per mode, a column of values) are the exchange form between formats: [`Tensor::listed`] lists a
+//! tensor's, [`Entries::assemble`] builds a tensor from them.
 //!
 //! A level maps a parent position to the positions of a fiber; the root's only position is 0; the positions of the
 //! last level number the values. [`Tensor::check`] is the invariant of every tensor; a [`Checked`] one has passed it.

@@ -1,4 +1,4 @@
-//! Elements moved to places that are far from one another.
+//! Permutes elements between places that are far apart.
 //!
 //! ```text
 //!  elements    e0 e1 e2 e3 …                places  5 0 6 3 …
@@ -6,29 +6,29 @@
 //!  moved       e1 … e3 | … e0 e2 | …        within each block
 //! ```
 //!
-//! Both steps write to few places at a time, or to near ones: one step alone misses the cache and the table of pages at each element.
+//! Each step writes to few places at a time, or to near ones. A single step would miss the cache and the page table at each element.
 
 use super::{Error, room};
 
-/// Places in a block: so many as a near cache holds.
+/// The number of places in a block, which fits a near cache.
 const BLOCK: usize = 1 << 14;
 
-/// Where elements are moved to.
+/// The places to which elements move.
 #[derive(Clone, Debug)]
 pub struct Permutation {
     places: Vec<u32>,
-    /// The places, parted by blocks.
+    /// The places, partitioned by blocks.
     parted: Vec<u32>,
 }
 
 impl Permutation {
-    /// Element `i` to place `places[i]`; each place below their number stands there once.
+    /// Moves element `i` to place `places[i]`; the places are a permutation.
     ///
     /// # Errors
     /// Memory does not suffice.
     ///
     /// # Panics
-    /// If a block of places has not as many elements as places, in [`Permutation::moved`] too.
+    /// If a block of places has not as many elements as places, also in [`Permutation::moved`].
     pub fn of(places: Vec<u32>) -> Result<Permutation, Error> {
         let parted = parted(&places, &places)?;
         Ok(Permutation { places, parted })
@@ -39,13 +39,13 @@ impl Permutation {
         &self.places
     }
 
-    /// The elements at their places.
+    /// The elements, moved to their places.
     ///
     /// # Errors
     /// Memory does not suffice.
     ///
     /// # Panics
-    /// If there are not as many as places.
+    /// If the number of elements is not the number of places.
     pub fn moved<T: Copy>(&self, elements: &[T]) -> Result<Vec<T>, Error> {
         let mut all = parted(&self.places, elements)?;
         let mut block: Vec<T> = room::room(BLOCK.min(all.len()))?;
@@ -60,7 +60,7 @@ impl Permutation {
     }
 }
 
-/// The elements by the blocks of their places, in each in their order.
+/// The elements partitioned by the blocks of their places, each block in the original order.
 fn parted<T: Copy>(places: &[u32], elements: &[T]) -> Result<Vec<T>, Error> {
     assert_eq!(places.len(), elements.len(), "an element a place");
     let Some(first) = elements.first() else { return Ok(Vec::new()) };

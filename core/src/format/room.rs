@@ -1,14 +1,13 @@
-//! Memory for what grows with the data: asked for, and refused with [`Error::Memory`] where it does not suffice.
+//! Memory that grows with the data: requests are refused with [`Error::Memory`] where it does not suffice.
 //!
-//! Invariant: after a large request was granted, `SPARE` bytes more could have been had. They are for what cannot be
-//! foreseen, such as messages.
+//! Invariant: after a large request was granted, `SPARE` more bytes were available. They are for small needs, such as messages.
 
 use super::Error;
 
-/// What a large request leaves for small ones, in bytes.
+/// The bytes that a large request leaves for small ones.
 const SPARE: usize = 1 << 20;
 
-/// The least request that is large, in bytes.
+/// The least number of bytes of a large request.
 const LARGE: usize = 1 << 16;
 
 /// An empty vector with room for `n` elements.
@@ -21,7 +20,7 @@ pub fn room<T>(n: usize) -> Result<Vec<T>, Error> {
     Ok(empty)
 }
 
-/// Makes room for `n` elements more, and for as many as there are if the vector is moved.
+/// Makes room for `n` more elements. A vector that has to move doubles its room.
 ///
 /// # Errors
 /// Memory does not suffice.
@@ -33,22 +32,22 @@ pub fn more<T>(v: &mut Vec<T>, n: usize) -> Result<(), Error> {
 #[cold]
 fn grow<T>(v: &mut Vec<T>, n: usize) -> Result<(), Error> {
     let bytes = (v.len() as u128 + n as u128) * size_of::<T>() as u128;
-    // An empty vector is mostly filled once; another one grows again.
+    // An empty vector is mostly filled once; any other grows again.
     let granted = if v.is_empty() { v.try_reserve_exact(n) } else { v.try_reserve(n) };
     granted.map_err(|_| Error::Memory { bytes })?;
     spare(bytes)
 }
 
-/// Whether [`SPARE`] bytes more can be had beside a request of so many.
+/// Whether [`SPARE`] more bytes are available beside a request of `bytes`.
 fn spare(bytes: u128) -> Result<(), Error> {
     let mut spare: Vec<u8> = Vec::new();
     let granted = bytes < LARGE as u128 || spare.try_reserve_exact(SPARE).is_ok();
-    // What is never looked at need not be allocated.
+    // Keeps the compiler from removing an allocation that is never read.
     std::hint::black_box(&spare);
     if granted { Ok(()) } else { Err(Error::Memory { bytes }) }
 }
 
-/// How many bytes can be had now: `most`, or the first of its halves that is granted.
+/// The number of bytes available: `most`, or the first of its halves that is granted.
 pub fn available(most: u64) -> u64 {
     let mut bytes = usize::try_from(most).unwrap_or(usize::MAX);
     while bytes > 0 && room::<u8>(bytes).map(std::hint::black_box).is_err() {
@@ -68,7 +67,7 @@ pub fn push<T>(v: &mut Vec<T>, element: T) -> Result<(), Error> {
     Ok(())
 }
 
-/// Makes the vector longer, up to a length, with copies of an element; or shorter.
+/// Resizes a vector, filling up with copies of an element.
 ///
 /// # Errors
 /// Memory does not suffice.
@@ -88,7 +87,7 @@ pub fn repeated<T: Clone>(element: T, n: usize) -> Result<Vec<T>, Error> {
     Ok(all)
 }
 
-/// All elements, in their order.
+/// A vector of all elements, in their order.
 ///
 /// # Errors
 /// Memory does not suffice.
@@ -101,7 +100,7 @@ pub fn collected<T>(elements: impl IntoIterator<Item = T>) -> Result<Vec<T>, Err
     Ok(all)
 }
 
-/// The same elements in a vector of their own.
+/// A copy of the elements.
 ///
 /// # Errors
 /// Memory does not suffice.

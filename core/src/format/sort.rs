@@ -1,4 +1,4 @@
-//! Entries in storage order, each coordinate once.
+//! Sorts entries into storage order, and combines those at equal coordinates.
 //!
 //! ```text
 //!  order (1, 0):   i 0 0 2     columns, outermost level first:   j 0 1 3
@@ -6,8 +6,8 @@
 //!                  v 5 7 1                             values      1 5 7      origin 2 0 1
 //! ```
 //!
-//! Invariant: the rows of `columns` never fall, lexicographically; equal rows stand in their original order.
-//! Sorting goes from the innermost level out, each pass stable; a column already in order costs one look.
+//! Invariant: the rows of `columns` never fall, lexicographically; equal rows are in their original order. Sorting goes from the
+//! innermost level out, with stable passes; a column that is already in order costs one scan.
 
 use super::assemble::Error;
 use super::{Array, Entries, Format, Malformed, room};
@@ -15,16 +15,16 @@ use crate::algebra::Value;
 
 /// Sorted entries.
 pub(super) struct Sorted {
-    /// Coordinates, a column a level, outermost first.
+    /// The coordinates, a column per level, outermost first.
     pub(super) columns: Vec<Vec<i64>>,
-    /// As long as each column.
+    /// The values, as many as each column has coordinates.
     pub(super) values: Array<'static>,
-    /// The number that each entry had; `None` if its own.
+    /// The original number of each entry; `None` if none has moved.
     origin: Option<Vec<usize>>,
 }
 
 impl Sorted {
-    /// The entries, whose coordinates are in bounds, in the storage order of `format`.
+    /// The entries in the storage order of `format`. Their coordinates are in bounds.
     pub(super) fn of(entries: &Entries, extents: &[u64], format: &Format) -> Result<Sorted, Error> {
         let n = entries.len();
         let memory = || Error::Memory { bytes: n as u128 * entries.values.ty().bytes() as u128 };
@@ -48,13 +48,13 @@ impl Sorted {
         e > 0 && self.columns.iter().all(|c| c[e] == c[e - 1])
     }
 
-    /// The least original number of an entry that has the coordinates of an earlier one.
+    /// The least original number of an entry with the coordinates of an earlier one.
     pub(super) fn first_duplicate(&self) -> Option<usize> {
         let repeated = (1..self.values.len()).filter(|&e| self.repeats(e));
         repeated.map(|e| self.origin.as_ref().map_or(e, |o| o[e])).min()
     }
 
-    /// Each coordinate once, its values folded with `f` in their original order. Refused: what `f` gives of another type.
+    /// Combines entries at equal coordinates: folds their values with `f` in their original order. Refused if `f` returns another type.
     pub(super) fn combined(self, f: &dyn Fn(Value, Value) -> Value) -> Result<Sorted, Error> {
         let mut kept: Vec<usize> = Vec::new();
         let mut values: Vec<Value> = Vec::new();
@@ -79,7 +79,7 @@ impl Sorted {
         Ok(Sorted { columns: self.picked(&kept)?, values, origin: None })
     }
 
-    /// The entries that do not hold `fill`, bit for bit.
+    /// The entries whose value is not bit-identical to `fill`.
     pub(super) fn without(self, fill: Value) -> Result<Sorted, Error> {
         let kept = room::collected((0..self.values.len()).filter(|&e| self.values.get(e) != fill))?;
         self.only(&kept)
@@ -92,13 +92,13 @@ impl Sorted {
         Ok(Sorted { columns: self.picked(kept)?, values, origin: None })
     }
 
-    /// The columns of these entries.
+    /// The columns, restricted to these entries.
     fn picked(&self, kept: &[usize]) -> Result<Vec<Vec<i64>>, Error> {
         self.columns.iter().map(|column| picked(column, kept)).collect()
     }
 }
 
-/// These elements of a column.
+/// A column, restricted to these entries.
 fn picked(column: &[i64], kept: &[usize]) -> Result<Vec<i64>, Error> {
     room::collected(kept.iter().map(|&e| column[e]))
 }
@@ -137,7 +137,8 @@ fn sort_by_column(order: &mut Vec<usize>, column: &[i64], extent: u64) -> Result
     Ok(())
 }
 
-/// The same by comparisons, in place: entries of one coordinate stay as they are because each is told its place before.
+/// As [`sort_by_column`], by comparisons in place. Entries of equal coordinates keep their order, because each is compared with its
+/// place.
 fn sort_by_comparing(order: &mut [usize], column: &[i64]) -> Result<(), Error> {
     let mut keys: Vec<(i64, usize, usize)> =
         room::collected(order.iter().enumerate().map(|(n, &e)| (column[e], n, e)))?;

@@ -1,11 +1,11 @@
-//! Formats from text, as the language writes them and as [`Format`] prints itself.
+//! Reads formats from text, as the language writes them and as [`Format`] prints itself.
 //!
 //! ```text
-//!  {dense, compressed} order(1, 0)    levels, as many as modes; an order or their own
+//!  {dense, compressed} order(1, 0)    levels, as many as modes; an order, or that of the modes
 //!  csr csc dcsr dcsc                  two modes
-//!  sparse                             one
-//!  dense coo csf                      as many as the tensor has: the reader has to be told, or an order says it
-//!  coo order(1, 0)                    the levels of a name, in another order; csc and dcsc say theirs
+//!  sparse                             one mode
+//!  dense coo csf                      as many modes as the tensor has: given by the caller, or by an order
+//!  coo order(1, 0)                    the levels of a name, in another order; csc and dcsc have their own
 //! ```
 
 use super::{Format, LevelKind, NAMES};
@@ -13,12 +13,12 @@ use crate::words::{counted, nearest};
 use std::fmt;
 use std::str::FromStr;
 
-/// A text is no format.
+/// The error that a text is not a format.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NoFormat {
     /// The text.
     pub text: String,
-    /// What is wrong with it and what was expected.
+    /// The reason, and what was expected.
     pub why: String,
 }
 
@@ -30,7 +30,7 @@ impl fmt::Display for NoFormat {
 
 impl std::error::Error for NoFormat {}
 
-/// A format that says by itself how many modes it has: levels, a name that has one rank, a name with an order.
+/// Reads a format that determines its number of modes: levels, a name of one rank, or a name with an order.
 ///
 /// ```
 /// use fiberloom_core::format::Format;
@@ -51,17 +51,17 @@ impl FromStr for Format {
 }
 
 impl Format {
-    /// The format of a tensor of so many modes: what `parse` takes, and the names that any number of modes has.
-    /// What a format of that rank prints is read as the same.
+    /// The format of a tensor of `rank` modes: those that `parse` reads, and names that fit any number of modes. A format of that rank is
+    /// read back as it is printed.
     ///
     /// # Errors
-    /// A text that is no format, or one of another rank.
+    /// A text that is not a format, or a format of another rank.
     pub fn read(text: &str, rank: usize) -> Result<Format, NoFormat> {
         spelled(text.trim(), Some(rank)).map_err(|why| NoFormat { text: text.to_string(), why })
     }
 }
 
-/// A name or levels, and an order or none, of so many modes if that is known; what is wrong.
+/// Reads a name or levels, and an optional order, of `rank` modes if that is known. The error says what is wrong.
 fn spelled(text: &str, rank: Option<usize>) -> Result<Format, String> {
     let (format, order) = match text.strip_prefix('{') {
         Some(listed) => {
@@ -87,13 +87,13 @@ fn spelled(text: &str, rank: Option<usize>) -> Result<Format, String> {
     }
 }
 
-/// The levels that stand between braces.
+/// The levels between braces.
 fn levels(text: &str) -> Result<Format, String> {
     let kind = |name: &str| LevelKind::from_name(name).ok_or_else(|| format!("`{name}` is no kind of level"));
     Ok(Format::of(listed(text).map(kind).collect::<Result<Vec<_>, _>>()?))
 }
 
-/// The format of a name: of so many modes where it has any number of them, of its own number else.
+/// The format of a name: of `rank` modes where the name fits any number of them, else of its own number.
 fn named(name: &str, rank: Option<usize>) -> Result<Format, String> {
     if LevelKind::from_name(name).is_some() && Format::named(name, 2).is_none() && rank != Some(1) {
         return Err(nothing(name));
@@ -109,7 +109,7 @@ fn named(name: &str, rank: Option<usize>) -> Result<Format, String> {
     }
 }
 
-/// The order that stands behind levels or a name, if one does; its modes are not looked at.
+/// The order behind levels or a name, if there is one. Its modes are not checked.
 fn order(text: &str) -> Result<Option<Vec<usize>>, String> {
     let text = text.trim();
     if text.is_empty() {
@@ -121,13 +121,13 @@ fn order(text: &str) -> Result<Option<Vec<usize>>, String> {
     listed(modes).map(number).collect::<Result<_, _>>().map(Some)
 }
 
-/// What stands between commas.
+/// The items between commas.
 fn listed(text: &str) -> impl Iterator<Item = &str> {
     let nothing = text.trim().is_empty();
     text.split(',').map(str::trim).filter(move |_| !nothing)
 }
 
-/// What to say of a word that is no name.
+/// The message for a word that is not a name.
 fn nothing(name: &str) -> String {
     let levels = "levels in braces: `{dense, compressed}`";
     match LevelKind::from_name(name) {

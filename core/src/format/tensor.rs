@@ -4,12 +4,12 @@ use super::{Array, Arrays, Format, Holds};
 use crate::algebra::{Type, Value};
 use std::convert::Infallible;
 
-/// The arrays of one level; the picture is at the head of this module's parent. Arrays of positions and of coordinates
-/// are `I32` or `I64`, each by itself.
+/// The arrays of one level; the head of the parent module draws them. Arrays of positions and of coordinates are `I32` or `I64`, each
+/// independently.
 pub type Level<'a> = Arrays<Array<'a>>;
 
 impl<'a> Level<'a> {
-    /// The types of its arrays of positions and of coordinates, where it has such.
+    /// The types of the level's arrays of positions and of coordinates, where it has such arrays.
     pub fn index_types(&self) -> (Option<Type>, Option<Type>) {
         let of = |what| self.first(what).map(Array::ty);
         (of(Holds::Positions), of(Holds::Coordinates))
@@ -33,24 +33,24 @@ impl<'a> Level<'a> {
 pub struct Tensor<'a> {
     /// Extent of each mode, in the order of declaration. Below 2⁶³.
     pub extents: Vec<u64>,
-    /// One level a mode.
+    /// One level per mode.
     pub format: Format,
     /// The levels' arrays, in storage order.
     pub levels: Vec<Level<'a>>,
-    /// One value a position of the last level; one for a scalar.
+    /// One value per position of the last level; one for a scalar.
     pub values: Array<'a>,
-    /// The value of what is not stored.
+    /// The fill value.
     pub fill: Value,
 }
 
-/// What is wrong with a stored tensor: the first offending place.
+/// The first offending place of a malformed tensor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Malformed {
-    /// Storage level, or `None` for the values.
+    /// The storage level; `None` for the values.
     pub level: Option<usize>,
-    /// Place in the array that is wrong.
+    /// The offending place in the array.
     pub position: usize,
-    /// What is wrong and what was expected.
+    /// The error, and what was expected.
     pub what: String,
 }
 
@@ -93,7 +93,7 @@ impl Tensor<'_> {
         }
     }
 
-    /// Number of stored values: of positions of the last level, but for those that a level above says to be empty.
+    /// The number of stored values: the positions of the last level, except those below a flag that is not set.
     ///
     /// # Panics
     /// If the tensor is malformed.

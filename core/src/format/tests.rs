@@ -88,7 +88,7 @@ fn values_and_shape_are_checked() {
 
 const STORED: [LevelKind; 7] = [Dense, Compressed, Nonunique, Singleton, Bitmap, Bytemap, Hashed];
 
-/// Every mixture of stored levels of a rank whose first is no singleton, in the modes' order.
+/// Every mixture of stored levels of a rank whose first is not a singleton, in the modes' order.
 fn in_order(rank: usize) -> Vec<Format> {
     let mut all = vec![vec![]];
     for l in 0..rank {
@@ -244,7 +244,7 @@ fn indices_are_never_narrowed() {
     assert_eq!(t.entries().collect::<Vec<_>>(), [(vec![1 << 31], f(1.0))]);
 }
 
-/// What a caller passes wrongly is an error, whatever it is.
+/// Wrong arguments are an error, whatever they are.
 #[test]
 fn wrong_arguments_are_refused() {
     let entries = Entries::of(2, Type::F64, [(vec![0, 1], f(1.0))]).unwrap();
@@ -272,7 +272,7 @@ fn wrong_arguments_are_refused() {
     assert_eq!(made.unwrap_err(), Error::Narrow(Type::F64));
 }
 
-/// A malformed tensor is refused by what would read it.
+/// Conversion and listing refuse a malformed tensor.
 #[test]
 fn malformed_tensors_are_neither_converted_nor_listed() {
     let compressed = |pos: Vec<i32>, crd: Vec<i32>| Tensor {
@@ -302,7 +302,7 @@ fn malformed_tensors_are_neither_converted_nor_listed() {
     }
 }
 
-/// Bytes that are no `bool`, a function that combines into another type, and triangles where none can stand.
+/// Refused are bytes that are no `bool`, a function that combines into another type, and triangles where none can be.
 #[test]
 fn what_no_tensor_can_hold_is_refused() {
     let square = [4, 4];

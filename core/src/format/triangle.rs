@@ -1,18 +1,18 @@
-//! Triangles of a square of n rows: where the entries on and below, or on and above, its diagonal stand.
+//! Triangles of a square of n rows: the positions of the entries on and below, or on and above, its diagonal.
 //!
 //! ```text
 //!   lower, symmetric        upper
 //!   0 . . .                 0 1 2 3
 //!   1 2 . .                 . 4 5 6         row by row; T = n (n + 1) / 2 positions
 //!   3 4 5 .                 . . 7 8
-//!   6 7 8 9                 . . . 9         turned by half a circle it is the other, from its end
+//!   6 7 8 9                 . . . 9         rotated by a half turn each is the other, counted from its end
 //! ```
 //!
 //! Coordinates are below n, positions below T, and T is below 2⁶³.
 
 use super::LevelKind;
 
-/// Which of the two triangles of a square; a symmetric level has what stands in the lower one mirrored.
+/// The triangle of a square; a symmetric level mirrors its lower triangle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Triangle {
@@ -21,7 +21,7 @@ pub enum Triangle {
     Symmetric,
 }
 
-/// Whether a triangle of `n` rows may stand below this level, of which the extent is told; why not.
+/// Checks that a triangle of `n` rows may be below this level and extent. The error says why not.
 pub fn stands(kind: LevelKind, n: u64, outer: Option<(LevelKind, u64)>) -> Result<(), String> {
     if outer.is_some_and(|(above, rows)| above.is_full() && rows == n) {
         return Ok(());
@@ -29,13 +29,13 @@ pub fn stands(kind: LevelKind, n: u64, outer: Option<(LevelKind, u64)>) -> Resul
     Err(format!("a level `{}` stands directly below a dense level of an equal extent", kind.name()))
 }
 
-/// How many positions the triangle of `n` rows has, if that is below 2⁶³.
+/// The number of positions in the triangle of `n` rows, if it is below 2⁶³.
 pub fn positions(n: u64) -> Option<u64> {
     let all = n as u128 * (n as u128 + 1) / 2;
     u64::try_from(all).ok().filter(|t| *t < 1 << 63)
 }
 
-/// The position of `(i, j)`; `None` where the triangle of this kind has none.
+/// The position of `(i, j)`; `None` if it is outside of the triangle.
 pub fn position(kind: Triangle, n: u64, i: u64, j: u64) -> Option<u64> {
     let below = |i: u64, j: u64| (i as u128 * (i as u128 + 1) / 2) as u64 + j;
     match kind {
@@ -59,7 +59,7 @@ pub fn coordinates(kind: Triangle, n: u64, position: u64) -> (u64, u64) {
     }
 }
 
-/// Of a position in the triangles of squares of `n` rows, one behind the other: which of the triangles, and its coordinates there.
+/// The triangle of a position among the triangles of consecutive squares of `n` rows, and its coordinates there.
 ///
 /// # Panics
 /// If the positions of one triangle do not fit 63 bits.
@@ -68,7 +68,7 @@ pub fn within(kind: Triangle, n: u64, position: usize) -> (u64, (u64, u64)) {
     (position as u64 / all, coordinates(kind, n, position as u64 % all))
 }
 
-/// The position of the row of a position in such triangles, in the level above.
+/// The position, in the level above, of the row that contains a position of such triangles.
 ///
 /// # Panics
 /// As [`within`].

@@ -9,11 +9,11 @@ use crate::shape::Classes;
 use crate::stack::with_room;
 use std::fmt::Write;
 
-/// Most points of a lattice that is printed.
+/// The most points of a lattice that is printed.
 const PRINTED: usize = 16;
 
-/// Every statement's variables with their spaces, and of each its lattice: points in drop-out order, what can run out of
-/// them and which point is left, and which points are the cases of their bodies.
+/// Every statement's variables with their spaces, and each space's lattice: its points in drop-out order, the parts that can run out of
+/// each with the point that is left, and the points that are the cases of its body.
 pub fn show(program: &Program, classes: &Classes, mode: Mode) -> String {
     with_room(|| shown(program, classes, mode))
 }
@@ -37,7 +37,7 @@ fn show_space(text: &mut String, title: &str, space: &Space, classes: &Classes) 
     let Some(lattice) = SpaceLattice::of(space, PRINTED) else {
         return line(format!("  more than {PRINTED} points"));
     };
-    // Of a single point the title says all.
+    // The title says all of a lattice with a single point.
     for (n, point) in lattice.points.iter().enumerate().filter(|_| lattice.points.len() > 1) {
         let edges = point.edges.iter().map(|(edge, to)| {
             let to = to.map_or("end".to_string(), |to| to.to_string());
@@ -49,7 +49,7 @@ fn show_space(text: &mut String, title: &str, space: &Space, classes: &Classes) 
     }
 }
 
-/// The spaces of a statement: along its left side's variables, then along those of its reductions.
+/// The spaces of a statement: along the variables of its left side, then along those of its reductions.
 fn spaces(program: &Program, classes: &Classes, mode: Mode, statement: &Statement) -> Vec<(VarId, Space)> {
     let reader = Reader { program, classes, mode };
     let fill = program.tensors[statement.tensor.index()].fill;
@@ -76,11 +76,11 @@ fn everything() -> Space {
     Space::Level { name: "𝕌".to_string(), dense: true }
 }
 
-/// What an expression is along a variable.
+/// An expression along a variable.
 struct Along {
-    /// Where it can differ from its background; none if the variable does not move it.
+    /// The coordinates at which it can differ from its background; `None` if it does not depend on the variable.
     space: Option<Space>,
-    /// Its value elsewhere, if it is known.
+    /// The expression's value elsewhere, if it is known.
     background: Option<Value>,
 }
 
@@ -93,7 +93,7 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn along(&self, e: &Expr, v: VarId) -> Along {
         let of = |e: &Expr, v: VarId| self.along(e, v);
-        // A space that shape operators make of others.
+        // The space of a shape operator, made from the space of its body.
         let made = |body: &Expr, from: VarId, space: &dyn Fn(Space) -> Space| {
             let Along { space: inner, background } = of(body, from);
             Along { space: inner.map(space), background }
@@ -129,7 +129,7 @@ impl Reader<'_> {
                     (Some(start), Some(Some(end))) => {
                         made(body, *from, &|s| Space::slice(s, Cut { start, end: Some(end), step: *step }))
                     }
-                    // Where it is cut only the data say.
+                    // Only the data say where the slice begins or ends.
                     _ => made(body, *from, &|_| everything()),
                 }
             }
@@ -149,7 +149,7 @@ impl Reader<'_> {
         self.classes.size(self.classes.class_of_var(v))
     }
 
-    /// The levels that a bare `v` moves; an index map is anywhere.
+    /// The levels that a bare `v` moves. Under another index map an entry can be at any coordinate.
     fn access(&self, tensor: TensorId, indices: &[Index], v: VarId) -> Along {
         let tensor = &self.program.tensors[tensor.index()];
         let level = |mode: usize| {
@@ -173,7 +173,7 @@ impl Reader<'_> {
         Along { space, background }
     }
 
-    /// An annihilator at an argument's background makes an intersection of such arguments, everything else a union.
+    /// The space of a call: an intersection of the arguments whose background is an annihilator, else a union.
     fn call(&self, fun: Fun, e: &Expr, args: Vec<Along>) -> Along {
         let values: Option<Vec<Value>> = args.iter().map(|a| a.background).collect();
         let Fun::Op(op) = fun else {
@@ -193,7 +193,7 @@ impl Reader<'_> {
         Along { space: parts.reduce(if any { Space::and } else { Space::or }), background }
     }
 
-    /// The parts behind one another; one that its variable does not move can be anywhere in its extent.
+    /// The concatenation of these parts. A part that does not depend on its variable is taken to fill its extent.
     fn concat(&self, parts: Vec<(Along, Size)>) -> Along {
         let (parts, extents): (Vec<Along>, Vec<Size>) = parts.into_iter().unzip();
         let background = common(&parts);
@@ -207,13 +207,13 @@ impl Reader<'_> {
     }
 }
 
-/// The background that all parts have.
+/// The common background of all parts, if they have one.
 fn common(parts: &[Along]) -> Option<Value> {
     let first = parts.first()?.background?;
     parts.iter().all(|p| p.background == Some(first)).then_some(first)
 }
 
-/// Whether a variable moves an index, through what it is looked up in, too.
+/// Whether an index depends on a variable, also through a tensor that it reads.
 pub(super) fn mentions(index: &Index, v: VarId) -> bool {
     fn in_map(map: &Map, v: VarId) -> bool {
         match map {

@@ -1,4 +1,4 @@
-//! What the declared properties of a user's function say of its calls.
+//! The consequences of the declared properties of a user's function for its calls.
 //!
 //! ```text
 //!  annihilator(0)          f(0, e) = r for every e       f differs from r where all such arguments are present
@@ -10,8 +10,8 @@
 //!  iterate(x & y)          of operands whose fill is 0: f differs from f(0, 0) in this set at most
 //! ```
 //!
-//! Properties are tried when they are declared, on values that are no NaN, and what they say is taken as true of all such.
-//! In strict mode nothing is claimed of functions of floats.
+//! Declared properties are tried on values that are not NaN, and then taken as true of all such values. In strict mode no property of a
+//! function on floats is used.
 
 use super::{Sequence, Simplify};
 use crate::algebra::{Mode, Value};
@@ -19,10 +19,10 @@ use crate::notation::concrete::Expr;
 use crate::notation::function::{Bodies, Fuel};
 use crate::notation::typed::{self, FnId, Function, Kind, Property, Set};
 
-/// Steps of one evaluation while a program is compiled: what takes more is left to when it runs.
+/// The most steps of an evaluation while a program is compiled. Longer evaluations are left to the run.
 const STEPS: u64 = 10_000;
 
-/// Arguments beyond this are not among those whose `iterate` sets are tried.
+/// The most arguments for which `iterate` sets are tried. For functions of more arguments they are not used.
 const TRIED: usize = 8;
 
 impl<'a> Simplify<'a> {
@@ -30,7 +30,7 @@ impl<'a> Simplify<'a> {
         &self.functions[f.index()]
     }
 
-    /// The properties that may be assumed.
+    /// The properties that may be assumed under the mode.
     fn declared(self, f: FnId) -> impl Iterator<Item = &'a Property> {
         let function = self.function(f);
         let params = function.locals[..function.arity].iter().map(|(_, ty)| *ty);
@@ -39,7 +39,7 @@ impl<'a> Simplify<'a> {
         function.properties.iter().map(|(p, _)| p).filter(move |_| claimed)
     }
 
-    /// Whether `v` at position `k` makes a function of two the other argument.
+    /// Whether `v` at position `k` is an identity of the function: the call is then its other argument.
     pub(super) fn passes(self, f: FnId, k: usize, v: Value) -> bool {
         let commutes = self.declared(f).any(|p| *p == Property::Commutative);
         self.declared(f).any(|p| match p {
@@ -57,8 +57,8 @@ impl<'a> Simplify<'a> {
         self.bodies().call(f, args, &mut Fuel(STEPS))
     }
 
-    /// The value that a call has as soon as the arguments at some positions have these values, whatever the others are:
-    /// the positions and the value, for each property that says so.
+    /// The values that properties prove for a call whose arguments at some positions have these values, whatever the others are: the
+    /// positions and the value, for each property that proves one.
     pub(super) fn decided(self, f: FnId, args: &[Option<Value>]) -> Vec<(Vec<usize>, Value)> {
         let commutes = self.declared(f).any(|p| *p == Property::Commutative);
         let is = |k: usize, v: Value| args[k].is_some_and(|a| self.same(a, v));
@@ -85,7 +85,7 @@ impl<'a> Simplify<'a> {
         all
     }
 
-    /// What `v` at position `k` makes of a call, as it is for some values of the others.
+    /// The value of a call with the annihilator `v` at position `k`, found by evaluating it with other arguments at 0 or 1.
     fn annihilates_to(self, f: FnId, k: usize, v: Value) -> Option<Value> {
         let function = self.function(f);
         let with = |other: fn(crate::algebra::Type) -> Value| {
@@ -96,7 +96,7 @@ impl<'a> Simplify<'a> {
         with(Value::zero).or_else(|| with(Value::one))
     }
 
-    /// What a call is, if its properties say something simpler.
+    /// A simpler expression of the call, if its properties give one.
     pub(super) fn simpler(self, f: FnId, args: &[Expr]) -> Option<Expr> {
         let constants: Vec<Option<Value>> = args.iter().map(super::simplify::literal).collect();
         if let Some((_, v)) = self.decided(f, &constants).into_iter().next() {
@@ -111,7 +111,7 @@ impl<'a> Simplify<'a> {
             }
             (Property::Idempotent, [a, b]) if a == b => Some(a.clone()),
             (Property::Case(patterns, e), _) => {
-                // Without a literal it says what every call is. A case calls functions that stand above its own, so that this ends.
+                // Without a literal the case holds for every call. A case calls functions declared before its own, so this terminates.
                 let fits = (0..args.len()).all(|k| patterns[k].is_none_or(|v| is(k, v)));
                 (fits && once(e, args)).then(|| self.with(e, args))
             }
@@ -119,7 +119,7 @@ impl<'a> Simplify<'a> {
         })
     }
 
-    /// A case's expression of these arguments.
+    /// A case's expression with these arguments in place of its parameters.
     fn with(self, e: &typed::Expr, args: &[Expr]) -> Expr {
         match &e.kind {
             Kind::Local(l) => args[l.index()].clone(),
@@ -129,8 +129,8 @@ impl<'a> Simplify<'a> {
         }
     }
 
-    /// The declared sets of a function that take something away by a complement, and what calls are outside of them, on whatever
-    /// values: those of its *omitter points*, where the functions paper computes nothing and stores nothing (section 5.2).
+    /// The declared `iterate` sets of a function that contain a complement, and the value of calls outside of them. Those are its
+    /// *omitter points*, where the functions paper computes and stores nothing (section 5.2).
     pub fn omits(self, f: FnId) -> Option<(Vec<&'a Set>, Value)> {
         let function = self.function(f);
         let sets = self.declared(f).filter_map(|p| match p {
@@ -146,14 +146,14 @@ impl<'a> Simplify<'a> {
         Some((sets, outside))
     }
 
-    /// The sets outside of which a call is what it is where nothing is present, `whole`: `values` are the arguments there,
-    /// and each can differ from it in its one of `sets`.
+    /// The sets outside of which a call has the value `whole`, its value where nothing is present. `values` are the arguments there; each
+    /// argument can differ from its value in its one of `sets`.
     pub(super) fn bounds(self, f: FnId, values: &[Expr], sets: &[Sequence], whole: Value) -> Vec<Sequence> {
         let constants: Vec<Option<Value>> = values.iter().map(super::simplify::literal).collect();
         let decided = self.decided(f, &constants).into_iter().filter(|(_, v)| self.same(*v, whole));
         let union = |places: Vec<usize>| Sequence::or(places.into_iter().map(|k| sets[k].clone()));
         let mut all: Vec<Sequence> = decided.map(|(places, _)| union(places)).collect();
-        // The sets were tried with fill 0.
+        // The declared sets were tried with fill 0.
         let zero = |v: &Option<Value>| v.is_some_and(|v| self.same(v, Value::zero(v.ty())));
         if sets.len() <= TRIED && constants.iter().all(zero) {
             let said = self.declared(f).filter_map(|p| match p {
@@ -166,8 +166,7 @@ impl<'a> Simplify<'a> {
     }
 }
 
-/// A set that holds all of this one (or of its complement), without complements: where a parameter is at its fill may be
-/// anywhere.
+/// A set without complements that contains this one (or its complement). The complement of a parameter's set may be anywhere.
 fn superset(set: &Set, positive: bool, sets: &[Sequence]) -> Sequence {
     let both = |a: &Set, b: &Set| [superset(a, positive, sets), superset(b, positive, sets)];
     match (set, positive) {
@@ -187,7 +186,7 @@ fn closed(e: &typed::Expr) -> bool {
     !reads
 }
 
-/// Whether no argument that takes work is written twice.
+/// Whether the expression duplicates no argument that takes work.
 fn once(e: &typed::Expr, args: &[Expr]) -> bool {
     let mut reads = vec![0; args.len()];
     e.walk(&mut |e| {

@@ -8,12 +8,12 @@
 //!  s[j] = sum(i: A[i,j])             A csr            {dense}, or {compressed} where there are over 16 columns an entry
 //! ```
 //!
-//! A statement without a sparse operand makes a dense tensor. The levels of any other stand in the order in which its operands store
-//! their modes, where all of these agree, else in that of the left side. A level is compressed where lists alone decide that there is a
-//! value at its coordinates (presence.rs), and dense where any coordinate may have one. The outermost level is dense unless an
-//! outermost list leads it.
+//! A statement without a sparse operand defines a dense tensor. The levels of any other are in the order in which its operands store
+//! their modes, where all operands agree, else in that of the left side. A level is compressed where lists alone decide that there is a
+//! value at its coordinates (presence.rs), and dense where any coordinate may have one. The outermost level is dense unless an outermost
+//! list leads it.
 //!
-//! A dense level that may have nothing at some of its coordinates is *spare*. Of a *thin* tensor the innermost spare levels are
+//! A dense level that may have no value at some of its coordinates is *spare*. In a *thin* tensor the innermost spare levels are
 //! compressed: as many as it takes for the rest to have at most [`THIN`] coordinates for each entry that the statement reads.
 
 use super::along::mentions;
@@ -24,23 +24,23 @@ use crate::notation::typed::{Extents, Program, SizeId, Statement, TensorId, VarI
 use crate::stack::with_room;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Coordinates of spare levels for each entry that is read, beyond which they are compressed.
+/// The most coordinates of spare levels per entry that is read; beyond that they are compressed.
 const THIN: u64 = 16;
 
-/// How many spare levels of each thin result are kept, from the outermost; all of any other's.
+/// The number of spare levels that each thin result keeps, from the outermost. Other results keep all of theirs.
 pub type Thin = BTreeMap<TensorId, usize>;
 
-/// What decides which results are thin, as the program alone knows it.
+/// The part of the decision which results are thin that the program alone determines.
 #[derive(Clone, Debug, Default)]
 pub struct Spares {
     statements: Vec<Made>,
 }
 
-/// What a statement makes, if nothing is thin.
+/// The result of a statement if no result is thin.
 #[derive(Clone, Debug)]
 struct Made {
     tensor: TensorId,
-    /// What it reads.
+    /// The tensors that the statement reads.
     read: BTreeSet<TensorId>,
     format: Format,
     /// The modes of its spare levels, from the outermost.
@@ -50,12 +50,12 @@ struct Made {
 }
 
 impl Program {
-    /// The format of what each statement defines: the declared one, else as said above.
+    /// The format of each statement's result: the declared one, else by the rules of this file.
     pub fn formats(&self, thin: &Thin) -> Vec<Format> {
         self.made(thin).into_iter().map(|made| made.format).collect()
     }
 
-    /// The format of each tensor at the end: where it is not declared, as its last statement defines it.
+    /// The final format of each tensor: the declared one, else that of its last statement's result.
     pub fn stored(&self, thin: &Thin) -> Vec<Format> {
         let made = self.formats(thin);
         let last = |id: TensorId| self.statements.iter().rposition(|s| s.tensor == id);
@@ -66,7 +66,7 @@ impl Program {
             .collect()
     }
 
-    /// The program with the formats of what its statements define: no later pass gives them others.
+    /// The program with the format of each statement's result fixed: later passes keep it.
     pub fn decided(&self, thin: &Thin) -> Program {
         let mut decided = self.clone();
         for (statement, format) in decided.statements.iter_mut().zip(self.formats(thin)) {
@@ -75,7 +75,7 @@ impl Program {
         decided
     }
 
-    /// What decides which results are thin.
+    /// The part of the decision which results are thin that the program alone determines.
     pub fn spares(&self) -> Spares {
         let undeclared = |made: &Made| self.tensors[made.tensor.index()].format.is_none();
         let mut statements = self.made(&Thin::new());
@@ -98,7 +98,7 @@ impl Program {
         })
     }
 
-    /// What a statement makes, and its fill value, if that is known.
+    /// The result of a statement, and its fill value, if that is known.
     fn makes(
         &self,
         s: &Statement,
@@ -118,7 +118,7 @@ impl Program {
         let made =
             |format, spare| Made { tensor: s.tensor, read: read.clone(), format, spare, sizes: tensor.sizes.clone() };
         let presences = Presences::of(self, s, formats, fills);
-        // Parts, and what is folded in, leave the fill value as it was.
+        // Defining a part, and folding into a tensor, keep the fill value.
         let kept = fills[s.tensor.index()].filter(|_| s.fold.is_some() || s.is_part());
         let fill = tensor.fill.or(kept).or_else(|| presences.elsewhere());
         if let Some(format) = known {
@@ -129,8 +129,8 @@ impl Program {
         (made(format, spare), fill)
     }
 
-    /// The format of an undeclared result of a statement, of which so many spare levels are kept, and the modes of all of them. What is
-    /// accumulated into is an operand; so is what an index is looked up in.
+    /// The format of a statement's undeclared result, of which `kept` spare levels are kept, and the modes of all spare levels. A tensor
+    /// that is accumulated into is an operand; so is one that an index reads.
     fn undeclared(
         &self,
         s: &Statement,
@@ -157,7 +157,7 @@ impl Program {
         let mut full: Vec<bool> = all.iter().enumerate().map(dense).collect();
         let is_full = full.iter().all(|full| *full);
         for l in spare.iter().skip(kept) {
-            // The operands have a position for each coordinate of an outermost dense level.
+            // An outermost dense level of the operands has a position for each coordinate.
             full[*l] = *l == 0 && all[0] == Presence::Spare;
         }
         if is_full && kept < spare.len() && full[0] {
@@ -171,17 +171,17 @@ impl Program {
         (Format { levels: full.into_iter().map(level).collect(), order: modes.into() }, spare)
     }
 
-    /// Who decides along a mode of a statement's left side.
+    /// The presence along a mode of a statement's left side.
     fn presence(&self, s: &Statement, presences: &Presences, mode: usize, order: &[VarId]) -> Presence {
         let fill = self.tensors[s.tensor.index()].fill;
         let along = |v: VarId| match presences.along(v, order) {
-            // Where it has not the tensor's fill value, it is stored.
+            // A value that differs from the tensor's fill is stored.
             (_, elsewhere) if fill.is_some() && s.fold.is_none() && elsewhere != fill => Presence::All,
             (presence, _) => presence,
         };
         match s.indices[mode].bare() {
             Some(v) => along(v),
-            // Coordinates that are computed arrive in any order: no list leads them.
+            // Computed coordinates arrive in any order: no list leads them.
             None => {
                 let moved = s.vars.iter().chain(&s.folded).filter(|v| mentions(&s.indices[mode], **v));
                 moved.map(|v| along(*v)).fold(Presence::Listed, Presence::max)
@@ -200,7 +200,7 @@ fn stored_modes(s: &Statement, order: &[VarId]) -> Vec<usize> {
     modes
 }
 
-/// Who decided along a mode of a tensor before something is folded into it.
+/// The presence along a mode of a tensor before something is folded into it.
 fn before(was: &Format, mode: usize) -> Presence {
     let l = was.order.iter().position(|m| *m == mode).expect("each mode has a level");
     match was.is_dense() {
@@ -222,17 +222,17 @@ fn is_sparse(format: &Format) -> bool {
 }
 
 impl Spares {
-    /// Whether no data make a result thin.
+    /// Whether no data can make a result thin.
     pub fn is_empty(&self) -> bool {
         self.statements.iter().all(|made| made.spare.is_empty())
     }
 
-    /// Every result that data may make thin, as thin as they may.
+    /// Every result that data may make thin, with no spare level kept.
     pub fn thinnest(&self) -> Thin {
         self.statements.iter().filter(|made| !made.spare.is_empty()).map(|made| (made.tensor, 0)).collect()
     }
 
-    /// The results that are thin under these extents, where an operand has so many entries.
+    /// The thin results under these extents and numbers of operands' entries.
     pub fn thin(&self, extents: &Extents, entries: &dyn Fn(TensorId) -> u64) -> Thin {
         let mut computed: BTreeMap<TensorId, u64> = BTreeMap::new();
         let mut thin = Thin::new();

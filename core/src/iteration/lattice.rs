@@ -1,34 +1,33 @@
-//! Iteration lattices: what a loop does as its lists are exhausted one by one.
+//! Iteration lattices: the bodies of a loop as its lists are exhausted one by one.
 
 use super::sequence::{Sequence, background};
 use super::simplify::Simplify;
 use crate::algebra::Value;
 use crate::notation::concrete::{AccessId, Expr};
 
-/// The points of one loop; `points[0]` is where it begins.
+/// The points of one loop; it begins at `points[0]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lattice {
-    /// Distinct bodies.
+    /// The points, with distinct bodies.
     pub points: Vec<Point>,
 }
 
-/// A body and how it is walked.
+/// A lattice point: a body, and how the loop walks it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
-    /// The simplified body: its identity.
+    /// The simplified body, which identifies the point.
     pub body: Expr,
-    /// Where it must run.
+    /// The coordinates at which the body must run.
     pub sequence: Sequence,
-    /// Lists that lead: of an intersection those that every coordinate is in, if there are any, else all of the
-    /// sequence.
+    /// The lists that lead: in an intersection those that contain every coordinate, if there are any, else all lists of the sequence.
     pub leaders: Vec<AccessId>,
     /// Lists that the body reads but that do not lead.
     pub followers: Vec<AccessId>,
-    /// Of which followers one must be there where the leaders have come, for the body to run; 𝓕: of none.
+    /// The sequence over followers that has to hold at the leaders' coordinates for the body to run; 𝓕 if any coordinate will do.
     pub beside: Sequence,
-    /// The loop that walks it.
+    /// The shape of the point's loop.
     pub shape: Shape,
-    /// (exhausted list, point that is left): only of trees, whose tails are loops of their own.
+    /// (exhausted list, remaining point), for trees only: their tails are loops of their own.
     pub edges: Vec<(AccessId, usize)>,
 }
 
@@ -39,18 +38,18 @@ pub enum Shape {
     Nothing,
     /// Every coordinate of the extent; lists are followed by cursors.
     Dense,
-    /// One list, or one that is needed: a counted loop over its positions.
+    /// One leader: a counted loop over its positions.
     Each,
-    /// Two lists or more that are needed: one equality test, advances without branches.
+    /// Two or more leaders that all have to have an entry: one equality test, advances without branches.
     Intersect,
-    /// Two lists, either will do: a decision tree, then two tails.
+    /// Two lists of which either suffices: a decision tree, then two tails.
     Tree,
     /// Three lists or more: one loop, exhausted lists at infinity.
     Wide,
 }
 
 impl Lattice {
-    /// The lattice of `body` over `lists`. `nothing` says of a body that running it has no effect.
+    /// The lattice of `body` over `lists`. `nothing` says whether running a body has no effect.
     pub fn of(
         body: &Expr,
         lists: &[AccessId],
@@ -63,7 +62,7 @@ impl Lattice {
         lattice
     }
 
-    /// The point of `body`, made if it is new.
+    /// The point of `body`, added if it is new.
     fn point(
         &mut self,
         body: Expr,
@@ -76,7 +75,7 @@ impl Lattice {
             return known;
         }
         let (mut sequence, rest) = background(&body, lists, fill, s);
-        // Only where the loop begins: a tail has the same background, and begins behind what was walked, not at 0.
+        // Only the first point: a tail has the same background, and begins behind what was walked, not at 0.
         if self.points.is_empty() && !nothing(&rest) {
             sequence = Sequence::Full;
         }
@@ -97,7 +96,7 @@ impl Lattice {
     }
 }
 
-/// The shape of the loop of a sequence that these lists lead.
+/// The shape of the loop over a sequence with these leaders.
 pub fn shape(sequence: &Sequence, leaders: &[AccessId]) -> Shape {
     match sequence {
         Sequence::Empty => Shape::Nothing,

@@ -1,4 +1,4 @@
-//! Iteration: at which coordinates a loop must run, and with what is left of its body there.
+//! Iteration: the coordinates at which a loop must run, and the simplified body there.
 //!
 //! ```text
 //!   body            C = A + B              at the loop over j, both lists
@@ -8,13 +8,13 @@
 //!             └─ B exhausted ─▶ A          there is one wide loop, and no edges
 //! ```
 //!
-//! Beside that, for `show lattice` alone: the *space* of a variable of a typed statement, shape operators included
-//! (space.rs, along.rs). Lowering does not read spaces.
+//! Only `show lattice` uses the *space* of a variable of a typed statement, shape operators included (space.rs, along.rs). Lowering does
+//! not read spaces.
 //!
-//! An annihilator makes an intersection, everything else a union; a body whose value where nothing is present must be
-//! written too runs over the whole extent (functions paper, section 5.2). ∅ stands for sparse and exhausted, 𝓕 for the
-//! whole extent; the rules are those of the shape paper's figure 27. Lists that a sequence does not name but its body
-//! reads are *followers*: they are searched at the coordinates of those that lead.
+//! An annihilator gives an intersection, everything else a union. A body whose value where nothing is present must be written too runs
+//! over the whole extent (functions paper, section 5.2). ∅ stands for sparse and exhausted, 𝓕 for the whole extent; the rules are those
+//! of the shape paper's figure 27. Lists that the body reads and the sequence does not name are *followers*: they are searched at the
+//! coordinates of the leaders.
 mod along;
 mod declared;
 pub mod draw;

@@ -1,15 +1,15 @@
-//! Who decides that an expression has a value at the coordinates of an index variable: lists, or every coordinate.
+//! Presence: whether lists or every coordinate of an index variable determine where an expression has a value.
 //!
 //! ```text
 //!  A csr, B csr, X and b dense       i        j
-//!  2 * A[i,j]                        Spare    Listed    a row may have nothing; its columns are a list
+//!  2 * A[i,j]                        Spare    Listed    a row may have no entry; its columns are a list
 //!  sum(k: A[i,k] * B[k,j])           Spare    Listed
-//!  sum(k: A[i,k] * X[k,j])           Spare    All       each row that has something is full
+//!  sum(k: A[i,k] * X[k,j])           Spare    All       each row that has an entry is full
 //!  A[i,j] + b[j]                     All      All
 //! ```
 //!
-//! A statement's right side is read as its sequence expression along one variable (sequence.rs), with the levels that the variable moves
-//! as its lists. Unions take the greater of two presences, intersections the smaller.
+//! The sequence expression of a statement's right side along one variable (sequence.rs), over the levels that the variable moves. A union
+//! takes the greater of two presences, an intersection the smaller.
 
 use super::along::mentions;
 use super::{Sequence, Simplify, background, literal};
@@ -19,44 +19,44 @@ use crate::notation::concrete::{self, AccessId};
 use crate::notation::typed::{self, Fun, Index, Kind, Program, Role, Statement, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// What decides at which coordinates of a variable there is a value.
+/// Where along a variable there is a value, in ascending order of presence.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Presence {
-    /// There is none.
+    /// At no coordinate.
     Nowhere,
-    /// A list that is its operand's outermost level.
+    /// At the entries of a list that is its operand's outermost level.
     Led,
-    /// A list below other levels.
+    /// At the entries of a list below other levels.
     Listed,
-    /// Runs: a value at each coordinate, and fewer of them than coordinates.
+    /// At each coordinate, in runs: there are fewer values than coordinates.
     Runs,
-    /// A level with a place for each coordinate, and lists below it that may have nothing there.
+    /// At coordinates of a level with a place for each, where lists below it may have no entry.
     Spare,
-    /// Each coordinate has one.
+    /// At each coordinate.
     All,
 }
 
 /// An access of a right side.
 struct Read<'a> {
     indices: &'a [Index],
-    /// The format before the statement; of what is computed, and of what no list stores, `None`.
+    /// The format before the statement; `None` for computed tensors and those that no list stores.
     format: Option<&'a Format>,
     fill: Option<Value>,
-    /// Lists that a sum intersects with one of its own.
+    /// Lists that a sum intersects with one of the lists of this access.
     met: Vec<AccessId>,
 }
 
-/// A statement's right side, and what it reads.
+/// A statement's right side, and its reads.
 pub(super) struct Presences<'a> {
     program: &'a Program,
     statement: &'a Statement,
     reads: Vec<Read<'a>>,
-    /// Variables that shape operators bind, each with those that they leave.
+    /// Variables that shape operators bind, each with the variables that the operator leaves.
     left: Vec<(VarId, VarId)>,
 }
 
 impl<'a> Presences<'a> {
-    /// Of a statement, before which tensors have these formats and fill values.
+    /// The right side of a statement before which tensors have these formats and fill values.
     pub fn of(
         program: &'a Program,
         statement: &'a Statement,
@@ -84,7 +84,7 @@ impl<'a> Presences<'a> {
         presences
     }
 
-    /// Notes which lists sums intersect.
+    /// Records the lists that sums intersect.
     fn meet(&mut self) {
         let mut summed = vec![];
         let mut first = 0;
@@ -108,10 +108,10 @@ impl<'a> Presences<'a> {
         }
     }
 
-    /// A variable, and those that shape operators derive it from.
+    /// A variable, and the variables that shape operators bind to it.
     fn within(&self, v: VarId) -> FxHashSet<VarId> {
         let mut all = FxHashSet::from_iter([v]);
-        // An operator's own variables stand behind those that it leaves.
+        // A variable that an operator binds comes after those that the operator leaves.
         for _ in 0..self.left.len() {
             let more: Vec<VarId> = self.left.iter().filter(|(_, to)| all.contains(to)).map(|(from, _)| *from).collect();
             if more.iter().filter(|from| all.insert(**from)).count() == 0 {
@@ -121,12 +121,12 @@ impl<'a> Presences<'a> {
         all
     }
 
-    /// The variable of the left side, of some in an order, that an operand's variable becomes.
+    /// The place in an order of the left side's variable that an operand's variable becomes.
     fn place(&self, v: VarId, order: &[VarId]) -> Option<usize> {
         order.iter().position(|to| *to == v || self.within(*to).contains(&v))
     }
 
-    /// The statement's variables in the order in which the operands store them, where all agree; else in that of the left side.
+    /// The statement's variables in the order in which the operands store them, if all agree; else in the order of the left side.
     pub fn order(&self) -> Vec<VarId> {
         let vars = &self.statement.vars;
         let mut before: FxHashSet<(VarId, VarId)> = FxHashSet::default();
@@ -158,7 +158,7 @@ impl<'a> Presences<'a> {
         order
     }
 
-    /// Whether it reads a tensor of such a format.
+    /// Whether the right side reads a tensor whose format satisfies `such`.
     pub fn read(&self, such: impl Fn(&Format) -> bool) -> bool {
         self.reads.iter().filter_map(|read| read.format).any(such)
     }
@@ -170,8 +170,8 @@ impl<'a> Presences<'a> {
         values.all(|value| value == Some(first)).then_some(first)
     }
 
-    /// Who decides along a variable of the left side, where the result stores its variables in this order; and the value elsewhere, if it
-    /// is one.
+    /// The presence along a variable of the left side, where the result stores its variables in this order; and the value elsewhere, if
+    /// it is a constant.
     pub fn along(&self, v: VarId, order: &[VarId]) -> (Presence, Option<Value>) {
         let placed = |(from, _): &(VarId, VarId)| Some((*from, self.place(*from, order)?));
         let places = order.iter().copied().enumerate().map(|(n, v)| (v, n)).chain(self.left.iter().filter_map(placed));
@@ -183,7 +183,7 @@ impl<'a> Presences<'a> {
         let is = |every: bool| if every { Presence::All } else { Presence::Nowhere };
         let here = &mut |a: AccessId| along.read(&self.reads[a.0]).unwrap_or(Presence::All);
         let presence = sequence.fold(here, &is, &mut Presence::min, &mut Presence::max);
-        // The inner part of what is split begins anew in each outer one.
+        // The inner part of a split begins again in each outer part.
         let inner = |e: &typed::Expr| matches!(&e.kind, Kind::Split { to, .. } if along.vars.contains(&to.1));
         let mut is_inner = false;
         self.statement.rhs.walk(&mut |e| is_inner |= inner(e));
@@ -196,12 +196,12 @@ impl<'a> Presences<'a> {
 struct Along<'a> {
     of: &'a Presences<'a>,
     vars: FxHashSet<VarId>,
-    /// Where the result stores each variable, outermost first.
+    /// The place at which the result stores each variable, outermost first.
     places: &'a FxHashMap<VarId, usize>,
 }
 
 impl Along<'_> {
-    /// Where an expression whose first access has this number can differ from its value elsewhere, and that value.
+    /// Where an expression can differ from its background, and the background. The expression's first access has the number `first`.
     fn sequence(&self, e: &typed::Expr, mut first: usize) -> (Sequence, concrete::Expr) {
         let simplify = Simplify { mode: Mode::Algebraic, functions: &self.of.program.functions };
         let body = self.body(e, &mut first);
@@ -214,11 +214,11 @@ impl Along<'_> {
         background(&body, &lists, &fill, simplify)
     }
 
-    /// The expression with its accesses numbered. What shape operators do to coordinates moves none out of a list.
+    /// The expression with its accesses numbered. Shape operators move no coordinate out of a list.
     fn body(&self, e: &typed::Expr, next: &mut usize) -> concrete::Expr {
         use concrete::Expr;
         let opaque = |v: VarId| Expr::Index(concrete::Index(v.index()));
-        // One of several: where they differ, which it is is not known.
+        // One of several values; where they differ, it is unknown which.
         let either = |a: Expr, b: Expr| Expr::Call(Fun::Op(Op::Select), vec![Expr::Index(ANY), a, b], e.ty);
         match &e.kind {
             Kind::Literal(value) => Expr::Literal(*value),
@@ -245,7 +245,7 @@ impl Along<'_> {
         }
     }
 
-    /// Who decides at which coordinates an access has something; none if the variables do not move it.
+    /// The presence of an access; `None` if the variables do not move it.
     fn read(&self, read: &Read) -> Option<Presence> {
         let format = read.format?;
         let levels = format.order.iter().enumerate().filter(|(_, m)| self.moves(&read.indices[**m]));
@@ -266,7 +266,7 @@ impl Along<'_> {
         if below.is_empty() {
             return Presence::All;
         }
-        // Where the result stores a list's variable before this one, this one's coordinates become the list.
+        // If the result stores a list's variable outside of this one, this one's coordinates become a list.
         let place = |index: &Index| self.places.get(&index.line()?.var?.0).copied();
         let own = place(index);
         let is_turned = below.iter().any(|index| own.is_some_and(|own| place(index).is_some_and(|outer| outer < own)));
@@ -274,21 +274,21 @@ impl Along<'_> {
         if is_turned || is_met { Presence::Listed } else { Presence::Spare }
     }
 
-    /// Whether one of the variables moves an index.
+    /// Whether an index depends on one of the variables.
     fn moves(&self, index: &Index) -> bool {
         self.vars.iter().any(|v| mentions(index, *v))
     }
 }
 
-/// What stands for a value that varies.
+/// A placeholder for an unknown value.
 const ANY: concrete::Index = concrete::Index(usize::MAX);
 
-/// Whether a level says which of its coordinates have something.
+/// Whether a level stores the coordinates at which it has entries.
 pub(super) fn lists(kind: LevelKind) -> bool {
     !kind.is_full() && !kind.shares() && !kind.is_called()
 }
 
-/// Whether a value is not one: an access or a variable is left in it.
+/// Whether an expression is not constant: it contains an access or a variable.
 fn is_moved(e: &concrete::Expr) -> bool {
     match e {
         concrete::Expr::Literal(_) => false,

@@ -1,4 +1,4 @@
-//! Sequence expressions: the set of coordinates at which a body can differ from what it is where nothing is present.
+//! Sequence expressions: the coordinates at which a body can differ from its value where nothing is present.
 
 use super::Simplify;
 use crate::algebra::{Op, Properties, Value};
@@ -53,15 +53,15 @@ impl Sequence {
         factored(&all).unwrap_or_else(|| close(all, Sequence::Empty, Sequence::Or))
     }
 
-    /// The lists that lead, each once.
+    /// All lists of the sequence, each once.
     pub fn lists(&self) -> Vec<AccessId> {
         let mut all = Vec::new();
         self.collect(&mut all);
         all
     }
 
-    /// The lists that every coordinate is in, of an intersection those that take part by themselves, and what must hold
-    /// beside, which has none of them: s ∩ f(s) = s ∩ f(𝓕).
+    /// The lists that contain every coordinate of the sequence, and the rest of the condition, which names none of them: s ∩ f(s) = s ∩
+    /// f(𝓕). In an intersection these are the lists that are parts by themselves.
     pub fn needed(&self) -> Option<(Vec<AccessId>, Sequence)> {
         let parts = match self {
             Sequence::List(_) => std::slice::from_ref(self),
@@ -83,7 +83,7 @@ impl Sequence {
         }
     }
 
-    /// The intersections in it, each as the lists that take part by themselves.
+    /// The intersections in the sequence, each as the lists that are parts by themselves.
     pub fn intersections(&self) -> Vec<Vec<AccessId>> {
         let list = |s: &Sequence| if let Sequence::List(a) = s { Some(*a) } else { None };
         match self {
@@ -97,7 +97,7 @@ impl Sequence {
         }
     }
 
-    /// The value of the formula: `list` says of each list, `and` and `or` join, `constant` is ∅ or 𝓕.
+    /// Evaluates the formula: `list` gives the value of each list, `constant` that of ∅ and 𝓕, and `and` and `or` combine values.
     pub fn fold<T>(
         &self,
         list: &mut impl FnMut(AccessId) -> T,
@@ -120,12 +120,12 @@ impl Sequence {
         }
     }
 
-    /// The sequence when a list is exhausted.
+    /// The sequence after a list is exhausted.
     pub fn exhaust(&self, list: AccessId) -> Sequence {
         self.replace(list, &Sequence::Empty)
     }
 
-    /// The sequence with another in the place of a list.
+    /// The sequence with a list replaced by another sequence.
     fn replace(&self, list: AccessId, by: &Sequence) -> Sequence {
         match self {
             Sequence::List(a) if *a == list => by.clone(),
@@ -136,7 +136,7 @@ impl Sequence {
     }
 }
 
-/// Drops repetitions and what another part absorbs.
+/// Drops repeated parts, and those that another part absorbs.
 fn absorb(all: Vec<Sequence>, absorbed: impl Fn(&Sequence, &Sequence) -> bool) -> Vec<Sequence> {
     let mut kept: Vec<Sequence> = Vec::new();
     for s in &all {
@@ -147,7 +147,7 @@ fn absorb(all: Vec<Sequence>, absorbed: impl Fn(&Sequence, &Sequence) -> bool) -
     kept
 }
 
-/// A union of intersections that have parts in common, if there are any.
+/// A union of intersections that share parts, with those factored out; `None` if they share none.
 fn factored(all: &[Sequence]) -> Option<Sequence> {
     let inner = |s: &Sequence| if let Sequence::And(parts) = s { Some(parts.clone()) } else { None };
     let all: Vec<Vec<Sequence>> = all.iter().map(inner).collect::<Option<_>>()?;
@@ -166,12 +166,12 @@ fn close(mut parts: Vec<Sequence>, none: Sequence, many: impl Fn(Vec<Sequence>) 
     }
 }
 
-/// An expression made of what parts become.
+/// Builds an expression from its parts, each of which the callback may replace.
 type Made<'a> = &'a dyn Fn(&mut dyn FnMut(Expr) -> Expr) -> Expr;
 
 /// Where `body` can differ from its *background*, and the background: the body with these lists at their fill values.
 pub fn background(body: &Expr, lists: &[AccessId], fill: &impl Fn(AccessId) -> Value, s: Simplify) -> (Sequence, Expr) {
-    // Of what is made of parts, wherever any of them can differ.
+    // An expression of parts can differ where any of its parts can.
     let of_parts = |made: Made| {
         let mut sets = Vec::new();
         let whole = made(&mut |part| {
@@ -207,8 +207,8 @@ pub fn background(body: &Expr, lists: &[AccessId], fill: &impl Fn(AccessId) -> V
     }
 }
 
-/// Where `select(c, a, b)` can differ from its background, if that says which of the two it is: where the one can, and
-/// where the condition can, unless the other is the same there.
+/// Where `select(c, a, b)` can differ from its background, if the condition is constant there: where the chosen side can differ, and
+/// where the condition can, unless the other side has the same value there.
 fn chosen(sets: &[Sequence], values: &[Expr]) -> Option<Sequence> {
     let [c, a, b] = sets else { return None };
     let Expr::Literal(holds) = values[0] else { return None };
@@ -217,8 +217,8 @@ fn chosen(sets: &[Sequence], values: &[Expr]) -> Option<Sequence> {
     Some(Sequence::or([here.clone(), Sequence::and([c.clone(), beside])]))
 }
 
-/// Where each argument is present that alone makes a call of a built-in what the background is: of ∞ + −∞ each would
-/// make something else.
+/// The sets of the arguments that alone give a call of a built-in its background value, wherever they are at their own. Of ∞ + −∞ neither
+/// does: each would give another value.
 fn killers(known: &Properties, sets: &[Sequence], values: &[Expr], whole: &Expr, s: Simplify) -> Vec<Sequence> {
     let annihilates = |k: usize| match (&values[k], whole) {
         (Expr::Literal(v), Expr::Literal(w)) => known

@@ -1,5 +1,4 @@
-//! Simplification of bodies: constants fold, identities and annihilators apply, declared properties too
-//! (`declared.rs`).
+//! Simplification of bodies: folds constants, applies identities and annihilators, and declared properties (`declared.rs`).
 //!
 //! Before: `A[i,j] * x[j] + B[i,j]` with `A` exhausted; after: `B[i,j]`. Sound by the functions' properties alone.
 
@@ -7,10 +6,10 @@ use crate::algebra::{Mode, Op, Properties, Type, Value, evaluate, identity, prop
 use crate::notation::concrete::{AccessId, Concat, Expr, Fold, Where};
 use crate::notation::typed::{Fun, Function};
 
-/// Simplifies under a mode.
+/// Simplifies expressions under a mode.
 #[derive(Clone, Copy, Debug)]
 pub struct Simplify<'a> {
-    /// What may be assumed of floats.
+    /// The mode, which says what may be assumed of floats.
     pub mode: Mode,
     /// The user's functions.
     pub functions: &'a [Function],
@@ -30,8 +29,8 @@ impl Simplify<'_> {
         }
     }
 
-    /// Whether a value can be folded in many times at once, whatever it is if none is said: a sum is counted, and what is idempotent, or
-    /// makes itself of itself, comes once.
+    /// Whether a value can be folded in many times at once; `None` asks for any value. A sum is multiplied by the count; an idempotent
+    /// function, or a value with `op(v, v) = v`, needs one fold.
     pub fn at_once(self, fun: Fun, ty: Type, v: Option<Value>) -> bool {
         let Fun::Op(op) = fun else { return false };
         let known = properties(op, ty, self.mode);
@@ -48,7 +47,7 @@ impl Simplify<'_> {
     pub fn replace(self, e: &Expr, value: &impl Fn(AccessId) -> Option<Value>) -> Expr {
         match e {
             Expr::Access(a, _) => value(*a).map_or_else(|| e.clone(), Expr::Literal),
-            // What is put in an access's place is what it has where nothing stands.
+            // A column reads its fill where the access beside which it is read has no entry.
             Expr::Column(column) => value(column.of).map_or_else(|| e.clone(), |_| Expr::Literal(column.fill)),
             Expr::Literal(_) | Expr::Index(_) => e.clone(),
             Expr::Call(fun, args, ty) => self.call(*fun, args.iter().map(|a| self.replace(a, value)).collect(), *ty),
@@ -59,7 +58,7 @@ impl Simplify<'_> {
         }
     }
 
-    /// A temporary of one value is that value.
+    /// Simplifies a temporary of a single value to that value.
     pub(super) fn made(self, made: Where, ty: Type) -> Expr {
         match (literal(&made.nest.rhs), made.nest.fold) {
             (Some(v), None) => Expr::Literal(v),
@@ -70,7 +69,7 @@ impl Simplify<'_> {
         }
     }
 
-    /// A fold of what changes nothing is what it begins with.
+    /// Simplifies a fold of its function's identity to the fold's start.
     pub(super) fn fold(self, fold: Fold, ty: Type) -> Expr {
         match (literal(&fold.body), &fold.start) {
             (Some(v), Some(start)) if self.neutral(fold.fun, v) => start.clone(),
@@ -81,7 +80,7 @@ impl Simplify<'_> {
         }
     }
 
-    /// What a fold over nothing is.
+    /// The value of a fold over nothing.
     pub fn begins(self, fun: Fun, ty: Type) -> Option<Value> {
         match fun {
             Fun::Op(op) => identity(op, ty),
@@ -100,14 +99,14 @@ impl Simplify<'_> {
         }
     }
 
-    /// The value with which a fold with a built-in may begin, if one is known.
+    /// The value with which a fold with a built-in may begin, if it has one.
     pub fn leader(self, fun: Fun, ty: Type) -> Option<Value> {
         let Fun::Op(op) = fun else { return None };
         let known = properties(op, ty, self.mode).identities;
         known.into_iter().find(|(at, _)| *at == 0).map(|(_, v)| v)
     }
 
-    /// Parts that are one constant are that constant.
+    /// Simplifies a concatenation whose parts are one constant to that constant.
     pub(super) fn concat(self, c: Concat, ty: Type) -> Expr {
         match literal(&c.parts[0].1) {
             Some(v) if c.exprs().all(|part| literal(part) == Some(v)) => Expr::Literal(v),
@@ -120,9 +119,9 @@ impl Simplify<'_> {
         self.replace(e, &|_| None)
     }
 
-    /// A call of simplified arguments. Constants that make NaN make nothing that is promised in algebraic mode: there
-    /// an annihilator among them decides, as it does while the others are unknown, so that no order in which accesses
-    /// become constants gives another value.
+    /// A call of simplified arguments. In algebraic mode a call of constants that gives NaN promises no value: there an annihilator among
+    /// the arguments decides, as it does while the others are unknown, so that the order in which accesses become constants does not
+    /// matter.
     pub fn call(self, fun: Fun, args: Vec<Expr>, ty: Type) -> Expr {
         let constants: Option<Vec<Value>> = args.iter().map(literal).collect();
         let value = constants.and_then(|c| match fun {
@@ -158,7 +157,7 @@ impl Simplify<'_> {
         }
     }
 
-    /// What one of the arguments makes of a call, whatever the others are.
+    /// The value of a call that one argument determines, whatever the others are.
     fn annihilated(self, fun: Fun, args: &[Expr], ty: Type) -> Option<Value> {
         let op = match fun {
             Fun::Op(op) => op,
@@ -172,7 +171,7 @@ impl Simplify<'_> {
         known.annihilators.iter().find(|(k, v, _)| at(*k, *v).is_some()).map(|(_, _, result)| *result)
     }
 
-    /// The properties of a call of a built-in that gives a `ty`.
+    /// The properties of a call of a built-in with result type `ty`.
     pub(super) fn properties(self, op: Op, args: &[Expr], ty: Type) -> Properties {
         properties(op, args.get(subject(op)).map_or(ty, Expr::ty), self.mode)
     }
@@ -211,7 +210,7 @@ impl Simplify<'_> {
     }
 }
 
-/// The sides of `a - b`, and the bound, of a call `abs(a - b) < bound`, where both are index variables.
+/// The two sides of `a - b`, and the bound, in a call `abs(a - b) < bound` whose sides are index variables.
 fn within(op: Op, args: &[Expr]) -> Option<(Op, [&Expr; 2], &Expr)> {
     let (less, distance, bound) = match (op, args) {
         (Op::Lt | Op::Le, [distance, bound]) => (op, distance, bound),
@@ -227,7 +226,7 @@ fn within(op: Op, args: &[Expr]) -> Option<(Op, [&Expr; 2], &Expr)> {
     }
 }
 
-/// Its value, if it is a literal.
+/// The value of an expression that is a literal.
 pub(crate) fn literal(e: &Expr) -> Option<Value> {
     match e {
         Expr::Literal(v) => Some(*v),

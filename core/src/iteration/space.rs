@@ -1,4 +1,4 @@
-//! Spaces: where along one index variable an expression can have something, and in which order its parts run out.
+//! Spaces: the coordinates along one index variable at which an expression can have a value, and the order in which their parts run out.
 //!
 //! ```text
 //!  collapse(A[i,j], (i,j) -> k) + b[k]      k ∈ (A.i × A.j) ∪ b.k            a · |j| + b
@@ -10,12 +10,11 @@
 //!                                └─ b.k runs out ─▶ A.i × A.j
 //! ```
 //!
-//! The sequence expressions of the shape paper (sections 5 and 6), with its rules: what can run out (figure 13) and
-//! what is left then (figure 27). `fiberloom show lattice` prints them; nothing else reads them. Lowering splits
-//! coordinate ranges first and builds a lattice in each (`super::Lattice`).
+//! These are the sequence expressions of the shape paper (sections 5 and 6), with its rules for what can run out (figure 13) and what is
+//! left then (figure 27). Only `fiberloom show lattice` reads them. Lowering splits coordinate ranges first and builds a lattice in each
+//! (`super::Lattice`).
 //!
-//! Invariant: spaces are made by the functions that are named as their rules, so that ∅ and 𝓕 never stand inside of
-//! one.
+//! Invariant: the functions named as the rules build all spaces, so ∅ and 𝓕 never occur inside of one.
 
 use crate::map::{ClassId, Size};
 use std::fmt::Write;
@@ -29,9 +28,9 @@ pub enum Space {
     Full,
     /// The coordinates of a level along the variable.
     Level {
-        /// `A.j`
+        /// The level's name, as `A.j`.
         name: String,
-        /// Whether these are all coordinates.
+        /// Whether the level has every coordinate.
         dense: bool,
     },
     /// ∩
@@ -57,20 +56,20 @@ pub enum Space {
 pub struct Cut {
     /// The first coordinate.
     pub start: u64,
-    /// One past the last; none: the extent.
+    /// One past the last coordinate; `None`: the extent.
     pub end: Option<u64>,
-    /// At least 1.
+    /// The step, at least 1.
     pub step: u64,
 }
 
-/// What can run out of a space while a loop goes over it.
+/// A part that can run out of a space while a loop goes over it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Edge {
     /// The part that runs out: a level, a slice or a projection.
     pub exhausted: Space,
-    /// What is left of the whole.
+    /// The space that is left.
     pub left: Space,
-    /// Whether that lies behind everything before: then it is no *sub-point*, and no case of the body before the edge.
+    /// Whether the space that is left lies behind everything before: then it is no *sub-point*, and no case of the body before the edge.
     pub behind: bool,
 }
 
@@ -103,7 +102,7 @@ impl Space {
         }
     }
 
-    /// Concatenation: where nothing is left of a, |a| + b; where b has nothing, a + |b|.
+    /// Concatenation: |a| + b if a has run out, a + |b| if b is empty.
     pub fn concat(a: Space, b: Space, [m, n]: [Size; 2]) -> Space {
         match (a, b) {
             (Space::Empty | Space::Full, b) => Space::pad(m, b, Size::default()),
@@ -112,8 +111,8 @@ impl Space {
         }
     }
 
-    /// Offsets: of what is done nothing is left. That it was everything says nothing of the coordinates around it: a
-    /// dense level of no extent is done before the coordinates before it were come to.
+    /// Offsets: ∅ if the space has run out. Even 𝓕 becomes ∅, as it does not cover the coordinates around it: a dense level of extent 0
+    /// has run out before the coordinates before it are reached.
     pub fn pad(before: Size, s: Space, behind: Size) -> Space {
         if s.is_done() { Space::Empty } else { Space::Pad(before, Box::new(s), behind) }
     }
@@ -135,12 +134,12 @@ impl Space {
 }
 
 impl Space {
-    /// Whether nothing is left.
+    /// Whether the space has run out: it is ∅ or 𝓕.
     pub fn is_done(&self) -> bool {
         matches!(self, Space::Empty | Space::Full)
     }
 
-    /// Whether it certainly has every coordinate below its extent.
+    /// Whether the space certainly contains every coordinate below its extent.
     pub fn is_dense(&self) -> bool {
         match self {
             Space::Empty | Space::Full | Space::Pad(..) => false,
@@ -151,9 +150,8 @@ impl Space {
         }
     }
 
-    /// What can run out, each with what is left (figure 13): of a product and of a concatenation the first part only,
-    /// since a product's second begins anew and a concatenation's second is behind; a slice or projection also by
-    /// itself.
+    /// The parts that can run out, each with the space that is left (figure 13). Of a product and of a concatenation only the first part
+    /// can: a product's second begins again, and a concatenation's second lies behind. A slice or projection can also run out by itself.
     pub fn edges(&self) -> Vec<Edge> {
         let itself = || {
             let left = if self.is_dense() { Space::Full } else { Space::Empty };
@@ -188,10 +186,10 @@ impl Space {
         }
     }
 
-    /// As text; `name` says what extents are called.
+    /// The space as text; `name` gives the names of extents.
     pub fn show(&self, name: &impl Fn(ClassId) -> String) -> String {
         let size = |n: &Size| show(n, name);
-        // An operand of an operator with two sides.
+        // The operand of an operator with two sides, in parentheses if it is one itself.
         let side = |s: &Space| {
             let two =
                 matches!(s, Space::And(..) | Space::Or(..) | Space::Product(..) | Space::Concat(..) | Space::Pad(..));
@@ -235,24 +233,24 @@ fn show(size: &Size, name: &impl Fn(ClassId) -> String) -> String {
     if terms.is_empty() { "0".to_string() } else { terms.join(" + ") }
 }
 
-/// The iteration lattice of a space: points in drop-out order, each before what is left of it.
+/// The iteration lattice of a space: points in drop-out order, each before the points that its edges lead to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SpaceLattice {
-    /// Distinct spaces, the whole one first. None is done.
+    /// Distinct spaces, the whole space first. None of them has run out.
     pub points: Vec<SpacePoint>,
 }
 
-/// A loop that goes on until some part runs out.
+/// A loop that continues until some part runs out.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SpacePoint {
-    /// What it goes over.
+    /// The space that the loop goes over.
     pub space: Space,
-    /// What can run out, in the order of [`Space::edges`], and the point that is left; none if nothing is.
+    /// The parts that can run out, in the order of [`Space::edges`], each with the remaining point; `None` if nothing remains.
     pub edges: Vec<(Edge, Option<usize>)>,
 }
 
 impl SpaceLattice {
-    /// The lattice, top down (figure 12); `None` if it has more than `most` points: there are 2ⁿ of a union of n.
+    /// The lattice, top down (figure 12); `None` if it has more than `most` points: a union of n spaces has 2ⁿ.
     pub fn of(space: &Space, most: usize) -> Option<SpaceLattice> {
         let mut found = vec![];
         collect(space, most, &mut found)?;
@@ -268,8 +266,8 @@ impl SpaceLattice {
         Some(SpaceLattice { points: found.iter().map(point).collect() })
     }
 
-    /// The sub-points of a point, itself first: those that its edges lead to, over and over, but for edges that lead
-    /// behind. They are the cases of the loop's body.
+    /// The sub-points of a point, itself first: all points that its edges reach, except along edges that lead behind. They are the cases
+    /// of the loop's body.
     pub fn sub_points(&self, point: usize) -> Vec<usize> {
         let mut found = vec![point];
         let mut next = 0;
@@ -285,7 +283,7 @@ impl SpaceLattice {
     }
 }
 
-/// All spaces that are left on some way, each behind those that are left of it.
+/// Adds all spaces that edges reach, each behind those that its own edges reach.
 fn collect(space: &Space, most: usize, found: &mut Vec<Space>) -> Option<()> {
     if space.is_done() || found.contains(space) {
         return Some(());

@@ -1,11 +1,11 @@
-//! The loops of the meaning: those of the left side, in its order, then those of each fold.
+//! The loops of the meaning: those of the left side, in its order, then the loops of each fold.
 
 use super::loops::{Group, Loops};
 use crate::algebra::{Mode, properties};
 use crate::notation::typed::{Expr, Fun, Kind, Program, Statement, VarId};
 
 impl Loops {
-    /// The loops of the meaning.
+    /// The loops of a statement without its commands.
     pub(super) fn bare(program: &Program, statement: &Statement, mode: Mode) -> Loops {
         let mut bare = Bare { program, mode, loops: Loops::default(), groups: 0 };
         let group = bare.group(false);
@@ -21,7 +21,7 @@ impl Loops {
     }
 }
 
-/// Gathers the loops of the meaning.
+/// Collects the loops of the meaning.
 struct Bare<'a> {
     program: &'a Program,
     mode: Mode,
@@ -59,8 +59,8 @@ impl Bare<'_> {
         }
     }
 
-    /// The loops of an expression; those of a fold that is all of it, with the function that is folded around it if there is one, are
-    /// of the group `at`.
+    /// Adds the loops of an expression. If the expression is a fold and `at` holds a group and the fold around, its loops join that
+    /// group, provided the two folds have the same function and may go in any order.
     fn expr(&mut self, e: &Expr, at: Option<(Group, Option<Fun>)>) {
         match &e.kind {
             Kind::Reduce { fun, vars, body, start } => {

@@ -1,4 +1,4 @@
-//! `bound(i, n)`: an extent is a number, which data are checked against (`shape`).
+//! `bound(i, n)`: fixes an extent at a number. The extents of data are checked against it (`shape`).
 
 use super::loops::{Apply, Legal};
 use crate::notation::typed::VarId;

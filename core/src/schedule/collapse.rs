@@ -1,4 +1,4 @@
-//! `collapse(i, j -> f)`: two loops, one directly in the other, count as one: together they are split, or counted by `pos`.
+//! `collapse(i, j -> f)`: two loops, one directly inside of the other, become one, which may be split, or counted by `pos`.
 
 use super::loops::{Apply, Legal};
 use crate::notation::typed::VarId;

@@ -1,10 +1,11 @@
-//! Loops whose coordinate is divided by a number are split by it: what is read under the quotient is walked, and not asked in each turn.
+//! Splits loops whose coordinate is divided by a number: what is read under the quotient is then walked instead of searched in each
+//! iteration.
 //!
 //! ```text
 //!  R[i] = v[i/2]        ─▶  split(i -> i0, i1, 2)        R[2*i0 + i1] = v[i0]
 //! ```
 //!
-//! Where nothing else is read under the loop's variable, and no command says what becomes of it.
+//! Applies where nothing else is read under the loop's variable, and the statement has no schedule.
 
 use super::loops::Loops;
 use crate::algebra::Mode;
@@ -35,13 +36,13 @@ pub(crate) fn divided(program: &Program, mode: Mode) -> Option<Program> {
     Some(split)
 }
 
-/// Whether a name is a tensor's or a size's.
+/// Whether a tensor or a size has this name.
 fn names_other(program: &Program, name: &str) -> bool {
     let size = |size: &crate::notation::typed::Size| size.name.as_deref() == Some(name);
     program.tensors.iter().any(|t| t.name == name) || program.sizes.iter().any(size)
 }
 
-/// The loops of a statement that pay to split, each with the number that divides its coordinate.
+/// The loops of a statement that pay to split, each with the divisor of its coordinate.
 fn divisors(program: &Program, statement: &Statement, mode: Mode) -> Vec<(VarId, u64)> {
     let free = statement.schedule.is_none() && statement.commands.is_empty();
     if !free || statement.scatters() || statement.is_part() || has_shapes(statement) {
@@ -61,7 +62,7 @@ fn has_shapes(statement: &Statement) -> bool {
     found
 }
 
-/// The number by which a coordinate is divided wherever something is read under it, a list among that.
+/// The number that divides a coordinate wherever something is read under it, if one of the reads is of a list under the quotient.
 fn divisor(program: &Program, statement: &Statement, v: VarId) -> Option<u64> {
     let (mut by, mut list, mut other) = (None, false, false);
     let mut each = |t: TensorId, indices: &[Index], written: bool| {
@@ -86,14 +87,14 @@ fn is_list(program: &Program, t: TensorId, mode: usize) -> bool {
     format.is_some_and(|f| f.order.iter().zip(&*f.levels).any(|(m, kind)| *m == mode && kind.is_list()))
 }
 
-/// Whether an index may be a function of a variable.
+/// Whether an index may depend on a variable.
 fn may_mention(map: &Map, v: VarId) -> bool {
     match map {
         Map::Var(u) => *u == v,
         Map::Add(a, b) => may_mention(a, v) || may_mention(b, v),
         Map::Mul(_, a) | Map::Div(a, _) | Map::Mod(a, _) => may_mention(a, v),
         Map::Const(_) | Map::Bound(_) => false,
-        // What a gather reads is an access by itself.
+        // The tensor that a gather reads is an access of its own.
         Map::Gather(..) => false,
         Map::Computed(_) => true,
     }

@@ -1,4 +1,4 @@
-//! Which sums are staged: variables are eliminated one at a time, each where that costs least.
+//! Chooses the sums to stage: variables are eliminated one at a time, each where that costs least.
 //!
 //! ```text
 //!  sum(j, k: A[i,j] * B[j,k] * x[k])          visits n·d²
@@ -6,13 +6,13 @@
 //!    j: A[i,j] * t[j]                                n·d
 //! ```
 //!
-//! A sum of products over several variables is one loop nest, or several: the factors that mention a variable, and those whose
-//! variables all stand in these, are multiplied and summed over it into a temporary, which is a factor from then on. A factor that
-//! is a sum itself is distributed where its terms are cheaper apart. After Kanakagiri and Solomonik, *Minimum cost loop nests for
-//! contraction of a sparse tensor with a tensor network*, SPAA 2024, and what databases call variable elimination (Abo Khamis, Ngo,
-//! Rudra, *FAQ: questions asked frequently*, PODS 2016).
+//! A sum of products over several variables is one loop nest, or several. The factors that mention a variable, and those whose variables
+//! all occur in these, are multiplied and summed over it into a temporary, which is a factor from then on. A factor that is a sum itself
+//! is distributed where its terms are cheaper apart. After Kanakagiri and Solomonik, *Minimum cost loop nests for contraction of a sparse
+//! tensor with a tensor network*, SPAA 2024, and variable elimination in databases (Abo Khamis, Ngo, Rudra, *FAQ: questions asked
+//! frequently*, PODS 2016).
 //!
-//! Costs are estimated visits, in a few scenarios of extents and entries a fiber: a plan is taken that is better in each.
+//! Costs are estimated visits, in a few scenarios of extents and entries per fiber: a plan is taken if it is better in each scenario.
 
 use super::occurs::{distributed, terms};
 use super::quotient::divided_last;
@@ -25,13 +25,13 @@ use crate::shape::Classes;
 use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
 
-/// Data that a plan is judged by: an extent that the program does not say, and the entries of a fiber of a list.
+/// Data by which plans are compared: an extent for those that the program does not say, and the entries per fiber of a list.
 struct Scenario {
     extent: f64,
     entries: f64,
 }
 
-/// Usual rows, few entries in many rows, and full ones in few.
+/// Usual rows; many rows of few entries; few rows that are nearly full.
 const SCENARIOS: [Scenario; 3] = [
     Scenario { extent: 1e3, entries: 10.0 },
     Scenario { extent: 1e5, entries: 3.0 },
@@ -41,17 +41,17 @@ const SCENARIOS: [Scenario; 3] = [
 /// A number for each scenario.
 type Estimate = [f64; SCENARIOS.len()];
 
-/// What a plan may cost of what the single nest does.
+/// The most that a plan may cost, as a share of the single nest's cost.
 const BETTER: f64 = 0.7;
 
-/// Factors of a sum that is planned: of more the nest stays as it is.
+/// The most factors of a sum that is planned. A nest with more stays as it is.
 const FACTORS: usize = 16;
 
-/// Modes of a temporary at most.
+/// The most modes of a temporary.
 const MODES: usize = 4;
 
-/// The program with what pays staged, and the stages, each with the statement that reads it; `thin` has the undeclared results that are
-/// thin, and `empty` variables whose extents are 0.
+/// The program with sums staged where that pays, and the stages, each with the statement that reads it. `thin` are the undeclared results
+/// that are thin, `empty` the variables whose extents are 0.
 pub fn eliminate(
     program: &Program,
     classes: &Classes,
@@ -62,7 +62,7 @@ pub fn eliminate(
     let mut formats: Vec<Option<Format>> = program.tensors.iter().map(|t| t.format.clone()).collect();
     for (n, (statement, format)) in program.statements.iter().zip(program.formats(thin)).enumerate() {
         let mut eliminate = Eliminate { classes, mode, empty, formats: &formats, staging: &mut staging, statement: n };
-        // A statement with a schedule of its own is left as written.
+        // A statement with a schedule of its own stays as written.
         if statement.schedule.is_none() {
             let rhs = eliminate.expr(&divided_last(&statement.rhs, mode));
             let rhs = staging.everywhere(n, rhs, mode);
@@ -76,7 +76,7 @@ pub fn eliminate(
 struct Eliminate<'a> {
     classes: &'a Classes,
     mode: Mode,
-    /// Variables whose extents are 0, besides those of which the program says it.
+    /// Variables whose extents are 0, besides those whose extents the program says.
     empty: &'a BTreeSet<VarId>,
     /// The format of each tensor before the statement.
     formats: &'a [Option<Format>],
@@ -88,20 +88,20 @@ struct Eliminate<'a> {
 #[derive(Clone)]
 struct Factor {
     vars: FxHashSet<VarId>,
-    /// Of all coordinates under its variables, the share at which it has something.
+    /// The estimated share of coordinates under its variables at which it has an entry.
     share: Estimate,
 }
 
-/// A step of a plan: these factors are multiplied and summed over these variables, and become a factor.
+/// A step of a plan: these factors are multiplied and summed over these variables into a new factor.
 struct Step {
     vars: Vec<VarId>,
     factors: Vec<usize>,
-    /// The variables that are left.
+    /// The variables of the new factor.
     under: FxHashSet<VarId>,
 }
 
 impl Eliminate<'_> {
-    /// The expression with its sums planned, outer ones first.
+    /// The expression with its sums planned, outermost first.
     fn expr(&mut self, e: &Expr) -> Expr {
         match &e.kind {
             Kind::Reduce { fun: Fun::Op(op), vars, body, start: None } => {
@@ -116,7 +116,7 @@ impl Eliminate<'_> {
         e.rebuilt(&mut |part| self.expr(part))
     }
 
-    /// A sum of a product as several, where that pays.
+    /// A sum of a product as several sums, where that pays.
     fn sum(&mut self, e: &Expr, (plus, times): (Op, Op), vars: &[VarId], body: &Expr) -> Option<Expr> {
         if body.may_miss().is_some() || may_fail(body) {
             return None;
@@ -124,7 +124,7 @@ impl Eliminate<'_> {
         let mut all = vars.to_vec();
         let mut factors = Vec::new();
         flatten(body, (plus, times), &mut all, &mut factors);
-        // Of nothing no sum is taken out: a factor that is infinite would be multiplied with its 0.
+        // No sum is taken out where an extent is 0: an infinite factor would be multiplied with the sum's 0, which gives NaN.
         if e.ty.is_float() && all.iter().any(|v| self.is_empty(*v)) {
             return None;
         }
@@ -139,12 +139,12 @@ impl Eliminate<'_> {
         self.empty.contains(&v) || self.classes.value(self.classes.class_of_var(v)) == Some(0)
     }
 
-    /// The product with its only factor that is a sum distributed over, if its terms are cheaper apart.
+    /// The sum with its product distributed over the one factor that is a sum, if the terms are cheaper apart.
     fn distributed(&mut self, e: &Expr, (plus, times): (Op, Op), (vars, factors): (&[VarId], &[Expr])) -> Option<Expr> {
         let apart = terms(factors).filter(|_| plus == Op::Add)?;
         let cost = |factors: &[Expr]| {
             let factors: Vec<Factor> = factors.iter().map(|f| self.factor(f)).collect();
-            // Visits count the factors' own variables only: a sum that no outer loop moves is hoisted.
+            // Visits count the factors' own variables only: a sum that does not depend on an outer loop is hoisted out of it.
             let own: FxHashSet<VarId> = factors.iter().flat_map(|f| f.vars.iter().copied()).collect();
             self.visits(&factors, &own)
         };
@@ -159,7 +159,7 @@ impl Eliminate<'_> {
         }))
     }
 
-    /// A sum that fewer loops move than what it stands in, as a temporary.
+    /// A sum that depends on fewer loops than the expression around it, as a temporary.
     fn once(&mut self, e: Expr) -> Expr {
         let Kind::Reduce { fun: Fun::Op(plus), start: None, .. } = e.kind else { return e };
         let (under, sizes) = (self.ordered(std::slice::from_ref(&e), &e.free()), self.sizes(&e));
@@ -210,7 +210,7 @@ impl Eliminate<'_> {
         Some(Expr { kind, ..e.clone() })
     }
 
-    /// The steps that pay. A step's factor has the next number.
+    /// The steps of the plan, if it pays. Each step's new factor gets the next number.
     fn plan(&self, vars: &[VarId], mut factors: Vec<Factor>) -> Option<Vec<Step>> {
         let scope: FxHashSet<VarId> =
             factors.iter().flat_map(|f| f.vars.iter().copied()).chain(vars.iter().copied()).collect();
@@ -241,7 +241,7 @@ impl Eliminate<'_> {
         Some(steps)
     }
 
-    /// The variable whose factors are multiplied and summed at the least cost, by the first scenario; not all of the factors.
+    /// The variable whose factors cost the least to multiply and sum in the first scenario. A step may not take all of the factors.
     fn cheapest(&self, left: &[VarId], open: &[usize], factors: &[Factor]) -> Option<(Step, Estimate)> {
         let candidates = left.iter().flat_map(|v| {
             let mention: Vec<usize> = open.iter().copied().filter(|n| factors[*n].vars.contains(v)).collect();
@@ -262,13 +262,13 @@ impl Eliminate<'_> {
         steps.filter(|(step, _)| !step.vars.is_empty()).min_by(|(_, a), (_, b)| a[0].total_cmp(&b[0]))
     }
 
-    /// Estimated visits of a nest over these variables.
+    /// The estimated visits of a nest over these variables.
     fn visits(&self, factors: &[Factor], vars: &FxHashSet<VarId>) -> Estimate {
         let all = self.extents(vars);
         std::array::from_fn(|s| factors.iter().fold(all[s], |visits, f| visits * f.share[s]).max(1.0))
     }
 
-    /// The coordinates under these variables.
+    /// The estimated number of coordinates under these variables.
     fn extents(&self, vars: &FxHashSet<VarId>) -> Estimate {
         let known = |v: &VarId| self.classes.value(self.classes.class_of_var(*v)).map(|n| (n as f64).max(1.0));
         std::array::from_fn(|s| vars.iter().map(|v| known(v).unwrap_or(SCENARIOS[s].extent)).product())
@@ -278,7 +278,7 @@ impl Eliminate<'_> {
         Factor { vars: e.free(), share: self.share(e) }
     }
 
-    /// The share of coordinates at which an expression has something that is not nothing.
+    /// The estimated share of coordinates at which an expression has an entry.
     fn share(&self, e: &Expr) -> Estimate {
         let all = [1.0; SCENARIOS.len()];
         match &e.kind {
@@ -302,7 +302,7 @@ impl Eliminate<'_> {
         let Some(format) = &self.formats[tensor.index()] else { return [1.0; SCENARIOS.len()] };
         let sparse =
             format.levels.iter().enumerate().filter(|(l, kind)| *l > 0 && (kind.is_list() || kind.is_interval()));
-        // A list of rows has most of them.
+        // An outermost list is taken to have entries at most coordinates.
         let first = format.levels.first().is_some_and(|kind| kind.is_list());
         let fibers = sparse.count() + usize::from(first && format.rank() == 1);
         std::array::from_fn(|s| (SCENARIOS[s].entries / SCENARIOS[s].extent).powi(fibers as i32))
@@ -320,7 +320,7 @@ impl Eliminate<'_> {
         all
     }
 
-    /// Variables in the order in which a list among the factors has them, else in that of the factors.
+    /// The variables in the order in which a list among the factors has them; the others in the order of the factors.
     fn ordered(&self, factors: &[Expr], vars: &FxHashSet<VarId>) -> Vec<VarId> {
         let mut order = Vec::new();
         for lists in [true, false] {
@@ -347,7 +347,7 @@ impl Eliminate<'_> {
     }
 }
 
-/// One of some variables that a condition among the factors compares with `v`: what is summed over `v` up to it has it in the place of `v`.
+/// A variable of `vars` that a condition among the factors compares with `v`. A sum over `v` up to it depends on it instead of on `v`.
 fn compared(factors: &[Expr], v: VarId, vars: &FxHashSet<VarId>) -> Option<VarId> {
     let mut found = None;
     factors.iter().for_each(|factor| {
@@ -364,8 +364,8 @@ fn compared(factors: &[Expr], v: VarId, vars: &FxHashSet<VarId>) -> Option<VarId
     found
 }
 
-/// Whether evaluating the expression at coordinates that the meaning skips may end the program: an index that is read may leave its
-/// tensor, and a declared function may exceed its limit of turns.
+/// Whether evaluating the expression at a coordinate that the meaning skips may end the program: a read index may leave its tensor, and a
+/// declared function may exceed its limit of iterations.
 pub(super) fn may_fail(e: &Expr) -> bool {
     let mut may = false;
     e.walk(&mut |e| {
@@ -378,7 +378,7 @@ pub(super) fn may_fail(e: &Expr) -> bool {
     may
 }
 
-/// What distributes over a fold of values of a type, exactly, or in the mode as far as the mode promises.
+/// The function that distributes over a fold with `plus`, exactly, or in the mode as far as the mode promises.
 pub(super) fn times(plus: Op, ty: Type, mode: Mode) -> Option<Op> {
     let exact = ty.is_integer() || mode == Mode::Algebraic;
     match plus {
@@ -388,7 +388,8 @@ pub(super) fn times(plus: Op, ty: Type, mode: Mode) -> Option<Op> {
     }
 }
 
-/// The factors of a product, and the variables of sums in it, which become the product's: those that are not bound already.
+/// Adds the factors of a product, and the variables of the sums in it that become the product's: sums whose variables are not bound
+/// already.
 pub(super) fn flatten(e: &Expr, (plus, times): (Op, Op), vars: &mut Vec<VarId>, factors: &mut Vec<Expr>) {
     match &e.kind {
         Kind::Call(Fun::Op(op), args) if *op == times => {
@@ -417,14 +418,14 @@ pub(super) fn flatten(e: &Expr, (plus, times): (Op, Op), vars: &mut Vec<VarId>, 
     }
 }
 
-/// Whether a call has a value where a condition of coordinates holds, and else what a fold with `plus` begins with.
+/// Whether a call has a value where a condition on coordinates holds, and elsewhere the identity of `plus`.
 fn is_conditional(op: Op, args: &[Expr], plus: Op) -> bool {
     let nothing = |e: &Expr| matches!(&e.kind, Kind::Literal(v) if identity(plus, e.ty) == Some(*v));
     let asks = op == Op::Select && nothing(&args[2]) || op == Op::Mask && plus == Op::Add;
     asks && is_of_indices(&args[0])
 }
 
-/// Whether it is made of index variables, sizes and numbers alone.
+/// Whether an expression consists of index variables, sizes and numbers alone.
 fn is_of_indices(e: &Expr) -> bool {
     let mut plain = true;
     e.walk(&mut |e| {
@@ -433,7 +434,7 @@ fn is_of_indices(e: &Expr) -> bool {
     plain
 }
 
-/// Gives `each` the conditions that all have to hold.
+/// Calls `each` with every part of a conjunction.
 fn conditions(e: &Expr, each: &mut dyn FnMut(&Expr)) {
     match &e.kind {
         Kind::Call(Fun::Op(Op::AndAlso), args) => args.iter().for_each(|a| conditions(a, each)),
@@ -441,14 +442,14 @@ fn conditions(e: &Expr, each: &mut dyn FnMut(&Expr)) {
     }
 }
 
-/// A condition as a factor: what leaves a product as it is where it holds, else what annihilates it.
+/// A condition as a factor: the identity of `times` where it holds, else the identity of `plus`, which annihilates.
 fn indicator(c: &Expr, like: &Expr, (plus, times): (Op, Op)) -> Option<Expr> {
     let literal = |op| Some(Expr { kind: Kind::Literal(identity(op, like.ty)?), ty: like.ty, span: c.span });
     let args = vec![c.clone(), literal(times)?, literal(plus)?];
     Some(Expr { kind: Kind::Call(Fun::Op(Op::Select), args), ty: like.ty, span: c.span })
 }
 
-/// The product of some factors, in their order; of conditions among them, what is multiplied is asked for only where they hold.
+/// The product of these factors, in their order. Conditions among them become a `select` around the other factors.
 pub(super) fn product(times: Op, like: &Expr, factors: Vec<Expr>) -> Expr {
     let of = |a: Expr, b: Expr| {
         let span = a.span.to(b.span);
@@ -465,7 +466,7 @@ pub(super) fn product(times: Op, like: &Expr, factors: Vec<Expr>) -> Expr {
     })
 }
 
-/// The condition of a factor that leaves a product as it is where that holds, and else annihilates it.
+/// The condition of a factor that is the identity of `times` where the condition holds, and annihilates elsewhere.
 fn condition(e: &Expr, times: Op) -> Option<&Expr> {
     let Kind::Call(Fun::Op(Op::Select), args) = &e.kind else { return None };
     let [Kind::Literal(one), Kind::Literal(nothing)] = [&args[1].kind, &args[2].kind] else { return None };
@@ -481,7 +482,7 @@ fn sum(a: Estimate, b: Estimate) -> Estimate {
     std::array::from_fn(|s| a[s] + b[s])
 }
 
-/// Whether a cost is better than another in each scenario.
+/// Whether a cost is better than another in each scenario, by the factor [`BETTER`].
 fn better(a: &Estimate, b: &Estimate) -> bool {
     a.iter().zip(b).all(|(a, b)| *a <= BETTER * b)
 }

@@ -9,8 +9,8 @@
 //!    split(p -> p0, p1, 64)                 p0, p1             p1 runs over i and j, as far as 64 entries of A reach
 //! ```
 //!
-//! No command rewrites an iteration: it is an index map, or a *cut* of the coordinates that loops visit. What index variables are
-//! made of is the *provenance graph* of the schedules paper (section 4): [`Loops::splits`] and [`Loops::cuts`] are its edges.
+//! No command rewrites an iteration: each is an index map, or a *cut* of the coordinates that loops visit. The *provenance graph* of the
+//! schedules paper (section 4) records how index variables are derived: [`Loops::splits`] and [`Loops::cuts`] are its edges.
 
 use crate::algebra::Mode;
 use crate::notation::Diagnostic;
@@ -18,33 +18,33 @@ use crate::notation::concrete::Counted;
 use crate::notation::concrete::{Asked, Length};
 use crate::notation::typed::{Command, CommandKind, Parts, Program, Statement, TensorId, VarId};
 
-/// A loop that has become two.
+/// A variable that is split into two loops.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Split {
-    /// It: a coordinate, or what a cut counts.
+    /// The variable that is split: a coordinate, or the counter of a cut.
     pub whole: VarId,
-    /// Its parts.
+    /// The loop over the parts.
     pub outer: VarId,
-    /// What runs in each.
+    /// The loop inside of each part.
     pub inner: VarId,
-    /// How many.
+    /// The number of parts, or their length.
     pub parts: Parts,
 }
 
 /// Loops that are cut into consecutive pieces.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cut {
-    /// What is split: it counts what `counted` says.
+    /// The counter of the cut, in units of `counted`.
     pub whole: VarId,
     /// The loops, outermost first.
     pub loops: Vec<VarId>,
-    /// What is counted.
+    /// The unit that is counted.
     pub counted: Counted,
-    /// Whose entries.
+    /// The tensors whose entries are counted.
     pub tensors: Vec<TensorId>,
 }
 
-/// What commands make of a statement's loops.
+/// A statement's loops under its commands.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Loops {
     /// Loops and pieces, outermost first. A cut is listed as its pieces; the innermost piece marks where the cut loops run.
@@ -53,31 +53,31 @@ pub struct Loops {
     pub ordered: bool,
     /// Whether the planner is turned off: the order is that of the meaning.
     pub none: bool,
-    /// In the order of the commands.
+    /// The splits, in the order of the commands.
     pub splits: Vec<Split>,
-    /// In the order of the commands.
+    /// The cuts, in the order of the commands.
     pub cuts: Vec<Cut>,
-    /// What is asked of loops.
+    /// Requests to unroll or vectorize loops.
     pub asked: Vec<(VarId, Asked)>,
-    /// Loops whose turns are independent, or joined: nothing changes them any more.
+    /// Loops that are parallel, whose iterations are independent or joined. Later commands may not change them.
     pub(super) parallel: Vec<VarId>,
-    /// Loops that `collapse` has made, each with the two that it stands for.
+    /// Loops that `collapse` has made, each with the two loops that it combines.
     pub(super) collapsed: Vec<(VarId, [VarId; 2])>,
-    /// Coordinates that are others by another name, by `pos` and `coord`.
+    /// New names of coordinates, by `pos` and `coord`: (new, old).
     pub(super) named: Vec<(VarId, VarId)>,
-    /// For each loop the fold to which it belongs.
+    /// The fold to which each loop belongs.
     pub(super) groups: Vec<(VarId, Group)>,
 }
 
-/// Parts of what a cut counts, each with its factors: together a place in it.
+/// A count as a sum of parts, each multiplied by its factors.
 pub type Sum = Vec<(VarId, Vec<Length>)>;
 
-/// Loops that may stand in any order among one another.
+/// Loops that may be reordered among one another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Group {
-    /// Its number: 0 is that of the left side.
+    /// The group's number; the left side's is 0.
     pub number: usize,
-    /// Whether it is a fold whose order is its meaning.
+    /// Whether the group is a fold whose order is part of its meaning.
     pub ordered: bool,
 }
 
@@ -85,7 +85,7 @@ impl Loops {
     /// The loops of a statement, under its commands.
     ///
     /// # Errors
-    /// The first command that is not legal: the index variable, the rule, and what to change.
+    /// The first command that is not legal: it names the index variable, the rule, and the change to make.
     pub fn of(program: &Program, statement: &Statement, mode: Mode) -> Result<Loops, Diagnostic> {
         let mut loops = Loops::bare(program, statement, mode);
         for command in &statement.commands {
@@ -106,13 +106,14 @@ impl Loops {
         self.splits.iter().find(|split| split.whole == v)
     }
 
-    /// The cut that a variable counts, or is a part of the count of.
+    /// The cut whose counter this variable is, or is a part of.
     pub fn cut(&self, v: VarId) -> Option<&Cut> {
         let of = self.splits.iter().find(|split| split.outer == v || split.inner == v);
         self.cuts.iter().find(|cut| cut.whole == v).or_else(|| self.cut(of?.whole))
     }
 
-    /// The coordinates that a variable stands for where it is no part of a cut: of a collapsed one those of its loops.
+    /// The coordinates that a variable stands for: those of its loops, if it is collapsed. A variable that is no part of a cut stands for
+    /// itself.
     pub(super) fn coordinates(&self, v: VarId) -> Vec<VarId> {
         if let Some((_, of)) = self.named.iter().find(|(name, _)| *name == v) {
             return self.coordinates(*of);
@@ -123,7 +124,7 @@ impl Loops {
         }
     }
 
-    /// What is asked of a loop, or of the innermost of those that a variable stands for.
+    /// The requests for a loop, including those for a variable of which it is the innermost loop.
     pub fn asked(&self, v: VarId) -> Asked {
         let of = |w: VarId| {
             w == v
@@ -137,14 +138,14 @@ impl Loops {
         })
     }
 
-    /// The variable of the meaning of which one is a part, or which it is.
+    /// The variable of the meaning from which a variable is split; itself, if it is not split from another.
     pub fn root(&self, v: VarId) -> VarId {
         let split = self.splits.iter().find(|split| split.outer == v || split.inner == v);
         split.map_or(v, |split| self.root(split.whole))
     }
 
-    /// The loop of the order in whose place one stands, and which of those there it is: of what is cut or collapsed that of the
-    /// whole, or of its innermost part.
+    /// The place of a loop: the variable of [`order`](Loops::order) in whose place it runs, and its rank among the loops that run there. A
+    /// cut or collapsed loop runs in the place of the whole, or of its innermost part.
     pub fn standing(&self, v: VarId) -> (VarId, usize) {
         if let Some((whole, [outer, _])) =
             self.collapsed.iter().find(|(_, of)| of.iter().any(|w| self.stands_for(*w, v)))
@@ -163,7 +164,7 @@ impl Loops {
         }
     }
 
-    /// Where a part stands in the order, by whatever name.
+    /// The place of a variable in the order, under any of its names.
     pub fn place(&self, v: VarId) -> Option<usize> {
         let name = self.named.iter().find(|(_, of)| *of == v).map(|(name, _)| *name);
         self.order.iter().position(|w| *w == v).or_else(|| self.place(name?))
@@ -173,23 +174,23 @@ impl Loops {
         self.collapsed.iter().find(|(w, _)| *w == whole).expect("it is collapsed").1[1]
     }
 
-    /// Whether a loop is one of those that a variable stands for, or is called so itself.
+    /// Whether a variable is `whole`, or one of the coordinates that it stands for.
     fn stands_for(&self, whole: VarId, v: VarId) -> bool {
         whole == v || self.coordinates(whole).contains(&v)
     }
 
-    /// The part of a cut that stands for its loops.
+    /// The innermost part of a cut's counter: in its place the cut loops run.
     pub fn innermost(&self, v: VarId) -> VarId {
         self.split(v).filter(|_| self.cut(v).is_some()).map_or(v, |split| self.innermost(split.inner))
     }
 
-    /// The parts of what a cut counts, each with its factors, outermost first.
+    /// The parts of a cut's counter, each with its factors, outermost first.
     pub fn parts(&self, v: VarId) -> Sum {
         let Some(split) = self.split(v) else { return vec![(v, vec![])] };
         self.outer_parts(split).chain(self.parts(split.inner)).collect()
     }
 
-    /// The parts of the outer of two loops, with its factor.
+    /// The parts of the outer loop of a split, each with the split's factor.
     fn outer_parts(&self, split: &Split) -> impl Iterator<Item = (VarId, Vec<Length>)> {
         let by = self.factor(split);
         self.parts(split.outer).into_iter().map(move |(v, mut all)| {
@@ -198,12 +199,12 @@ impl Loops {
         })
     }
 
-    /// Where parts that stand in each other end at the latest: each end counted from the parts before it.
+    /// The ends of nested parts: each limits the count from the start of the parts before it.
     pub fn spine(&self, v: VarId) -> Vec<(Sum, Length)> {
         let (mut ends, mut before, mut at) = (vec![], vec![], v);
         while let Some(split) = self.split(at) {
             before.extend(self.outer_parts(split));
-            // What is not split again ends where its unit does.
+            // A part that is not split again ends where its unit does.
             if self.split(split.inner).is_some() {
                 ends.push((before.clone(), self.length(split.inner)));
             }
@@ -212,7 +213,7 @@ impl Loops {
         ends
     }
 
-    /// Parts of parts that pieces are counted by, which may not divide them: beyond these lengths there are none.
+    /// Lengths of parts that are split again: their own parts may not divide them, so no piece lies beyond these lengths.
     pub fn beyond(&self, v: VarId) -> Vec<(Sum, Length)> {
         let Some(split) = self.split(v) else { return vec![] };
         let mut all = vec![];
@@ -227,7 +228,7 @@ impl Loops {
         all
     }
 
-    /// What a part of the outer of two loops counts for in the whole.
+    /// The number of units of the whole in one iteration of a split's outer loop.
     fn factor(&self, split: &Split) -> Length {
         match split.parts {
             Parts::Of(n) => Length::Number(n),
@@ -235,7 +236,7 @@ impl Loops {
         }
     }
 
-    /// How many there are of a part of what a cut counts.
+    /// The number of iterations of a part of a cut's counter.
     pub fn length(&self, v: VarId) -> Length {
         let counted = self.cuts.iter().any(|cut| cut.whole == v);
         let made = self.splits.iter().find(|split| split.outer == v || split.inner == v);
@@ -253,7 +254,7 @@ impl Loops {
     }
 }
 
-/// A command that is applied.
+/// Applies a command to a statement's loops.
 pub(super) struct Apply<'a> {
     pub program: &'a Program,
     pub statement: &'a Statement,
@@ -261,7 +262,7 @@ pub(super) struct Apply<'a> {
     pub loops: &'a mut Loops,
 }
 
-/// Nothing, or why a command is not legal.
+/// An error says why a command is not legal.
 pub(super) type Legal = Result<(), Diagnostic>;
 
 impl Apply<'_> {
@@ -285,7 +286,7 @@ impl Apply<'_> {
                 Ok(())
             }
             CommandKind::Parallelize(v, unit, race) => self.parallelize(*v, *unit, *race),
-            // They are about what is read, and have been followed.
+            // These commands concern expressions and reads, not loops, and have been applied.
             CommandKind::Stage(_) | CommandKind::Copy(..) => Ok(()),
         }
     }
@@ -302,7 +303,7 @@ impl Apply<'_> {
         Err(Diagnostic::new(self.command.span, message).help(help.into()))
     }
 
-    /// Where a loop stands.
+    /// The place of a loop in the order.
     pub(super) fn is_loop(&self, v: VarId) -> Result<usize, Diagnostic> {
         if self.statement.is_part() && !self.loops.order.is_empty() {
             let message = "a schedule of loops, of a statement that defines a part of its tensor".to_string();

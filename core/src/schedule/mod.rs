@@ -1,9 +1,9 @@
 //! Schedules: in which order, and how, loops run.
 //!
-//! [`order`] chooses the order of a statement's loops from formats and conditions, before data are seen. [`storage`]
-//! chooses what temporaries are stored in, by magnitudes of extents too. Of the commands of programs
-//! [`protocol`] says how lists are iterated, [`stage`] makes parts of right sides temporaries, and [`loops`] cuts and orders loops.
-//! [`eliminate`] chooses which sums are staged, and [`spell`](crate::notation::spell) says it as commands.
+//! [`order`] chooses the order of a statement's loops from formats and conditions, before data are seen. [`storage`] chooses the storage
+//! of temporaries, also by magnitudes of extents. Programs' commands are applied by [`protocol`] (how lists are iterated), [`stage`]
+//! (parts of right sides as temporaries) and [`loops`] (cuts and order of loops). [`eliminate`] chooses the sums to stage, and
+//! [`spell`](crate::notation::spell) writes the choice as commands.
 mod bare;
 mod bound;
 mod collapse;
@@ -31,8 +31,8 @@ use std::collections::BTreeSet;
 /// Whether the schedules of a checked program are legal in a mode.
 ///
 /// # Errors
-/// Of each statement the first command that is not: what strict mode refuses, since [`check`](crate::check::check()) has looked at
-/// the rest.
+/// For each statement, the first command that is not legal. [`check`](crate::check::check()) has rejected those that no mode allows, so
+/// these are the ones that strict mode refuses.
 pub fn legal(program: &Program, mode: Mode) -> Result<(), Vec<Diagnostic>> {
     let loops = |statement| loops::Loops::of(program, statement, mode).err();
     let wrong: Vec<Diagnostic> = program.statements.iter().filter_map(loops).collect();

@@ -1,4 +1,4 @@
-//! Where an expression occurs in another, up to commuting factors: what `stage` and `precompute` replace.
+//! Finds occurrences of an expression in another, up to commuting factors: `stage` and `precompute` replace them.
 //!
 //! ```text
 //!  sum(k: x[k] * B[j,k])   in   sum(j, k: A[i,j] * B[j,k] * x[k])     some factors of a product, and the sums over what only they have
@@ -7,8 +7,8 @@
 //!    ─▶  sum(j: A[i,j] * x[j]) - t[]
 //! ```
 //!
-//! Both sides are cut into factors and matched by backtracking; a variable that the pattern binds stands for any that the expression
-//! binds, a free one for those of its name. What may be regrouped follows from the type and the mode (`times`, `algebra::properties`).
+//! Both sides are flattened to factors and matched by backtracking. A variable that the pattern binds matches any that the expression
+//! binds; a free one matches variables of its name. The type and the mode say what may be regrouped (`times`, `algebra::properties`).
 
 use super::eliminate::{flatten, product, times};
 use crate::algebra::{Mode, Op, properties};
@@ -16,19 +16,19 @@ use crate::notation::typed::{Expr, Fun, Index, Kind, Map, Var, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 
-/// Which variable of the expression each of the pattern's stands for.
+/// The expression's variable that each of the pattern's variables matches.
 pub(super) type Bound = FxHashMap<VarId, VarId>;
 
-/// What is done with a match: whether it will do. If not, the next one is tried.
+/// Called with each match; returns whether to accept it. If not, the next match is tried.
 type Then<'t> = &'t mut dyn FnMut(&Bound) -> bool;
 
-/// Factors of a product that are matched: the pattern has no more.
+/// The most factors of a product that is matched.
 const FACTORS: usize = 16;
 
-/// An expression that is looked for.
+/// The pattern: an expression to find.
 pub(super) struct Pattern<'p> {
     expr: &'p Expr,
-    /// Names of variables.
+    /// The names of variables.
     vars: &'p [Var],
     mode: Mode,
     /// The variables that the pattern binds.
@@ -47,19 +47,19 @@ impl<'p> Pattern<'p> {
         Pattern { expr, vars, mode, own, empty: &NONE }
     }
 
-    /// The same, where the extents of these variables are 0.
+    /// The pattern for data on which the extents of these variables are 0.
     pub(super) fn without(self, empty: &'p BTreeSet<VarId>) -> Pattern<'p> {
         Pattern { empty, ..self }
     }
 
-    /// The expression with what `read` gives in the place of every occurrence; `None` if there is none. A factor that is a sum is
-    /// distributed only if it does not occur otherwise.
+    /// The expression with every occurrence replaced by `read`; `None` if there is none. A factor that is a sum is distributed only if
+    /// there is no occurrence otherwise.
     pub(super) fn replaced(&self, e: &Expr, read: &dyn Fn(&Bound) -> Expr) -> Option<Expr> {
         self.everywhere(e, &|e| self.here(e, read))
             .or_else(|| self.everywhere(e, &|e| self.everywhere(&self.apart(e)?, &|e| self.here(e, read))))
     }
 
-    /// What its variables stand for in an expression that is the same as a whole.
+    /// The match of the pattern with an expression as a whole, if they are the same.
     pub(super) fn is(&self, e: &Expr) -> Option<Bound> {
         let mut found = None;
         self.same(self.expr, e, &Bound::default(), &mut |bound| {
@@ -69,7 +69,7 @@ impl<'p> Pattern<'p> {
         found
     }
 
-    /// The expression with every part for which there is another replaced, outer ones first.
+    /// The expression with every part replaced for which `other` gives another, outermost first; `None` if there is none.
     fn everywhere(&self, e: &Expr, other: &dyn Fn(&Expr) -> Option<Expr>) -> Option<Expr> {
         if let Some(made) = other(e) {
             return Some(made);
@@ -91,12 +91,12 @@ impl<'p> Pattern<'p> {
             return Some(read(&bound));
         }
         let (made, whole) = self.of_sum(e, read).or_else(|| Some((self.of_product(e, read)?, false)))?;
-        // Among the factors that are left it may occur once more.
+        // The remaining factors may contain the pattern again.
         let again = if whole { None } else { self.here(&made, read) };
         Some(again.unwrap_or(made))
     }
 
-    /// The sum without some of its factors, and whether it stays whole: over nothing.
+    /// The sum with the pattern's factors replaced, and whether the pattern's own sum is over nothing.
     fn of_sum(&self, e: &Expr, read: &dyn Fn(&Bound) -> Expr) -> Option<(Expr, bool)> {
         let Kind::Reduce { fun: Fun::Op(plus), vars, body, start: None } = &e.kind else { return None };
         let times = times(*plus, e.ty, self.mode)?;
@@ -122,7 +122,7 @@ impl<'p> Pattern<'p> {
         Some((Expr { kind, ..e.clone() }, false))
     }
 
-    /// The product, or what else has no order, without some of its factors.
+    /// The product, or other commutative chain, with the pattern's factors replaced.
     fn of_product(&self, e: &Expr, read: &dyn Fn(&Bound) -> Expr) -> Option<Expr> {
         let (Kind::Call(Fun::Op(op), _), Kind::Call(Fun::Op(other), _)) = (&e.kind, &self.expr.kind) else {
             return None;
@@ -139,7 +139,7 @@ impl<'p> Pattern<'p> {
         Some(product(*op, e, rest.into_iter().cloned().chain([read(&bound)]).collect()))
     }
 
-    /// Some of the factors that are the wanted ones, in any order: what the variables stand for, and the factors that are left.
+    /// A choice of factors that match the wanted ones, in any order: the matched variables, and the factors that are left.
     fn chosen<'f>(
         &self,
         wanted: &[Expr],
@@ -163,7 +163,7 @@ impl<'p> Pattern<'p> {
         found
     }
 
-    /// Tries to match each wanted factor with one of its own; `then` is given which.
+    /// Tries to match each wanted factor with a factor of its own; calls `then` with the factors used.
     fn each(
         &self,
         wanted: &[&Expr],
@@ -184,7 +184,7 @@ impl<'p> Pattern<'p> {
         })
     }
 
-    /// Whether the two are the same, but for the names of variables and the order of factors.
+    /// Whether two expressions are the same, up to the names of variables and the order of factors.
     fn same(&self, p: &Expr, e: &Expr, bound: &Bound, then: Then) -> bool {
         if p.ty != e.ty {
             return false;
@@ -228,7 +228,7 @@ impl<'p> Pattern<'p> {
         }
     }
 
-    /// Two calls of one function.
+    /// Matches two calls of one function.
     fn calls(&self, (fun, p, a): (Fun, &Expr, &[Expr]), (e, b): (&Expr, &[Expr]), bound: &Bound, then: Then) -> bool {
         if a.len() != b.len() {
             return false;
@@ -246,7 +246,7 @@ impl<'p> Pattern<'p> {
         self.all(&straight, bound, then) || commutes && self.all(&[(&a[0], &b[1]), (&a[1], &b[0])], bound, then)
     }
 
-    /// Two folds with one function. The order of their variables matters where that of the function's arguments does.
+    /// Matches two folds with one function. The order of their variables matters if the order of the function's arguments does.
     fn reduces(
         &self,
         (fun, vars, body, p): (Fun, &[VarId], &Expr, &Expr),
@@ -287,7 +287,7 @@ impl<'p> Pattern<'p> {
         self.each(&wanted, &factors, &mut vec![], bound, &mut |bound, _| fits(bound) && then(bound))
     }
 
-    /// Pairs of expressions, each the same.
+    /// Matches pairs of expressions.
     fn all(&self, pairs: &[(&Expr, &Expr)], bound: &Bound, then: Then) -> bool {
         match pairs.split_first() {
             None => then(bound),
@@ -301,7 +301,7 @@ impl<'p> Pattern<'p> {
         (a.len() == b.len() && a.iter().zip(b).all(equal)).then(|| self.pairs(pairs, bound))?
     }
 
-    /// With what these variables stand for, if they may.
+    /// The match extended by these pairs of variables, if they are compatible with it.
     fn pairs(&self, pairs: impl IntoIterator<Item = (VarId, VarId)>, bound: &Bound) -> Option<Bound> {
         let mut bound = bound.clone();
         for (v, w) in pairs {
@@ -316,13 +316,13 @@ impl<'p> Pattern<'p> {
         Some(bound)
     }
 
-    /// Whether a function's arguments may be regrouped and exchanged: an expression of calls of it is one list of them.
+    /// Whether a function's arguments may be regrouped and exchanged: nested calls are then one list of arguments.
     fn has_no_order(&self, op: Op, e: &Expr) -> bool {
         let known = properties(op, e.ty, self.mode);
         known.associative && known.commutative
     }
 
-    /// A sum of a product with a factor that is a sum, as a sum for each of its terms.
+    /// A sum of a product with a factor that is a sum, as one sum for each of its terms.
     fn apart(&self, e: &Expr) -> Option<Expr> {
         let Kind::Reduce { fun: Fun::Op(plus), vars, body, start: None } = &e.kind else { return None };
         let times = times(*plus, e.ty, self.mode).filter(|_| *plus == Op::Add)?;
@@ -332,7 +332,7 @@ impl<'p> Pattern<'p> {
     }
 }
 
-/// The terms of the first factor that is a sum, each with the other factors, and what joins them.
+/// The terms of the first factor that is a sum, each with the other factors, and the function that joins them.
 pub(super) fn terms(factors: &[Expr]) -> Option<(Fun, Vec<Vec<Expr>>)> {
     let (at, fun, terms) = factors.iter().enumerate().find_map(|(n, factor)| match &factor.kind {
         Kind::Call(fun @ Fun::Op(Op::Add | Op::Sub), terms) if factors.len() > 1 => Some((n, fun, terms)),
@@ -342,8 +342,8 @@ pub(super) fn terms(factors: &[Expr]) -> Option<(Fun, Vec<Vec<Expr>>)> {
     Some((*fun, terms.iter().map(of).collect()))
 }
 
-/// A sum over these variables as one for each of these products; `None` if one of them lacks a variable: summing over it multiplies
-/// by its extent.
+/// A sum over these variables as one sum for each of these products; `None` if a product lacks a variable, as summing over it would
+/// multiply by its extent.
 pub(super) fn distributed(e: &Expr, times: Op, vars: &[VarId], (fun, terms): &(Fun, Vec<Vec<Expr>>)) -> Option<Expr> {
     let products: Vec<Expr> = terms.iter().map(|factors| product(times, e, factors.clone())).collect();
     if products.iter().any(|p| !vars.iter().all(|v| p.free().contains(v))) {
@@ -356,7 +356,7 @@ pub(super) fn distributed(e: &Expr, times: Op, vars: &[VarId], (fun, terms): &(F
     Some(Expr { kind: Kind::Call(*fun, products.into_iter().map(summed).collect()), ..e.clone() })
 }
 
-/// What a function's calls in one another are given, in order.
+/// Adds the arguments of nested calls of a function, in order.
 fn chain<'e>(e: &'e Expr, op: Op, factors: &mut Vec<&'e Expr>) {
     match &e.kind {
         Kind::Call(Fun::Op(other), args) if *other == op => args.iter().for_each(|a| chain(a, op, factors)),
@@ -364,7 +364,7 @@ fn chain<'e>(e: &'e Expr, op: Op, factors: &mut Vec<&'e Expr>) {
     }
 }
 
-/// Whether two index maps are the same but for their variables, which are paired.
+/// Whether two index maps are the same up to their variables, which are added to `pairs`.
 fn alike(a: &Map, b: &Map, pairs: &mut Vec<(VarId, VarId)>) -> bool {
     match (a, b) {
         (Map::Var(v), Map::Var(w)) => {
@@ -383,7 +383,7 @@ fn distinct(vars: &[VarId]) -> bool {
 }
 
 impl Expr {
-    /// The index variables that it binds itself.
+    /// The index variables that the expression itself binds.
     pub(crate) fn bound(&self) -> Vec<VarId> {
         match &self.kind {
             Kind::Reduce { vars, .. } => vars.clone(),

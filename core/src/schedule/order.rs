@@ -1,4 +1,4 @@
-//! The order of loops, chosen by estimated visits.
+//! Chooses the order of loops by estimated visits.
 //!
 //! ```text
 //!   C[i,j] = sum(k: A[i,k] * D[k,j]), all CSR
@@ -6,11 +6,11 @@
 //!     i k j   rows of D are added up in a workspace: visits Σᵢ Σₖ |D[k]|      ◀ least
 //! ```
 //!
-//! The model knows no data: a dense level has 1000 coordinates, a list 10 entries (the outermost one 100), neither more than the
-//! program says of the extent, and a loop whose coordinate a condition fixes, as `j == p[i]` does inside of `i`, one. Inside of a loop that visits
-//! coordinates at which a list has no entry, levels below the list are present in that proportion: of
-//! `{dense, compressed}` plus `{compressed, dense}` few rows are full. Branch and bound over permutations leaves out
-//! orders that are worse than the best so far.
+//! The model knows no data. A dense level has 1000 coordinates, a list 10 entries (the outermost one 100), neither more than the extent
+//! that the program says, and a loop whose coordinate a condition fixes, as `j == p[i]` does inside of `i`, has one iteration. Inside of
+//! a loop that also visits coordinates at which a list has no entry, levels below the list are present in proportion: of `{dense,
+//! compressed}` plus `{compressed, dense}` few rows are full. Branch and bound over permutations skips orders that are worse than the
+//! best so far.
 
 use crate::algebra::{Op, Value};
 use crate::format::{Format, LevelKind};
@@ -20,38 +20,38 @@ use crate::notation::typed::Fun;
 use crate::shape::Classes;
 use std::collections::BTreeMap;
 
-/// Data that orders are judged by.
+/// The assumed data by which orders are compared.
 #[derive(Clone, Copy)]
 struct Model {
-    /// The coordinates of a level that is no list.
+    /// The coordinates of a level that is not a list.
     extent: f64,
     /// The entries of a list.
     entries: f64,
-    /// Those of an outermost list.
+    /// The entries of an outermost list.
     first: f64,
 }
 
 /// Usual data.
 const USUAL: Model = Model { extent: 1e3, entries: 10.0, first: 100.0 };
 
-/// More rows of the same length: where orders differ by a power of the extent, it shows.
+/// More rows of the same length: costs that differ by a power of the extent differ clearly here.
 const LARGE: Model = Model { extent: 1e5, entries: 10.0, first: 1e4 };
 
-/// The best order on usual data is not taken where another costs at most [`DEARER`] times as much there, and less than a part in
-/// [`WORSE`] on large data.
+/// The best order on usual data gives way to another that costs at most [`DEARER`] times as much there and less than 1/[`WORSE`] on large
+/// data.
 const WORSE: f64 = 10.0;
 const DEARER: f64 = 4.0;
 
-/// Relative costs of a value's way into the result, and of copying an operand, per entry.
+/// Relative costs, per entry, of assembling the result and of copying an operand.
 const IN_PLACE: f64 = 1.2;
 const WORKSPACE: f64 = 3.0;
 const SORTED: f64 = 25.0;
 const COPIED: f64 = 30.0;
 const STRIDED: f64 = 1.5;
-/// Factor on the visits of an order that needs a copy: the model is no more precise than that.
+/// Factor on the visits of an order that needs a copy: the model is only this precise.
 const COPYING: f64 = 1.5;
 
-/// More loops than this are ordered greedily.
+/// The most loops whose orders are searched exhaustively; more are ordered greedily.
 const EXHAUSTIVE: usize = 7;
 
 /// A statement whose loops are to be ordered.
@@ -60,11 +60,11 @@ pub struct Question<'a> {
     pub program: &'a Program,
     /// The result.
     pub target: Target<'a>,
-    /// Variables that are folded over.
+    /// The variables that are folded over.
     pub sums: &'a [Index],
-    /// With which function; none where there are no such variables.
+    /// The function that folds; `None` if there are no such variables.
     pub fold: Option<Fun>,
-    /// Whether values go to coordinates that are computed.
+    /// Whether values go to computed coordinates.
     pub scatters: bool,
     /// The value.
     pub body: &'a Expr,
@@ -74,16 +74,16 @@ pub struct Question<'a> {
     pub simplify: Simplify<'a>,
 }
 
-/// A result under distinct variables, one a mode; a mapped one ascends with the loops over its roots.
+/// A result under distinct variables, one a mode. A mapped variable ascends with the loops over its roots.
 #[derive(Clone, Copy)]
 pub struct Target<'a> {
-    /// The program of its variables.
+    /// The program that its variables belong to.
     pub program: &'a Program,
-    /// Its levels.
+    /// The result's format.
     pub format: &'a Format,
-    /// Its value where nothing is stored.
+    /// The result's fill value.
     pub fill: Value,
-    /// Its variables. A scatter has none: its target's coordinates are computed.
+    /// The result's variables. A scatter has none: its target's coordinates are computed.
     pub vars: &'a [Index],
 }
 
@@ -91,35 +91,34 @@ struct Search<'a, 'b> {
     q: &'b Question<'a>,
     model: Model,
     accesses: Vec<AccessId>,
-    /// The sequence of a loop over these lists, by the lists and what becomes of its values: several orders need the same.
+    /// The sequence of a loop over these lists, by the lists and the arrival of its values: several orders share it.
     visited: BTreeMap<(Vec<AccessId>, Arrival, Option<Index>), Sequence>,
     best: Option<(f64, Vec<Index>)>,
-    /// Loops that stand inside of all others, around a value that is no result's yet.
+    /// Loops inside of all others, around a value that is not the result's.
     inner: &'b [Index],
 }
 
-/// What becomes of the values of a loop, as far as it says which turns may be left out.
+/// Where a loop's values go, as far as this decides which iterations may be skipped.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Arrival {
-    /// They are the result's: its fill value need not come.
+    /// They are stored in the result: iterations whose value is the fill may be skipped.
     Stored,
-    /// They are folded where others have come, or will: what changes nothing need not come.
+    /// They are folded with other values of the same place: iterations whose value is the identity may be skipped.
     Folded,
-    /// All are folded into one: what is the same in many turns comes once.
+    /// They are all folded into one value: equal values of many iterations may be folded at once.
     Within,
 }
 
-/// The share of turns of the loops so far in which an access's next levels are present; 1 for accesses that are not in
-/// it.
+/// Per access, the share of the iterations so far in which its next levels are present; 1 for accesses that are not listed.
 type Presence = BTreeMap<AccessId, f64>;
 
-/// The model of one loop.
+/// The estimates for one loop.
 struct Trips {
     /// The number of coordinates visited.
     trips: f64,
-    /// The work of finding them.
+    /// The work to find them.
     work: f64,
-    /// Presence inside of it.
+    /// The presence inside of the loop.
     there: Presence,
 }
 
@@ -141,7 +140,7 @@ pub fn choose(q: &Question) -> Vec<Index> {
     }
 }
 
-/// Whether a fold costs less as the nest that is asked for than where its loops run, in this order, inside of all others: on usual data,
+/// Whether a fold costs less as a nest of its own than inside, with the loops `inner` in this order inside of all others; both on usual
 /// and on large data.
 pub fn is_better_apart(q: &Question, inner: &[Index]) -> bool {
     let (outer, vars) = (q.target.levels().flatten().collect::<Vec<Index>>(), natural(q));
@@ -155,7 +154,7 @@ pub fn is_better_apart(q: &Question, inner: &[Index]) -> bool {
         })
 }
 
-/// Whether the loops of a nest, in the order that costs least, visit each coordinate of its target once on average.
+/// Whether the loops of a nest, in the cheapest order, visit each coordinate of its target at least once on average.
 pub fn fills(q: &Question) -> bool {
     let vars = natural(q);
     let mut search = Search::new(q, USUAL);
@@ -164,14 +163,13 @@ pub fn fills(q: &Question) -> bool {
         _ => search.greedy(vars),
     };
     let outer: Vec<Index> = q.target.levels().flatten().collect();
-    // What loops over the target's variables alone visit is no more than all that is there.
+    // The visits are at most those of loops over the target's variables alone.
     let visits = search.visits(&order).min(search.visits(&outer));
     visits >= search.coordinates(&outer)
 }
 
 impl Question<'_> {
-    /// Whether the model says little of large data: how far each of several loops goes that move one level of an operand, and what a
-    /// list costs whose protocol the program says.
+    /// Whether the model is unreliable on large data: several loops move one level of an operand, or the program says a list's protocol.
     fn is_vague(&self) -> bool {
         let several = |v: &Index| self.program.roots(*v).len() > 1;
         let vague = |a: &AccessId| {
@@ -182,8 +180,7 @@ impl Question<'_> {
     }
 }
 
-/// The variables in the order in which the result stores them, then the sums. Of orders that cost the same, the first
-/// wins.
+/// The variables in the order in which the result stores them, then the sums. Among orders of equal cost, the first wins.
 fn natural(q: &Question) -> Vec<Index> {
     let mut vars: Vec<Index> = q.target.levels().flatten().collect();
     vars.extend(q.sums);
@@ -206,7 +203,7 @@ impl<'a, 'b> Search<'a, 'b> {
         self.total((&[], order), (1.0, 0.0), &Presence::new())
     }
 
-    /// The number of turns of the innermost loop of an order.
+    /// The number of iterations of the innermost loop of an order.
     fn visits(&mut self, order: &[Index]) -> f64 {
         self.walked((&[], order), (1.0, 0.0), &Presence::new()).0
     }
@@ -216,13 +213,13 @@ impl<'a, 'b> Search<'a, 'b> {
         vars.iter().map(|v| self.extent(*v)).product()
     }
 
-    /// The cost of an order that goes on with these loops.
+    /// The cost of an order that continues with these loops.
     fn total(&mut self, (order, more): (&[Index], &[Index]), so_far: (f64, f64), there: &Presence) -> f64 {
         let (visits, cost) = self.walked((order, more), so_far, there);
         cost + self.leaf(&[order, more].concat(), visits)
     }
 
-    /// Turns of the innermost loop, and the work of all loops, of an order that goes on with these.
+    /// The iterations of the innermost loop, and the work of all loops, of an order that continues with these loops.
     fn walked(
         &mut self,
         (order, more): (&[Index], &[Index]),
@@ -260,7 +257,7 @@ impl<'a, 'b> Search<'a, 'b> {
         }
     }
 
-    /// Chooses one variable after the other, the cheapest next.
+    /// Chooses one variable after the other, each time the one whose loop costs least.
     fn greedy(&mut self, mut vars: Vec<Index>) -> Vec<Index> {
         let (mut order, mut there) = (Vec::new(), Presence::new());
         while !vars.is_empty() {
@@ -272,7 +269,7 @@ impl<'a, 'b> Search<'a, 'b> {
         order
     }
 
-    /// The set of coordinates, in terms of these lists, at which the body is no constant without effect.
+    /// The coordinates at which the body is not a constant without effect, as a sequence over these lists.
     fn visited(&mut self, lists: Vec<AccessId>, arrival: Arrival, v: Index) -> Sequence {
         let key = (lists, arrival, (arrival == Arrival::Within).then_some(v));
         if let Some(known) = self.visited.get(&key) {
@@ -290,7 +287,7 @@ impl<'a, 'b> Search<'a, 'b> {
         visited
     }
 
-    /// The model of a loop over `v` inside `order`, given presence around it.
+    /// The estimates for a loop over `v` inside `order`, given the presence around it.
     fn trips(&mut self, order: &[Index], v: Index, there: &Presence) -> Trips {
         if self.is_said(order, v) {
             return Trips { trips: 1.0, work: 1.0, there: there.clone() };
@@ -300,19 +297,19 @@ impl<'a, 'b> Search<'a, 'b> {
         let of_extent = |(a, n): (AccessId, f64)| (a, n.min(extent));
         let lists = self.accesses.iter().filter_map(|&a| self.list(order, a, v).map(of_extent));
         let lists: Vec<(AccessId, f64)> = lists.collect();
-        // An access that is not always present counts as a list of all coordinates.
+        // An access that is not always present counts as a list over the whole extent.
         let seldom = |a: &&AccessId| part(**a) < 1.0 && lists.iter().all(|(b, _)| b != *a) && self.moves(**a, v);
         let seldom: Vec<AccessId> = self.accesses.iter().filter(seldom).copied().collect();
         let arrival = self.arrival(order, v);
         let sequence = self.visited(lists.iter().map(|(a, _)| *a).chain(seldom).collect(), arrival, v);
         let listed = |a: AccessId| lists.iter().find(|(b, _)| *b == a).map_or(extent, |(_, n)| *n);
         let length = |a: AccessId| part(a) * listed(a);
-        // A list that no outer loop moves, beside one that they all move, is searched instead of walked.
+        // A list that no outer loop moves, beside one that all of them move, is searched instead of walked.
         let parts: Vec<Vec<AccessId>> = sequence.intersections();
         let moved = |a: AccessId| self.q.program.moved(a, order, v);
         let led = |a: AccessId| parts.iter().any(|part| part.contains(&a) && part.iter().any(|b| moved(*b)));
         let walked: f64 = lists.iter().filter(|(a, _)| moved(*a) || !led(*a)).map(|(a, n)| part(*a) * n).sum();
-        // Lists are taken as independent.
+        // Lists are assumed to be independent.
         let (mut both, mut either) = (|a: f64, b: f64| a * b / extent, |a: f64, b: f64| (a + b).min(extent));
         let (trips, work) = match sequence {
             Sequence::Full => (extent, walked.max(extent)),
@@ -325,7 +322,7 @@ impl<'a, 'b> Search<'a, 'b> {
         Trips { trips, work, there }
     }
 
-    /// The number of coordinates that the model gives a loop.
+    /// The estimated number of coordinates of a loop.
     fn extent(&self, v: Index) -> f64 {
         let stated = self.q.classes.value(self.q.program.vars[v.0].extent);
         stated.map_or(self.model.extent, |n| (n as f64).clamp(1.0, self.model.extent))
@@ -336,7 +333,7 @@ impl<'a, 'b> Search<'a, 'b> {
         self.q.program.accesses[a.0].vars.iter().any(|w| self.q.program.follows(*w, v))
     }
 
-    /// Whether a condition `v == e`, where `e` is known inside `order`, leaves one coordinate to a loop over `v`.
+    /// Whether a condition `v == e`, where `e` is known inside `order`, leaves one iteration to a loop over `v`.
     fn is_said(&self, order: &[Index], v: Index) -> bool {
         let bound = |w: Index| self.q.program.time(w, order).is_some();
         let leaf = |e: &Expr| match e {
@@ -364,7 +361,7 @@ impl<'a, 'b> Search<'a, 'b> {
         said
     }
 
-    /// What becomes of the values of a loop over `v` inside `order`.
+    /// Where the values of a loop over `v` inside `order` go.
     fn arrival(&self, order: &[Index], v: Index) -> Arrival {
         let summed = |v: &Index| self.q.sums.contains(v);
         match summed(&v) {
@@ -374,7 +371,7 @@ impl<'a, 'b> Search<'a, 'b> {
         }
     }
 
-    /// Whether a value that a loop over `v` does not move is folded in once for all of its turns.
+    /// Whether a value that a loop over `v` does not move is folded in once for all of its iterations.
     fn is_folded_at_once(&self, e: &Expr, v: Index) -> bool {
         let Some(fun) = self.q.fold else { return false };
         let mut moved = e.has_loops();
@@ -387,7 +384,7 @@ impl<'a, 'b> Search<'a, 'b> {
         !moved && self.q.simplify.at_once(fun, e.ty(), None)
     }
 
-    /// Whether turns whose value is this one may be left out, or come at once.
+    /// Whether iterations with this value may be skipped, or folded at once.
     fn quiet(&self, x: Value, arrival: Arrival) -> bool {
         let Some(fun) = self.q.fold else {
             return self.q.simplify.same(x, self.q.target.fill) || self.q.simplify.same(x, Value::zero(x.ty()));
@@ -399,7 +396,7 @@ impl<'a, 'b> Search<'a, 'b> {
         }
     }
 
-    /// The access, if it walks a list over `v`: its level there is compressed and those above are open.
+    /// The access with its estimated entries, if it walks a list over `v`: its level there is a list and the levels above are open.
     fn list(&self, order: &[Index], a: AccessId, v: Index) -> Option<(AccessId, f64)> {
         let access = &self.q.program.accesses[a.0];
         let format = &self.q.program.tensor(a).format;
@@ -410,7 +407,7 @@ impl<'a, 'b> Search<'a, 'b> {
         let time = |w: Index| program.time(w, order);
         let bound = |l: usize| time(access.vars[format.order[l]]).is_some();
         if !self.followed(order, a) {
-            // It will be transposed into a dense level with lists below, of equal lengths.
+            // The access will be transposed into a dense level with lists of equal lengths below.
             let open = access.vars.iter().any(|w| time(*w).is_some());
             let shared = (self.stored(a) / self.model.extent).powf(1.0 / (format.rank() - 1) as f64);
             return open.then_some((a, shared.clamp(self.model.entries, self.model.extent)));
@@ -423,7 +420,7 @@ impl<'a, 'b> Search<'a, 'b> {
             .then_some((a, if first { self.model.first } else { self.model.entries }))
     }
 
-    /// Whether the access can be followed in this order: no variable is bound before those of levels above its own.
+    /// Whether the access can be followed in this order: variables are bound in the order of its levels.
     fn followed(&self, order: &[Index], a: AccessId) -> bool {
         let access = &self.q.program.accesses[a.0];
         let late = order.len();
@@ -431,7 +428,7 @@ impl<'a, 'b> Search<'a, 'b> {
         self.q.program.concordant(a, &times)
     }
 
-    /// The cost of an order: of transposed operands, and its visits weighted by assembly and strides.
+    /// The cost of an order besides its loops: transposed operands, and visits weighted by assembly and strides.
     fn leaf(&self, order: &[Index], visits: f64) -> f64 {
         let copies: f64 = self.accesses.iter().filter(|a| !self.followed(order, **a)).map(|a| self.copy(*a)).sum();
         let mut factor = match assembly(self.q.target, order) {
@@ -451,8 +448,8 @@ impl<'a, 'b> Search<'a, 'b> {
         copies + visits * factor
     }
 
-    /// Whether several loops move the target's last level: sorting its entries then costs more than copying an operand
-    /// into the loops' order.
+    /// Whether several loops move the target's last level. Sorting its entries then costs more than copying an operand into the loops'
+    /// order.
     fn collapses(&self) -> bool {
         self.q.target.levels().last().is_some_and(|roots| roots.len() > 1)
     }
@@ -461,7 +458,7 @@ impl<'a, 'b> Search<'a, 'b> {
         COPIED * self.stored(a)
     }
 
-    /// The number of entries that the model gives an access's tensor.
+    /// The estimated number of entries of an access's tensor.
     fn stored(&self, a: AccessId) -> f64 {
         let format = &self.q.program.tensor(a).format;
         let level = |(l, kind): (usize, &LevelKind)| match kind {
@@ -482,7 +479,7 @@ impl<'a, 'b> Search<'a, 'b> {
     }
 }
 
-/// Whether `inner` moves a dense level that has others below it.
+/// Whether `inner` moves a located level that is not the last.
 fn strided(vars: &[Index], format: &Format, inner: Index) -> bool {
     let rank = format.rank();
     rank > 1
@@ -490,30 +487,30 @@ fn strided(vars: &[Index], format: &Format, inner: Index) -> bool {
         && (0..rank - 1).any(|l| format.levels[l].is_located() && vars[format.order[l]] == inner)
 }
 
-/// How a result is assembled under an order of loops.
+/// The assembly of a result under an order of loops.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Assembly {
-    /// Coordinates arrive in order, once; sums are innermost.
+    /// Coordinates arrive in order and once; sums are innermost.
     Append,
     /// Only located levels are visited more than once or out of order: values are folded in place.
     InPlace,
-    /// From loop `prefix` on, `vars` of the result's variables arrive out of order at a compressed level.
+    /// From loop `prefix` on, values of `vars` of the result's variables arrive out of order at a compressed level.
     Workspace {
         /// Loops around the workspace.
         prefix: usize,
-        /// Variables that it ranges over.
+        /// The number of the result's variables that it ranges over.
         vars: usize,
     },
 }
 
 impl Target<'_> {
-    /// The loops' variables that move each of its levels, outermost first.
+    /// The loops' variables that move each level of the target, outermost first.
     fn levels(&self) -> impl Iterator<Item = Vec<Index>> + '_ {
         self.format.order.iter().map(|&m| self.program.roots(self.vars[m]))
     }
 
-    /// Whether loop `n` counts pieces of those that move the next levels, which stand behind it, so that coordinates
-    /// arrive as without it: of the levels only the last may be begun in one piece and go on in the next, if it appends.
+    /// Whether loop `n` counts pieces of the loops that move the next levels, and these stand behind it, so that coordinates arrive as
+    /// without it. Only the last level may begin in one piece and continue in the next, if it appends.
     fn passes(&self, order: &[Index], n: usize, levels: &[Vec<Index>], (next, begun): (usize, usize)) -> bool {
         let Some((pieces, loops)) = self.program.cut_by(order[n]) else { return false };
         let first = order.iter().position(|v| pieces.contains(v)).expect("one of them");
@@ -537,11 +534,11 @@ impl Target<'_> {
     }
 }
 
-/// How the target is assembled under `order`; variables of `order` that are not the target's are sums.
+/// The assembly of the target under `order`; variables of `order` that are not the target's are sums.
 pub fn assembly(target: Target, order: &[Index]) -> Assembly {
     let format = target.format;
     let levels: Vec<Vec<Index>> = target.levels().collect();
-    // The number of open levels, of the loops that opened them, and of loops that have bound roots of the next level.
+    // The number of open levels; the number of loops that opened them; the number of loops that have bound roots of the next level.
     let (mut next, mut prefix, mut begun) = (0, 0, 0);
     for (n, v) in order.iter().enumerate() {
         if next == levels.len() {

@@ -1,8 +1,8 @@
-//! `parallelize(i, unit, race)`: turns of a loop run at once.
+//! `parallelize(i, unit, race)`: iterations of a loop run in parallel.
 //!
-//! Turns *race* where two of them may write one place of the target: a sum's, and pieces that may end within what is summed. Then
-//! `temporary` and `parallel_reduction` join what turns have folded, and `atomics` fold in place, where there is one for each
-//! coordinate. A fold whose order is its meaning has no parallel turns.
+//! Iterations *race* where two of them may write one place of the target: those of a sum, and pieces that may end within a sum. Then
+//! `temporary` and `parallel_reduction` join the iterations' partial results, and `atomics` folds in place, where the target has a place
+//! for each coordinate. A fold whose order is part of its meaning has no parallel iterations.
 
 use super::loops::{Apply, Legal};
 use crate::notation::concrete::Asked;
@@ -38,7 +38,7 @@ impl Apply<'_> {
         Ok(())
     }
 
-    /// Whether two turns of a loop may write one place of the target: it is a sum's, or a piece may end within what is summed.
+    /// Whether two iterations of a loop may write one place of the target: the loop is a sum's, or its pieces may end within a sum.
     pub(super) fn races(&self, v: VarId) -> bool {
         let places = |v: VarId| self.statement.indices.iter().any(|i| i.bare() == Some(v));
         let told_apart = !self.statement.scatters() && !self.statement.is_part();

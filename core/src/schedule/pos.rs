@@ -1,11 +1,11 @@
-//! `pos(i -> p, T)`: a loop counts the entries of a tensor; `coord(p -> i)`: it counts coordinates again.
+//! `pos(i -> p, T)`: a loop counts the entries of a tensor. `coord(p -> i)`: it counts coordinates again.
 //!
 //! ```text
 //!  pos(j -> q, A); split(q -> q0, q1, 8)       pieces of eight entries of a row of A
 //! ```
 //!
-//! Legal where the tensor is read under the loop's variable alone, at a level that has a position for each entry. Loops that are
-//! collapsed stand in the order of its levels. Whatever else the loops meet is searched where a piece begins.
+//! Legal where the tensor is read under the loop's variable alone, at a level that has a position for each entry. Collapsed loops have to
+//! be in the order of its levels. At the start of a piece every other operand is searched.
 
 use super::loops::{Apply, Cut, Legal, Loops};
 use crate::algebra::Op;
@@ -42,7 +42,7 @@ impl Apply<'_> {
         Ok(())
     }
 
-    /// The levels of a tensor that is read under these variables, one behind the other.
+    /// The consecutive levels of a tensor that is read under these variables.
     pub(super) fn levels(&self, tensor: TensorId, vars: &[VarId]) -> Result<Vec<usize>, Diagnostic> {
         let declared = &self.program.tensors[tensor.index()];
         let order: Vec<usize> = match &declared.format {
@@ -95,7 +95,7 @@ impl Apply<'_> {
 }
 
 impl Loops {
-    /// Pieces of entries stand in their order, or the entries' list leads alone.
+    /// Checks that the pieces of a cut by entries are in their order, or that the entries' list leads alone.
     pub(super) fn pieces_ascend(&self, program: &Program, statement: &Statement) -> Legal {
         for cut in self.cuts.iter().filter(|cut| cut.counted == Counted::Entries && self.split(cut.whole).is_some()) {
             let places: Vec<Option<usize>> = self.parts(cut.whole).iter().map(|(v, _)| self.place(*v)).collect();
@@ -118,7 +118,7 @@ impl Loops {
     }
 }
 
-/// Whether an expression is a product, or a fold of one, of which a tensor is a factor.
+/// Whether an expression is a product with the tensor as a factor, or a fold of one.
 fn leads(e: &Expr, tensor: TensorId) -> bool {
     match &e.kind {
         Kind::Access(t, _) => *t == tensor,

@@ -1,4 +1,4 @@
-//! Protocols: how a schedule wants accesses iterated, by tensor and index variable.
+//! Protocols: the ways of iterating accesses that a schedule asks for, by tensor and index variable.
 //!
 //! ```text
 //!  schedule { protocol(A[j], gallop); }      every mode of A under an index with j in it, in that statement
@@ -13,7 +13,7 @@ use crate::notation::syntax::{self, Affine, CommandKind, Factor, Protocol};
 use crate::notation::typed::{self, Index, Kind, Map, TensorId, VarId};
 use std::collections::BTreeMap;
 
-/// A command in a statement's own variables.
+/// A `protocol` command in a statement's own variables.
 pub struct Asked {
     tensor: TensorId,
     vars: Vec<VarId>,
@@ -25,7 +25,7 @@ pub fn asked(program: &typed::Program, s: &typed::Statement) -> Vec<Asked> {
     commands(s).filter_map(|(access, protocol)| Some(Asked { protocol, ..named(program, s, access)? })).collect()
 }
 
-/// How the modes of an access are iterated under these: the last command wins.
+/// The protocol of each mode of an access under these commands: the last command wins.
 pub fn of(asked: &[Asked], tensor: TensorId, indices: &[Index]) -> BTreeMap<usize, Protocol> {
     let mut protocols = BTreeMap::new();
     for command in asked.iter().filter(|command| command.tensor == tensor) {
@@ -35,7 +35,7 @@ pub fn of(asked: &[Asked], tensor: TensorId, indices: &[Index]) -> BTreeMap<usiz
     protocols
 }
 
-/// Errors in the protocols of a statement: no mode that is iterated so, or no list to gallop in.
+/// Errors in the protocols of a statement: no mode is read as the command says, or `gallop` has no list.
 pub fn check(program: &typed::Program, s: &typed::Statement) -> Vec<Diagnostic> {
     let mut wrong = Vec::new();
     for (access, protocol) in commands(s) {
@@ -66,7 +66,7 @@ pub fn check(program: &typed::Program, s: &typed::Statement) -> Vec<Diagnostic> 
     wrong
 }
 
-/// The format of the copy of a tensor that the statement reads, if it reads one.
+/// The format of the copy that the statement reads in place of a tensor, if it reads one.
 fn copied(s: &typed::Statement, tensor: usize) -> Option<&Format> {
     s.commands.iter().find_map(|command| match &command.kind {
         typed::CommandKind::Copy(t, format) if t.index() == tensor => Some(format),
@@ -74,7 +74,7 @@ fn copied(s: &typed::Statement, tensor: usize) -> Option<&Format> {
     })
 }
 
-/// Whether a tensor of this name is read in an index, or under an index that reads another tensor.
+/// Whether a tensor of this name is read as an index, or under an index that reads another tensor.
 fn is_gathered(program: &typed::Program, s: &typed::Statement, name: &str) -> bool {
     let mut found = false;
     s.accesses(&mut |t, indices, written| {
@@ -86,7 +86,7 @@ fn is_gathered(program: &typed::Program, s: &typed::Statement, name: &str) -> bo
     found
 }
 
-/// The modes that a command is about, wherever its tensor is read.
+/// The modes that a command affects, wherever its tensor is read.
 fn modes(program: &typed::Program, s: &typed::Statement, access: &syntax::Access, protocol: Protocol) -> Vec<usize> {
     let Some(command) = named(program, s, access) else { return vec![] };
     let (command, mut modes) = ([Asked { protocol, ..command }], vec![]);
@@ -105,7 +105,7 @@ fn commands(s: &typed::Statement) -> impl Iterator<Item = (&syntax::Access, Prot
     })
 }
 
-/// What a command names, in the statement's own variables.
+/// The tensor and variables that a command names, in the statement's own variables.
 fn named(program: &typed::Program, s: &typed::Statement, access: &syntax::Access) -> Option<Asked> {
     let mut words = Vec::new();
     access.indices.iter().for_each(|index| match index {

@@ -1,17 +1,17 @@
-//! Divisors that no loop of a sum moves, outside of the sum: it divides once.
+//! Moves divisors that no loop of a sum changes out of the sum, so that it divides once.
 //!
 //! ```text
 //!  sum(k: S[i,k] * X[k,j] / z[i])    ─▶    sum(k: S[i,k] * X[k,j]) / z[i]
 //! ```
 //!
-//! Of floats in `algebraic` mode, where products distribute over sums, and 0 divided by anything is 0.
+//! Applies to floats in `algebraic` mode, where products distribute over sums, and 0 divided by anything is 0.
 
 use super::eliminate::{may_fail, product};
 use crate::algebra::{Mode, Op};
 use crate::notation::typed::{Expr, Fun, Kind, VarId};
 use crate::stack::with_room;
 
-/// The expression whose sums divide by what they do not move at last.
+/// The expression with its sums' constant divisors moved outside.
 pub(super) fn divided_last(e: &Expr, mode: Mode) -> Expr {
     if mode != Mode::Algebraic {
         return e.clone();
@@ -32,7 +32,7 @@ pub(super) fn divided_last(e: &Expr, mode: Mode) -> Expr {
         .fold(sum, |sum, by| Expr { kind: Kind::Call(Fun::Op(Op::Div), vec![sum, by]), ..inside.clone() })
 }
 
-/// A product without those divisors in it that are under none of these variables.
+/// The product without the divisors that depend on none of these variables; those are added to `divisors`.
 fn dividend(e: &Expr, vars: &[VarId], divisors: &mut Vec<Expr>) -> Expr {
     let stays = |by: &Expr| may_fail(by) || by.free().iter().any(|v| vars.contains(v));
     match &e.kind {

@@ -1,8 +1,8 @@
-//! `reorder(i, j, …)`: loops that stand in each other change places.
+//! `reorder(i, j, …)`: nested loops change places.
 //!
-//! Legal among the loops of the left side and a fold that is all of the right side, and among those of any other fold: over what
-//! stands around it a fold does not distribute. A fold whose order is its meaning keeps it. In which order an operand is stored
-//! forbids nothing: one that cannot be followed is copied.
+//! Legal among the loops of the left side and of a fold that is the whole right side, and among those of any other fold: a fold does not
+//! distribute over the expression around it. A fold whose order is part of its meaning keeps it. Operands' storage restricts nothing: an
+//! operand that loops cannot follow is copied.
 
 use super::loops::{Apply, Group, Legal};
 use crate::notation::typed::VarId;

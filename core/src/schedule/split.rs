@@ -1,11 +1,11 @@
 //! `split(i -> i0, i1, n)` and `split_up`: a loop becomes two, one over parts and one within each.
 //!
 //! ```text
-//!  split(i -> i0, i1, 16)        i = 16*i0 + i1          parts of 16 turns; the last ends where i does
-//!  split_up(i -> i0, i1, 16)     i = n*i0 + i1           16 parts of n = ⌈|i| / 16⌉ turns
+//!  split(i -> i0, i1, 16)        i = 16*i0 + i1          parts of 16 iterations; the last ends where i does
+//!  split_up(i -> i0, i1, 16)     i = n*i0 + i1           16 parts of n = ⌈|i| / 16⌉ iterations
 //! ```
 //!
-//! Of a coordinate an index map; of what a cut counts its pieces. Always legal.
+//! The split of a coordinate is an index map; the split of a cut's counter makes pieces. Always legal.
 
 use super::loops::{Apply, Cut, Legal, Split};
 use crate::notation::concrete::Counted;

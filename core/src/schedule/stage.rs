@@ -1,4 +1,4 @@
-//! `stage(expr, W[i, …])`: a sum becomes a temporary, in a statement of its own before the one that has it.
+//! `stage(expr, W[i, …])`: a sum becomes a temporary, in a statement of its own before the one that contains it.
 //!
 //! ```text
 //!  y[i] = sum(j, k: A[i,j] * B[j,k] * x[k])
@@ -6,8 +6,8 @@
 //!  t[j] = sum(k: B[j,k] * x[k]);   y[i] = sum(j: A[i,j] * t[j])
 //! ```
 //!
-//! A rewrite of typed programs: what is staged is a value ([`Stage`]), and `Staging` makes the statements. Which sums are staged is
-//! chosen in [`eliminate`](super::eliminate).
+//! A rewrite of typed programs: each staged value is a [`Stage`], and `Staging` creates the statements. [`eliminate`](super::eliminate)
+//! chooses which sums to stage.
 
 use super::eliminate::may_fail;
 use super::occurs::{Bound, Pattern};
@@ -25,7 +25,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 impl Stage {
-    /// The access that reads it, under the variables that stand for those of its value.
+    /// An access to the temporary, under the variables that match those of its value.
     fn read(&self, bound: &Bound) -> Expr {
         let under: Vec<VarId> = self.vars.iter().map(|v| bound.get(v).copied().unwrap_or(*v)).collect();
         let Expr { ty, span, .. } = self.expr;
@@ -42,13 +42,13 @@ pub(crate) struct Staged {
 }
 
 impl Staged {
-    /// Of a right side, nothing.
+    /// A right side without stages.
     pub(crate) fn new(rhs: &Expr, mode: Mode) -> Staged {
         Staged { rhs: divided_last(rhs, mode), stages: vec![], empty: BTreeSet::new() }
     }
 
-    /// Reads a temporary wherever its value occurs, in the temporaries before it too; `vars` has the names of variables. The
-    /// stage with the statement's variables in the place of those that its value binds; `None` if that occurs nowhere.
+    /// Replaces occurrences of a stage's value by reads of its temporary, in earlier stages too; `vars` has the names of variables.
+    /// Returns the stage in the statement's variables; `None` if its value occurs nowhere.
     pub(crate) fn stage(&mut self, stage: Stage, vars: &[Var], mode: Mode) -> Option<Stage> {
         let expr = &stage.expr;
         let first = RefCell::new(None);
@@ -65,7 +65,7 @@ impl Staged {
             None => false,
         };
         replace(&mut self.rhs);
-        // What another temporary reads is made before it.
+        // A temporary that another one reads goes before it.
         let readers: Vec<bool> = self.stages.iter_mut().map(|earlier| replace(&mut earlier.expr)).collect();
         let place = readers.iter().position(|reads| *reads).unwrap_or(self.stages.len());
         let bound = first.into_inner()?;
@@ -77,21 +77,21 @@ impl Staged {
         Some(stage)
     }
 
-    /// Whether a value occurs in what is evaluated; `vars` has the names of variables.
+    /// Whether a value occurs in the right side or a stage; `vars` has the names of variables.
     pub(crate) fn has(&self, value: &Expr, vars: &[Var], mode: Mode) -> bool {
         let pattern = Pattern::new(value, vars, mode).without(&self.empty);
-        // What stands in its place does not have it.
+        // The replacement must not contain the value.
         let other = Expr { kind: Kind::Literal(Value::zero(value.ty)), ..value.clone() };
         self.parts().any(|e| pattern.replaced(e, &|_| other.clone()).is_some())
     }
 
-    /// All that is evaluated: the right side, and the temporaries' values.
+    /// The right side, and the stages' values.
     pub(crate) fn parts(&self) -> impl Iterator<Item = &Expr> {
         [&self.rhs].into_iter().chain(self.stages.iter().map(|stage| &stage.expr))
     }
 }
 
-/// Why an expression may not be evaluated before the statement, if so.
+/// The reason why an expression may not be evaluated before the statement, if there is one.
 pub(crate) fn refused(e: &Expr) -> Option<Diagnostic> {
     let why = if e.may_miss().is_some() {
         "may be missing"
@@ -104,7 +104,7 @@ pub(crate) fn refused(e: &Expr) -> Option<Diagnostic> {
     Some(Diagnostic::new(e.span, message).help("stage a part that cannot fail"))
 }
 
-/// The variables that temporaries of floats sum over, where the mode lets other factors stand outside of these sums.
+/// The variables that temporaries of floats sum over, in the mode that lets factors move out of these sums.
 pub(crate) fn summed<'s>(stages: impl Iterator<Item = &'s Stage>, mode: Mode) -> BTreeSet<VarId> {
     let mut all = BTreeSet::new();
     for Stage { expr, .. } in stages.filter(|s| s.expr.ty.is_float() && mode == Mode::Algebraic) {
@@ -118,8 +118,8 @@ pub(crate) fn summed<'s>(stages: impl Iterator<Item = &'s Stage>, mode: Mode) ->
 /// A program with a statement for each temporary, and the temporaries, each with the statement that reads it.
 type Given = (Program, Vec<(usize, Stage)>);
 
-/// The program with the temporaries that its commands ask for, and these, each with the statement that reads it, if there are any; `thin`
-/// has the undeclared results that are thin, and `empty` variables whose extents are 0.
+/// The program with the temporaries that its commands ask for, and those, each with the statement that reads it, if there are any. `thin`
+/// are the undeclared results that are thin, `empty` the variables whose extents are 0.
 ///
 /// # Errors
 /// Values that occur only if sums and products are regrouped, which the mode does not allow.
@@ -134,7 +134,7 @@ pub(crate) fn given(
         let mut staged = Staged { empty: empty.clone(), ..Staged::new(&statement.rhs, mode) };
         for Command { kind, span } in &statement.commands {
             let CommandKind::Stage(stage) = kind else { continue };
-            // A sum over nothing stays whole, and has no other temporary in it.
+            // A sum over nothing stays whole and contains no other temporary.
             if staged.stage(stage.clone(), &program.vars, mode).is_none() && empty.is_empty() {
                 wrong.push(regrouped(*span));
             }
@@ -155,7 +155,7 @@ fn regrouped(span: Span) -> Diagnostic {
     Diagnostic::new(span, message).help("stage a whole sum of the statement, or use the mode `algebraic`")
 }
 
-/// What a fold begins with is what its temporary holds where nothing is stored; of what is no fold, `None`.
+/// The fill value of a fold's temporary: the fold's identity. `None` if the expression is no fold.
 pub(crate) fn filled(e: &Expr) -> Option<Value> {
     match &e.kind {
         Kind::Reduce { fun: Fun::Op(op), start: None, .. } => identity(*op, e.ty),
@@ -168,9 +168,9 @@ pub(super) struct Staging {
     /// The program, with the tensors so far.
     pub program: Program,
     names: FxHashSet<String>,
-    /// The stages that stand before each statement.
+    /// The stages before each statement.
     stages: Vec<Vec<Stage>>,
-    /// The index variables of right sides before.
+    /// The index variables that right sides had before any stage.
     before: FxHashSet<VarId>,
 }
 
@@ -183,7 +183,7 @@ impl Staging {
         staging
     }
 
-    /// The index variables of right sides.
+    /// The index variables of statements and their right sides.
     fn mentioned(&self) -> FxHashSet<VarId> {
         let mut all = FxHashSet::default();
         for statement in &self.program.statements {
@@ -194,8 +194,8 @@ impl Staging {
         all
     }
 
-    /// Makes a sum a temporary before a statement, unless it has it already: the access that reads it. Its extents are those of
-    /// `sizes`, a variable each.
+    /// Stages a sum before a statement, unless the statement has that stage already, and returns the access that reads it. `sizes` are
+    /// the extents of `vars`.
     pub(super) fn stage(
         &mut self,
         statement: usize,
@@ -217,7 +217,7 @@ impl Staging {
         Expr { kind: Kind::Access(tensor, bare(&under, span)), ty, span }
     }
 
-    /// A statement's right side that reads its temporaries wherever their values occur: one that stood outside of what was planned, too.
+    /// A statement's right side with its stages' values replaced wherever they occur, also outside of the sums that were planned.
     pub(super) fn everywhere(&self, statement: usize, rhs: Expr, mode: Mode) -> Expr {
         self.stages[statement].iter().fold(rhs, |rhs, stage| {
             let pattern = Pattern::new(&stage.expr, &self.program.vars, mode);
@@ -257,7 +257,7 @@ impl Staging {
         (self.program, all)
     }
 
-    /// Gives the temporaries the formats that undeclared results have.
+    /// Gives the temporaries the formats of undeclared results.
     fn formats(&mut self, stages: &[(usize, Stage)], thin: &Thin) {
         if stages.is_empty() {
             return;
@@ -270,7 +270,7 @@ impl Staging {
         }
     }
 
-    /// The statement of a stage. Commands about what it reads are those of the statement that reads it.
+    /// The statement of a stage. It inherits the reader's commands about the tensors that it reads.
     fn statement(&mut self, stage: Stage, reader: &Statement) -> Statement {
         let Stage { tensor, vars, loops, expr } = stage;
         let span = expr.span;
@@ -294,7 +294,7 @@ impl Staging {
         }
     }
 
-    /// The commands of a statement that are about what an expression reads.
+    /// The commands of a statement that are about tensors that an expression reads.
     fn inherited(&self, e: &Expr, reader: &Statement) -> (Schedule, Vec<Command>) {
         let mut read = FxHashSet::default();
         e.reads(&mut |t| {
@@ -323,7 +323,7 @@ fn bare(vars: &[VarId], span: Span) -> Vec<Index> {
     vars.iter().map(|v| Index { permit: false, map: Map::Var(*v), span }).collect()
 }
 
-/// Steps whose statements have become several, at these places.
+/// Replaces each statement of these steps by the statements in its range.
 fn reordered(steps: &mut Vec<Step>, places: &[std::ops::Range<usize>]) {
     let old = std::mem::take(steps);
     for step in old {
@@ -338,17 +338,17 @@ fn reordered(steps: &mut Vec<Step>, places: &[std::ops::Range<usize>]) {
 }
 
 impl Expr {
-    /// The same expression of other variables: those that are free in it.
+    /// The expression with its free variables renamed.
     pub(super) fn renamed(&self, names: &FxHashMap<VarId, VarId>) -> Expr {
         self.mapped(names, &mut |part| part.renamed(names))
     }
 
-    /// The same expression of other parts.
+    /// The expression with its parts replaced.
     pub(super) fn rebuilt(&self, part: &mut dyn FnMut(&Expr) -> Expr) -> Expr {
         self.mapped(&FxHashMap::default(), part)
     }
 
-    /// The same expression of other variables: those that it binds, too.
+    /// The expression with all of its variables renamed, those that it binds too.
     fn rebound(&self, names: &FxHashMap<VarId, VarId>) -> Expr {
         let mut made = self.mapped(names, &mut |part| part.rebound(names));
         let rename = |v: &mut VarId| *v = names.get(v).copied().unwrap_or(*v);
@@ -361,7 +361,7 @@ impl Expr {
         made
     }
 
-    /// The same expression of other parts; the variables that it names itself, but for those that it binds, have other names.
+    /// The expression with its parts replaced, and the variables that it names itself renamed, except those that it binds.
     fn mapped(&self, names: &FxHashMap<VarId, VarId>, part: &mut dyn FnMut(&Expr) -> Expr) -> Expr {
         let var = |v: &VarId| names.get(v).copied().unwrap_or(*v);
         let kind = match &self.kind {
@@ -396,7 +396,7 @@ impl Expr {
         Expr { kind, ..self.clone() }
     }
 
-    /// The index variables that are free in it.
+    /// The index variables that are free in the expression.
     pub(crate) fn free(&self) -> FxHashSet<VarId> {
         let mut free = FxHashSet::default();
         match &self.kind {

@@ -1,4 +1,4 @@
-//! Storage of temporaries, chosen by their size.
+//! Chooses the storage of temporaries by their size.
 //!
 //! ```text
 //!   coordinates come     of one variable, its extent ...        of several
@@ -7,9 +7,8 @@
 //!     in any order       narrow: dense        wide: list        hashed; list where an extent is beyond 2¹⁶
 //! ```
 //!
-//! A dense workspace costs its extent once, and a cache miss for each value if it does not fit the cache; a hashed one
-//! costs some steps and a sort of the values that are there. Keys are one number if all extents together fit 63 bits,
-//! else a word for each variable.
+//! A dense workspace costs its extent once, and a cache miss for each value if it does not fit the cache. A hashed one costs some steps
+//! for each value, and a sort. Keys are one number if all extents together fit 63 bits, else a word for each variable.
 //!
 //! Each extent is known as a [`Magnitude`] when a kernel is planned, so that not every extent has a kernel of its own.
 //! An unknown extent counts as narrow. The choice affects cost and memory, never results. Exact extents are used only
@@ -23,15 +22,15 @@ use crate::shape::Classes;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Bits of the largest coordinate, rounded up to one of a few widths.
+/// The number of bits of the largest coordinate, rounded up to one of a few widths.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Magnitude(u32);
 
 impl Magnitude {
-    /// All of them. Three of the second, two of the third, and one with two of the first are 63 bits together.
+    /// All magnitudes. Three of the second, two of the third, or one of the third with two of the first fit 63 bits together.
     pub const ALL: [Magnitude; 4] = [Magnitude(16), Magnitude(21), Magnitude(31), Magnitude(63)];
 
-    /// That of an extent.
+    /// The magnitude of an extent.
     pub fn of(extent: u64) -> Magnitude {
         let bits = u64::BITS - extent.saturating_sub(1).leading_zeros();
         Self::ALL.into_iter().find(|m| bits <= m.0).unwrap_or(Self::ALL[3])
@@ -43,10 +42,10 @@ impl Magnitude {
     }
 }
 
-/// Which extents that the program does not state lowering has used, given or not.
+/// Extents that lowering has used although the program does not state them, given or not.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Asked {
-    /// The sizes by whose magnitudes storage is chosen.
+    /// The sizes whose magnitudes chose storage.
     pub magnitudes: BTreeSet<SizeId>,
     /// Whether the fill value of an undeclared result depends on extents.
     pub extents: bool,
@@ -66,13 +65,13 @@ pub struct Sizes<'a> {
 }
 
 impl<'a> Sizes<'a> {
-    /// From the extents that the program states, and those given besides.
+    /// Extents that the program states, and those that are given besides.
     pub fn new(classes: &'a Classes, given: &BTreeMap<SizeId, Magnitude>, extents: Option<&'a Extents>) -> Sizes<'a> {
         let given = given.iter().map(|(size, m)| (classes.class_of_size(*size), *m)).collect();
         Sizes { classes, given, extents, asked: RefCell::default(), asked_exactly: Cell::default() }
     }
 
-    /// The use so far.
+    /// The extents used so far.
     pub fn asked(&self, program: &Program) -> Asked {
         let asked = self.asked.borrow();
         let sizes = (0..program.sizes.len() as u32).map(SizeId);
@@ -101,7 +100,7 @@ impl<'a> Sizes<'a> {
         self.magnitude(extent).is_some_and(Magnitude::is_wide)
     }
 
-    /// The kind of a workspace over these extents, and whether its keys need a word for each.
+    /// The kind of a workspace over these extents, and whether its keys need a word for each extent.
     pub fn workspace(&self, extents: &[ClassId], folds: bool) -> (WorkspaceKind, bool) {
         match extents {
             [extent] if !self.wide(*extent) => return (WorkspaceKind::Dense, false),
@@ -111,17 +110,17 @@ impl<'a> Sizes<'a> {
         (kind, !self.together(extents))
     }
 
-    /// The same for a scatter, whose coordinates arrive in any order. Values of the same coordinates are folded as they come if there are
-    /// few coordinates, so that many meet; else they are put in order, which costs less than to search for each.
+    /// The kind of a scatter's workspace, whose coordinates arrive in any order. Values at the same coordinates are folded as they arrive
+    /// if there are few coordinates, so that many values meet; else they are sorted, which costs less than a search for each.
     pub fn scattered(&self, extents: &[ClassId], folds: bool) -> (WorkspaceKind, bool) {
         let few = |e: &ClassId| self.magnitude(*e).is_none_or(|m| m <= Magnitude::ALL[0]);
         let all_few = extents.iter().filter(|e| !few(e)).count() == 0;
         self.workspace(extents, folds && all_few)
     }
 
-    /// Whether one number can hold a coordinate of each.
+    /// Whether one number can hold a coordinate of each extent.
     fn together(&self, extents: &[ClassId]) -> bool {
-        // Use all of them, even where one is unknown, which counts as one bit.
+        // Visits every extent, also those behind an unknown one, to record its use; an unknown extent counts as one bit.
         extents.len() == 1 || extents.iter().map(|e| self.magnitude(*e).map_or(1, |m| m.0)).sum::<u32>() <= 63
     }
 }

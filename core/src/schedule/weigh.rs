@@ -1,6 +1,6 @@
-//! `weigh(i, T, …)`: a loop is split where its turns have seen equal numbers of entries, whole turns in each part.
+//! `weigh(i, T, …)`: a loop is split into parts of equal numbers of entries, each of whole iterations.
 //!
-//! Legal where the tensors say how much they store below each coordinate: at a located level with a list below it.
+//! Legal where the tensors store the number of entries below each coordinate: at a located level with a list below it.
 
 use super::loops::{Apply, Cut, Legal};
 use crate::format::LevelKind;
@@ -36,7 +36,7 @@ impl Apply<'_> {
     }
 }
 
-/// Whether a level says, for each position above it, where its entries begin.
+/// Whether a level stores, for each position above it, where its entries begin.
 fn counts_below(kind: LevelKind) -> bool {
     kind.is_list() && !kind.continues_chain()
 }

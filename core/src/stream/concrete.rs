@@ -5,23 +5,23 @@ use super::domain::{BufferId, Sought};
 use std::cell::Cell;
 use std::convert::Infallible;
 
-/// The table that an iterator may write.
+/// The buffer of the table that an iterator may write.
 pub const TABLE: BufferId = BufferId(u32::MAX);
 
-/// The most places of that table.
+/// The most places of the table.
 pub const PLACES: usize = 8;
 
-/// The most variables of an iterator and of the law about it.
+/// The most variables of an iterator and of the law that checks it.
 const VARS: usize = 64;
 
-/// The nth of the arrays that a law gives to be written ([`Concrete::over`]).
+/// The nth writable array that a law gives ([`Concrete::over`]).
 pub const fn written(n: u32) -> BufferId {
     BufferId(TABLE.0 - 1 - n)
 }
 
-/// Runs iterators on slices. Buffer `b` is `arrays[b]`; loads out of bounds and more than `fuel` turns of loops are
-/// recorded in `fault` instead of happening, so that a law can say "none"; the first is kept. What may be written: buffer
-/// `TABLE`, of as many places as the law says, and the arrays that it gives.
+/// Runs iterators on slices. Buffer `b` is `arrays[b]`. A load out of bounds, or more than `fuel` iterations of loops, is recorded in
+/// `fault` instead of happening, so that a law can require none; the first fault is kept. Writable are the buffer `TABLE`, with as many
+/// places as the law says, and the arrays that the law gives.
 #[derive(Clone, Debug)]
 pub struct Concrete<'a> {
     arrays: &'a [&'a [i64]],
@@ -36,18 +36,18 @@ pub struct Concrete<'a> {
 }
 
 impl<'a> Concrete<'a> {
-    /// A domain over these arrays whose loops may turn `fuel` times in all.
+    /// A domain over these arrays whose loops may run `fuel` iterations in all.
     pub fn new(arrays: &'a [&'a [i64]], fuel: u32) -> Concrete<'a> {
         let (table, vars) = ([0; PLACES], [0; VARS]);
         Concrete { arrays, written: &[], table, places: 0, vars, used: 0, fuel, sums_fit: false, fault: None }
     }
 
-    /// The same, over arrays that may be written: the nth is buffer [`written(n)`](written).
+    /// The domain with these writable arrays: the nth is buffer [`written(n)`](written).
     pub fn over(self, written: &'a [&'a [Cell<i64>]]) -> Self {
         Concrete { written, ..self }
     }
 
-    /// The same, with a table of so many places, all 0.
+    /// The domain with a table of so many places, all 0.
     ///
     /// # Panics
     /// If there are more than [`PLACES`].
@@ -56,23 +56,23 @@ impl<'a> Concrete<'a> {
         Concrete { places, ..self }
     }
 
-    /// The same, where a sum, a difference or a product of more than 64 bits is a fault.
+    /// The domain in which a sum, difference or product beyond 64 bits is a fault.
     pub fn whose_sums_fit(self) -> Self {
         Concrete { sums_fit: true, ..self }
     }
 
-    /// What the table holds.
+    /// The contents of the table.
     pub fn table(&self) -> &[i64] {
         &self.table[..self.places]
     }
 
-    /// A place that may be written, if there is one in an array that the law gives.
+    /// An element of a writable array, if it exists.
     fn cell(&self, array: BufferId, i: i64) -> Option<&'a Cell<i64>> {
         let n = TABLE.0.checked_sub(array.0)?.checked_sub(1)?;
         self.written.get(n as usize)?.get(usize::try_from(i).ok()?)
     }
 
-    /// An element, if there is one.
+    /// An element of an array, if it exists.
     fn element(&self, array: BufferId, i: i64) -> Option<i64> {
         if let Some(cell) = self.cell(array, i) {
             return Some(cell.get());
@@ -81,17 +81,17 @@ impl<'a> Concrete<'a> {
         array.get(usize::try_from(i).ok()?).copied()
     }
 
-    /// The first rule that was broken, by a load, a store, a loop, a sum or as a law says ([`Concrete::fail`]).
+    /// The first fault, of a load, a store, a loop, a sum or a law ([`Concrete::fail`]).
     pub fn fault(&self) -> Option<&'static str> {
         self.fault
     }
 
-    /// Records a fault, unless there is one. Loops end where they are.
+    /// Records a fault, unless there is one already. Loops stop where they are.
     pub fn fail(&mut self, what: &'static str) {
         self.fault.get_or_insert(what);
     }
 
-    /// The number of a sum, a difference or a product.
+    /// The wrapped result of a sum, difference or product; a fault if it wraps and must not.
     fn sum(&mut self, (wrapped, wraps): (i64, bool)) -> i64 {
         if wraps && self.sums_fit {
             self.fail("a sum wraps");

@@ -8,10 +8,10 @@
 //!                            p     q       p..q, which are the fiber of the level below
 //! ```
 //!
-//! A list is walked under a [`View`]: the coordinates that it takes and returns are the view's. In blocks an entry is a
-//! run of positions too; its coordinate is stored, so that stored coordinates are divided once a block.
+//! A list is walked under a [`View`]: it takes and returns coordinates of the view. In blocks an entry is a run of positions too; its
+//! coordinate is stored, so that stored coordinates are divided once per block.
 //!
-//! The end of an entry's run is found when it is first asked for, or by walking the run ([`Run`]), and only once.
+//! The end of an entry's run is found when it is first requested, or by walking the run ([`Run`]), and only once.
 //!
 //! Invariant between calls: if entries are runs, `q` is inside the run that begins at `p` or at its end (a block's `q`
 //! always at its end), or both are at the fiber's end; under a stride `p` rests on an entry in view.
@@ -21,29 +21,29 @@ use super::domain::{Arith, Compare, Domain, State};
 use super::view::{Mark, View};
 use super::{BufferId, LANES, Sought};
 
-/// Number of next entries that are compared without a branch.
+/// The number of next entries that are compared without a branch.
 const NEAR: i64 = 3;
 
-/// A fiber of a list level, not opened yet.
+/// A fiber of a list level, not yet opened.
 #[derive(Clone, Debug)]
 pub struct ListFiber<I> {
     /// Coordinates by position.
     pub crd: BufferId,
-    /// Its first position.
+    /// The first position.
     pub begin: I,
-    /// One past its last position.
+    /// One past the last position.
     pub end: I,
-    /// Whether several consecutive positions may have one coordinate; they are one entry.
+    /// Whether consecutive positions may have the same coordinate; those are one entry.
     pub repeats: bool,
     /// The entries in view, and their coordinates there.
     pub view: View<I>,
-    /// The run of an entry of the level above, if that is all of the fiber; it may end before `end`.
+    /// The run of an entry of the level above, if the fiber is that run; it may end before `end`.
     pub run: Option<Run<I>>,
-    /// The directory, if there is one; no coordinate repeats then.
+    /// The bucket index, if there is one; then no coordinate repeats.
     pub directory: Option<Directory<I>>,
 }
 
-/// The positions of an entry: those from its first on that have its coordinate, up to the fiber's end.
+/// The positions of an entry: from its first on those that have its coordinate, up to the fiber's end.
 #[derive(Clone, Debug)]
 pub struct Run<I> {
     crd: BufferId,
@@ -59,7 +59,7 @@ impl<I: Clone> Run<I> {
         d.get(self.q)
     }
 
-    /// Brings `q` from any place of the run at `p` to the run's end.
+    /// Advances `q` from any place of the run at `p` to the run's end.
     fn close<D: Domain<I = I>>(&self, d: &mut D) {
         d.repeat(&|d| self.inside(d), &mut |d| {
             let one = d.int(1);
@@ -79,7 +79,7 @@ impl<I: Clone> Run<I> {
         })
     }
 
-    /// A loop over its positions, which leaves `q` at its end.
+    /// Loops over the positions of the run, and leaves `q` at its end.
     fn each<D: Domain<I = I>>(&self, d: &mut D, body: &mut dyn FnMut(&mut D, I)) {
         let begin = d.get(self.p);
         d.set(self.q, begin);
@@ -93,7 +93,7 @@ impl<I: Clone> Run<I> {
 }
 
 impl<I: Clone> ListFiber<I> {
-    /// A fiber in which no coordinate repeats, all in view.
+    /// A fiber without repeated coordinates, all of it in view.
     pub fn unique(crd: BufferId, begin: I, end: I) -> ListFiber<I> {
         ListFiber { crd, begin, end, repeats: false, view: View::default(), run: None, directory: None }
     }
@@ -103,7 +103,7 @@ impl<I: Clone> ListFiber<I> {
         ListFiber { run: Some(run.clone()), ..ListFiber::unique(crd, begin, run.end) }
     }
 
-    /// An entry's coordinate in the view.
+    /// The coordinate of an entry in the view.
     fn coordinate<D: Domain<I = I>>(&self, d: &mut D, entry: &Entry<I>) -> I {
         let stored = d.load(self.crd, &entry.position);
         self.view.seen(d, stored)
@@ -121,32 +121,32 @@ impl<I: Clone> ListFiber<I> {
         body(d, entry, at);
     }
 
-    /// Whether a counted loop over its positions visits each entry once.
+    /// Whether a counted loop over the positions visits each entry once.
     pub fn is_counted(&self) -> bool {
         !self.repeats && self.view.is_whole()
     }
 }
 
-/// Where an entry is stored.
+/// The positions of an entry.
 #[derive(Clone, Debug)]
 pub struct Entry<I> {
-    /// Its position, or its first.
+    /// The entry's position, or the first of its run.
     pub position: I,
-    /// Where its run of positions ends, in a repeating list or one in blocks.
+    /// The end of its run of positions, in a repeating list or one in blocks.
     pub run: Option<EntryRun<I>>,
 }
 
-/// Where the positions of an entry end.
+/// The end of the positions of an entry.
 #[derive(Clone, Debug)]
 pub enum EntryRun<I> {
-    /// One past its last position.
+    /// One past the last position.
     Ends(I),
-    /// Not found yet.
+    /// The end is not found yet.
     Open(Run<I>),
 }
 
 impl<I: Clone> EntryRun<I> {
-    /// One past its last position.
+    /// One past the last position.
     pub fn end<D: Domain<I = I>>(&self, d: &mut D) -> I {
         match self {
             EntryRun::Ends(end) => end.clone(),
@@ -160,7 +160,7 @@ impl<I: Clone> EntryRun<I> {
 pub struct List<I> {
     fiber: ListFiber<I>,
     p: State,
-    /// If entries are runs: inside the run at `p`, or at its end.
+    /// If entries are runs: a position inside of the run at `p`, or its end.
     q: Option<State>,
     /// In blocks: the coordinate of the block that begins at `p`.
     block: Option<State>,
@@ -194,9 +194,8 @@ impl<I: Clone> List<I> {
         list
     }
 
-    /// Brings `p` to the first position whose stored coordinate is not before `start`, from the marked position on.
-    /// Searches the fiber if the mark is behind the target, or another fiber's. That test is a predicted branch, which
-    /// nothing waits for.
+    /// Moves `p` to the first position whose stored coordinate is not before `start`, from the marked position on. Searches the fiber if
+    /// the mark is behind the target, or belongs to another fiber. That test is a predicted branch, which nothing waits for.
     fn resume<D: Domain<I = I>>(&self, d: &mut D, mark: &Mark<I>, start: &I) {
         let ListFiber { begin, end, crd, .. } = &self.fiber;
         let marked = d.load(mark.table, &mark.at);
@@ -229,7 +228,7 @@ impl<I: Clone> List<I> {
         Some(Run { crd: self.fiber.crd, p: self.p, q, end: self.fiber.end.clone() })
     }
 
-    /// Stores the coordinate of the block that `p` is in; only of a list in blocks.
+    /// Stores the coordinate of the block that `p` is in; only for a list in blocks.
     fn divide<D: Domain<I = I>>(&self, d: &mut D, block: State) {
         let (valid, zero) = (self.valid(d), d.int(0));
         let at = d.select(
@@ -243,7 +242,7 @@ impl<I: Clone> List<I> {
         d.set(block, at);
     }
 
-    /// The first stored coordinate behind `blocks` blocks, from this one on.
+    /// The stored coordinate at which the block `blocks` after this one begins.
     fn behind_block<D: Domain<I = I>>(&self, d: &mut D, block: State, blocks: i64) -> I {
         let (at, n) = (d.get(block), d.int(blocks));
         let next = d.arith(Arith::Add, &at, &n);
@@ -251,7 +250,7 @@ impl<I: Clone> List<I> {
         d.snapshot("past", past)
     }
 
-    /// Brings `q` from any place of the block at `p` to its end.
+    /// Advances `q` from any place of the block at `p` to its end.
     fn close_block<D: Domain<I = I>>(&self, d: &mut D) {
         let (Some(q), Some(block)) = (self.q, self.block) else { return };
         self.divide(d, block);
@@ -259,8 +258,8 @@ impl<I: Clone> List<I> {
         self.pass(d, q, &past);
     }
 
-    /// As [`List::close_block`], where `p` has just left the block before. Most often the next block has the next
-    /// number: a comparison confirms it, which is predicted, where a division would be waited for.
+    /// As [`List::close_block`], after `p` has just left the previous block. Most often the next block has the next number: a predicted
+    /// comparison confirms it without waiting for a division.
     fn close_next_block<D: Domain<I = I>>(&self, d: &mut D) {
         let (Some(q), Some(block)) = (self.q, self.block) else { return };
         let far = self.behind_block(d, block, 2);
@@ -278,8 +277,8 @@ impl<I: Clone> List<I> {
         self.pass(d, q, &past);
     }
 
-    /// Brings `q` to the first position from there on whose stored coordinate is not before `past`, [`LANES`] positions
-    /// at a time as long as there are as many.
+    /// Advances `q` to the first position whose stored coordinate is not before `past`, [`LANES`] positions at a time while there are as
+    /// many.
     fn pass<D: Domain<I = I>>(&self, d: &mut D, q: State, past: &I) {
         let all = d.int(LANES);
         let passed = d.state("passed", all.clone());
@@ -313,7 +312,7 @@ impl<I: Clone> List<I> {
         });
     }
 
-    /// Brings `p` from any entry to the first from there on that is on the stride.
+    /// Advances `p` to the next entry that is on the stride, from this one on.
     fn settle<D: Domain<I = I>>(&self, d: &mut D) {
         if self.fiber.view.stride.is_none() {
             return;
@@ -329,7 +328,7 @@ impl<I: Clone> List<I> {
         d.repeat(&passed, &mut |d| self.step(d));
     }
 
-    /// The array of its coordinates.
+    /// The array of the list's coordinates.
     pub fn coordinates(&self) -> BufferId {
         self.fiber.crd
     }
@@ -339,18 +338,18 @@ impl<I: Clone> List<I> {
         self.q.is_some()
     }
 
-    /// The same list, ended after at most `entries` more entries. No entry may repeat.
+    /// The list, ending after at most `entries` more entries. No entry may repeat.
     pub fn upto<D: Domain<I = I>>(&self, d: &mut D, entries: i64) -> List<I> {
         debug_assert!(!self.repeats(), "a run's end is not known by its number");
         let (p, n) = (d.get(self.p), d.int(entries));
         let far = d.arith(Arith::Add, &p, &n);
         let stop = d.arith(Arith::Min, &far, &self.fiber.end);
         let end = d.snapshot("stop", stop);
-        // A directory's positions may be behind this end.
+        // The bucket index may hold positions behind this end.
         List { fiber: ListFiber { end, directory: None, ..self.fiber.clone() }, ..self.clone() }
     }
 
-    /// The same list, ended behind the entries at coordinates up to `last`, which is in view: the view does not end before.
+    /// The list, ending behind the entries at coordinates up to `last`, which is in view.
     pub fn through<D: Domain<I = I>>(&self, d: &mut D, last: &I) -> List<I> {
         let (stored, one) = (self.fiber.view.stored(d, last), d.int(1));
         let past = d.arith(Arith::Add, &stored, &one);
@@ -359,14 +358,13 @@ impl<I: Clone> List<I> {
         List { fiber: ListFiber { view, ..self.fiber.clone() }, ..self.clone() }
     }
 
-    /// Whether several of its entries can be compared with a coordinate at once: each has one position, and all are in
-    /// view.
+    /// Whether several entries can be compared with a coordinate at once: each has one position, and all are in view.
     pub fn has_lanes(&self) -> bool {
         self.q.is_none() && self.fiber.view.stride.is_none() && self.fiber.view.finger.is_none()
     }
 
-    /// The coordinate in view behind which it has no entry: that of its last entry, or the last in view if that is behind the
-    /// view; only when valid. What is in view is in other lists' views too, and no shift takes it out of 64 bits.
+    /// The last coordinate in view at which the list can have an entry: that of its last entry, or the last in view if the entry is
+    /// behind the view; only when valid. It is in other lists' views too, so no shift takes it out of 64 bits.
     pub fn last<D: Domain<I = I>>(&self, d: &mut D) -> I {
         let one = d.int(1);
         let position = d.arith(Arith::Sub, &self.fiber.end, &one);
@@ -378,7 +376,7 @@ impl<I: Clone> List<I> {
         self.fiber.view.seen(d, within)
     }
 
-    /// The condition that one of its next [`LANES`] entries is at `target`, and that entry; any of them if none is.
+    /// The condition that one of the next [`LANES`] entries is at `target`, and that entry; any of them if none is.
     pub fn among<D: Domain<I = I>>(&self, d: &mut D, target: &I) -> (D::B, Entry<I>) {
         let (p, stored) = (d.get(self.p), self.fiber.view.stored(d, target));
         let lane = d.among(Sought::Target, self.fiber.crd, [&p, &self.fiber.end, &stored]);
@@ -389,12 +387,12 @@ impl<I: Clone> List<I> {
         (found, Entry { position: d.arith(Arith::Add, &p, &within), run: None })
     }
 
-    /// Moves to its end, where the list continues of which it is the beginning.
+    /// Moves to the end of this list, where the list of which it is the beginning continues.
     pub fn leave<D: Domain<I = I>>(&self, d: &mut D) {
         d.set(self.p, self.fiber.end.clone());
     }
 
-    /// The condition that it rests on an entry.
+    /// The condition that the list rests on an entry.
     pub fn valid<D: Domain<I = I>>(&self, d: &mut D) -> D::B {
         let p = d.get(self.p);
         let inside = d.compare(Compare::Lt, &p, &self.fiber.end);
@@ -426,18 +424,18 @@ impl<I: Clone> List<I> {
         d.select(&valid, &|d| self.index(d), otherwise)
     }
 
-    /// The number of entries from here on, if each position is one.
+    /// The number of remaining entries, if each entry has one position.
     pub fn entries<D: Domain<I = I>>(&self, d: &mut D) -> Option<I> {
         self.fiber.is_counted().then(|| self.positions(d))
     }
 
-    /// The number of positions from here on, in view or not.
+    /// The number of remaining positions, in view or not.
     pub fn positions<D: Domain<I = I>>(&self, d: &mut D) -> I {
         let p = d.get(self.p);
         d.arith(Arith::Sub, &self.fiber.end, &p)
     }
 
-    /// The entry's positions, to be used before the next step.
+    /// The current entry, to be used before the next step.
     pub fn entry<D: Domain<I = I>>(&self, d: &mut D) -> Entry<I> {
         let run = match (self.run(), self.q) {
             (Some(run), _) => Some(EntryRun::Open(run)),
@@ -499,7 +497,7 @@ impl<I: Clone> List<I> {
         self.settle(d);
     }
 
-    /// The stored coordinate behind the entry's, or 1 at the end.
+    /// The current stored coordinate plus 1; 1 at the end.
     fn behind<D: Domain<I = I>>(&self, d: &mut D) -> I {
         let (valid, zero, one) = (self.valid(d), d.int(0), d.int(1));
         let at = d.select(&valid, &|d| self.stored(d), zero);
@@ -507,15 +505,15 @@ impl<I: Clone> List<I> {
         d.snapshot("next", next)
     }
 
-    /// Moves to the first entry at or after `target`, by steps that double until one goes too far, then by binary
-    /// search in the last: the number of comparisons is logarithmic in the distance.
+    /// Moves to the first entry at or after `target` by exponential search: steps double until one goes too far, then a binary search
+    /// takes the last step. The number of comparisons is logarithmic in the distance.
     pub fn gallop<D: Domain<I = I>>(&self, d: &mut D, target: &I) {
         let stored = self.fiber.view.stored(d, target);
         self.move_on(d, &stored);
         self.arrive(d);
     }
 
-    /// As [`List::gallop`], where it rests on an entry before `target`.
+    /// As [`List::gallop`], for a list that rests on an entry before `target`.
     pub fn leap<D: Domain<I = I>>(&self, d: &mut D, target: &I) {
         let stored = self.fiber.view.stored(d, target);
         match self.fiber.directory {
@@ -525,7 +523,7 @@ impl<I: Clone> List<I> {
         self.arrive(d);
     }
 
-    /// Restores the invariant after `p` has moved on, or stayed.
+    /// Restores the invariant after `p` has moved or stayed.
     fn arrive<D: Domain<I = I>>(&self, d: &mut D) {
         if let Some(q) = self.q {
             let here = d.get(self.p);
@@ -537,8 +535,8 @@ impl<I: Clone> List<I> {
         self.settle(d);
     }
 
-    /// Moves to the first entry at or after `target`, without a branch if it is one of the next few. For lists that are
-    /// likely to have about as many entries as there are targets, which ascend.
+    /// Moves to the first entry at or after `target`, without a branch if it is one of the next few. For ascending targets, and lists
+    /// that are likely to have about as many entries as there are targets.
     pub fn come_near<D: Domain<I = I>>(&self, d: &mut D, target: &I) {
         if self.q.is_some() {
             return self.gallop(d, target);
@@ -557,7 +555,7 @@ impl<I: Clone> List<I> {
         let few = |d: &mut D| {
             let (p, one) = (d.get(self.p), d.int(1));
             let last = d.arith(Arith::Sub, &self.fiber.end, &one);
-            // Positions behind the last entry compare the last one again: if it is before the target, all are.
+            // Positions behind the last entry compare the last one again: if that is before the target, all are.
             let first = self.passes(d, &p, stored);
             let passed = (1..NEAR).fold(first, |n, k| {
                 let k = d.int(k);
@@ -577,8 +575,8 @@ impl<I: Clone> List<I> {
         d.branch(valid, &mut |d| few(d), &mut |_| {});
     }
 
-    /// Brings `p` to the first position from there on whose stored coordinate is `target` or greater, or to the end;
-    /// the number of comparisons is logarithmic in the distance.
+    /// Moves `p` to the first position from there on whose stored coordinate is `target` or greater, or to the end. The number of
+    /// comparisons is logarithmic in the distance.
     fn move_on<D: Domain<I = I>>(&self, d: &mut D, target: &I) {
         self.look_up(d, target);
         let here = d.get(self.p);
@@ -586,7 +584,7 @@ impl<I: Clone> List<I> {
         d.branch(behind, &mut |d| self.leap_on(d, target), &mut |_| {});
     }
 
-    /// Moves `p` on to the directory's position for a stored coordinate, if there is a directory and that is further.
+    /// Moves `p` to the bucket index's position for a stored coordinate, if there is a bucket index and its position is further.
     fn look_up<D: Domain<I = I>>(&self, d: &mut D, target: &I) {
         let Some(directory) = &self.fiber.directory else { return };
         let (here, near) = (d.get(self.p), directory.near(d, target));
@@ -610,9 +608,8 @@ impl<I: Clone> List<I> {
         d.to_int(&before)
     }
 
-    /// As [`List::move_on`], where `p` is before the target: each step compares the last entry that it passes. The
-    /// first step is of [`LANES`] entries, since short distances are unpredictable and the last few entries are
-    /// compared at once.
+    /// As [`List::move_on`], for `p` before the target: each step compares the last entry that it passes. The first step is of [`LANES`]
+    /// entries, since short distances are unpredictable and the last few entries are compared at once.
     fn leap_on<D: Domain<I = I>>(&self, d: &mut D, target: &I) {
         let (one, lanes) = (d.int(1), d.int(LANES));
         d.advance(self.p, one.clone());
@@ -637,7 +634,7 @@ impl<I: Clone> List<I> {
         self.halve(d, (self.p, &hi), target);
     }
 
-    /// As [`List::move_on`], by the directory if there is one, else by a binary search over the rest.
+    /// As [`List::move_on`], by the bucket index if there is one, else by a binary search over the rest.
     fn search_on<D: Domain<I = I>>(&self, d: &mut D, target: &I) {
         match self.fiber.directory {
             Some(_) => self.move_on(d, target),
@@ -645,12 +642,12 @@ impl<I: Clone> List<I> {
         }
     }
 
-    /// Brings `s` to the first position at or after it whose stored coordinate is `target` or greater, or to the end.
+    /// Moves `s` to the first position at or after it whose stored coordinate is `target` or greater, or to the end.
     fn search<D: Domain<I = I>>(&self, d: &mut D, s: State, target: &I) {
         self.halve(d, (s, &self.fiber.end), target);
     }
 
-    /// Brings `s` to the first position of `s..hi` whose stored coordinate is `target` or greater, or to `hi`.
+    /// Moves `s` to the first position of `s..hi` whose stored coordinate is `target` or greater, or to `hi`.
     ///
     /// Each step halves the width without a branch on the outcome, which is unpredictable; the number of steps is
     /// logarithmic in the width. The last [`LANES`] entries are compared at once.
@@ -682,7 +679,7 @@ impl<I: Clone> List<I> {
         d.advance(s, few);
     }
 
-    /// Moves to the first entry at or after `target`, one by one: for targets that ascend.
+    /// Moves to the first entry at or after `target`, one by one; for ascending targets.
     pub fn catch_up<D: Domain<I = I>>(&self, d: &mut D, target: &I) {
         let behind = |d: &mut D| {
             let valid = self.valid(d);
@@ -694,7 +691,7 @@ impl<I: Clone> List<I> {
         d.repeat(&behind, &mut |d| self.next(d));
     }
 
-    /// The condition that it rests on an entry at `target`.
+    /// The condition that the list rests on an entry at `target`.
     pub fn found<D: Domain<I = I>>(&self, d: &mut D, target: &I) -> D::B {
         let valid = self.valid(d);
         d.and(valid, &|d| {
@@ -703,8 +700,7 @@ impl<I: Clone> List<I> {
         })
     }
 
-    /// A loop over the remaining entries: `body(entry)`. During the body the list may rest on the entry; afterwards it
-    /// is used up.
+    /// Loops over the remaining entries: `body(entry)`. During the body the list may rest on the entry; afterwards it is at its end.
     pub fn each<D: Domain<I = I>>(&self, d: &mut D, name: &str, body: &mut dyn FnMut(&mut D, Entry<I>)) {
         let view = &self.fiber.view;
         if self.q.is_none() && view.stride.is_none() && view.stop.is_none() {
@@ -723,7 +719,7 @@ impl<I: Clone> List<I> {
         });
     }
 
-    /// An entry's coordinate in the view; in blocks, that of the entry on which the list rests.
+    /// An entry's coordinate in the view; in blocks, that of the current entry.
     pub fn coordinate<D: Domain<I = I>>(&self, d: &mut D, entry: &Entry<I>) -> I {
         match self.block {
             Some(block) => d.get(block),
@@ -732,8 +728,7 @@ impl<I: Clone> List<I> {
     }
 }
 
-/// A loop over the entries of a fiber: `body(entry, its coordinate)`; a counted one if no entry repeats and all are in
-/// view.
+/// Loops over the entries of a fiber: `body(entry, its coordinate)`. It is a counted loop if no entry repeats and all are in view.
 pub fn each<D: Domain>(
     d: &mut D,
     name: &str,

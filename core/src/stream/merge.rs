@@ -1,7 +1,7 @@
 //! Merges of lists: the loop shapes of the design's section 6, written once for running and emitting.
 //!
 //! * [`intersect`]: one equality test, advances without branches; [`meet`] leaves the test to its caller.
-//! * [`meet_lanes`]: [`meet`] of two lists, each coordinate of the first compared at once with eight of the second. It visits every
+//! * [`meet_lanes`]: [`meet`] of two lists. Compares each coordinate of the first at once with eight of the second. It visits every
 //!   coordinate of the first until the second is exhausted, and so serves a leader with a follower, too.
 //! * [`leap`]: the same coordinates as [`intersect`]; some lists gallop to the coordinates of the others.
 //! * [`unite_two`]: a decision tree with the advances in its leaves; the rest of either list is the caller's tail.
@@ -14,20 +14,20 @@ use super::LANES;
 use super::domain::{Arith, Compare, Domain, State};
 use super::list::{Entry, List};
 
-/// Every coordinate at which all lists have an entry: `body(coordinate)`, lists resting on it.
+/// Visits every coordinate at which all lists have an entry: `body(coordinate)`, with the lists resting on it.
 pub fn intersect<D: Domain>(d: &mut D, lists: &[&List<D::I>], body: &mut dyn FnMut(&mut D, &D::I)) {
     meet(d, lists, &mut |d, at, here| d.branch(here.clone(), &mut |d| body(d, at), &mut |_| {}));
 }
 
-/// Steps through lists until one is exhausted: `body(coordinate of the first, whether all lists rest on it)`, at every
-/// coordinate at which all have an entry, and at some others. The first list's coordinates never descend.
+/// Steps through lists until one is exhausted: `body(coordinate of the first, whether all lists rest on it)`. Visits every coordinate at
+/// which all have an entry, and some others. The first list's coordinates never descend.
 pub fn meet<D: Domain>(d: &mut D, lists: &[&List<D::I>], body: &mut impl FnMut(&mut D, &D::I, &D::B)) {
     d.repeat(&|d| all_valid(d, lists), &mut |d| {
         let at: Vec<D::I> = lists.iter().map(|l| snapshot_index(d, l)).collect();
         let equal: Vec<D::B> = at[1..].iter().map(|x| d.compare(Compare::Eq, &at[0], x)).collect();
         let here = equal.into_iter().reduce(|a, b| d.and(a, &|_| b.clone())).expect("two lists or more");
         body(d, &at[0], &here);
-        // A list steps unless it is ahead of another: if it is at or before the least of the others.
+        // A list steps unless it is ahead of another: it steps if it is at or before the least of the others.
         let moves: Vec<D::B> = (0..lists.len())
             .map(|m| {
                 let others = (0..lists.len()).filter(|&o| o != m).map(|o| at[o].clone());
@@ -41,10 +41,9 @@ pub fn meet<D: Domain>(d: &mut D, lists: &[&List<D::I>], body: &mut impl FnMut(&
     });
 }
 
-/// Steps through the first of two lists, comparing each of its coordinates at once with as many of the second's as
-/// there are lanes: `body(coordinate of the first, entries of both, whether the second has it too)`, at every
-/// coordinate of the first until the second is exhausted. Both have lanes ([`List::has_lanes`]); coordinates of the
-/// first that the second has are in the second's view.
+/// Steps through the first of two lists until the second is exhausted, comparing each of its coordinates at once with as many of the
+/// second's as there are lanes: `body(coordinate of the first, entries of both, whether the second has it too)`. Both lists have lanes
+/// ([`List::has_lanes`]); coordinates of the first that the second has are in the second's view.
 ///
 /// ```text
 ///   first    2   3   5   9           each is compared with the block, which is left when the first is behind its last entry
@@ -72,9 +71,9 @@ pub fn meet_lanes<D: Domain>(
     });
 }
 
-/// Every coordinate at which all lists have an entry, as [`intersect`]: `body(coordinate)`. A list that gallops seeks
-/// the greatest coordinate at which one of them rests, the others step entry by entry: beside a list of m entries, one
-/// of n takes O(m log(n / m)) comparisons.
+/// Visits every coordinate at which all lists have an entry, as [`intersect`]: `body(coordinate)`. A list that gallops seeks the greatest
+/// coordinate at which a list rests, the others step entry by entry: beside a list of m entries, one of n takes O(m log(n / m))
+/// comparisons.
 pub fn leap<D: Domain>(d: &mut D, lists: &[(&List<D::I>, bool)], body: &mut dyn FnMut(&mut D, &D::I)) {
     if let [first, second] = lists {
         return leap_two(d, *first, *second, body);
@@ -106,7 +105,7 @@ pub fn leap<D: Domain>(d: &mut D, lists: &[(&List<D::I>, bool)], body: &mut dyn 
     });
 }
 
-/// [`leap`] of two: where they differ, the one that is behind moves.
+/// [`leap`] of two lists: where their coordinates differ, the one behind moves.
 fn leap_two<D: Domain>(
     d: &mut D,
     first: (&List<D::I>, bool),
@@ -135,7 +134,7 @@ fn leap_two<D: Domain>(
     });
 }
 
-/// Which of two lists have an entry at a coordinate.
+/// The lists that have an entry at a coordinate, of two.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs)]
 pub enum Side {
@@ -144,13 +143,12 @@ pub enum Side {
     Second,
 }
 
-/// Every coordinate at which one of two lists has an entry, until either is exhausted:
-/// `body(which have it, coordinate)`.
+/// Visits every coordinate at which one of two lists has an entry, until either is exhausted: `body(which have it, coordinate)`.
 pub fn unite_two<D: Domain>(d: &mut D, a: &List<D::I>, b: &List<D::I>, body: &mut dyn FnMut(&mut D, Side, &D::I)) {
     d.repeat(&|d| all_valid(d, &[a, b]), &mut |d| {
         let (ia, ib) = (snapshot_index(d, a), snapshot_index(d, b));
         let equal = d.compare(Compare::Eq, &ia, &ib);
-        // Each arm is emitted once, but the closures of nested branches cannot share `body`: a cell lends it in turn.
+        // Each arm is emitted once, but the closures of nested branches cannot share `body`: a cell lends it to each.
         let body = std::cell::RefCell::new(&mut *body);
         d.branch(
             equal,
@@ -181,10 +179,9 @@ pub fn unite_two<D: Domain>(d: &mut D, a: &List<D::I>, b: &List<D::I>, body: &mu
 /// that agree.
 pub const PATIENCE: i64 = 32;
 
-/// Every coordinate of two lists until one is exhausted, with few branches: `body(coordinate, present)`, where
-/// `present` says of each list whether it rests there, and is `None` where both do. The rest of the other list is the
-/// caller's. No entry of a list repeats. After at most `patience` entries of a list, 1 or more, the loop tests again
-/// whether the lists agree.
+/// Visits every coordinate of two lists until one is exhausted, with few branches: `body(coordinate, present)`. `present` says for each
+/// list whether it rests there, and is `None` where both do. The caller visits the rest of the other list. No entry of a list repeats.
+/// After at most `patience` entries of a list, 1 or more, the loop tests again whether the lists agree.
 pub fn unite_flat<D: Domain>(
     d: &mut D,
     a: &List<D::I>,
@@ -221,8 +218,8 @@ pub fn unite_flat<D: Domain>(
     });
 }
 
-/// One loop over any number of lists, while `live(valid of each list)` holds: `body(coordinate, present of each list)`
-/// at every coordinate at which one of them has an entry.
+/// One loop over any number of lists, while `live(valid of each list)` holds: `body(coordinate, present of each list)` at every
+/// coordinate at which a list has an entry.
 pub fn wide<D: Domain>(
     d: &mut D,
     lists: &[&List<D::I>],

@@ -1,16 +1,16 @@
-//! The streams of levels that are no lists: intervals; and consecutive pieces, whose ends are a list.
+//! The streams of levels that are not lists: intervals, and consecutive pieces whose ends are a list.
 //!
 //! ```text
 //!   runs        crd    1     4   6       a piece is one position for all coordinates up to its end
 //!               p      ▲
 //!
-//!   blocks      crd      2       6       up to its end a piece is nothing, then an interval with a position for each coordinate;
-//!               ofs    0     2       5   behind the last block there is one piece of nothing
+//!   blocks      crd      2       6       a piece is fill, then up to its end an interval with a position for each coordinate;
+//!               ofs    0     2       5   behind the last block there is one piece of fill
 //!
-//!   aligned     crd    0         2       as blocks, of one length that also divides where they begin: `crd` numbers them, and a block's
-//!                                        first position is its place times that; the last is cut off at the extent
+//!   aligned     crd    0         2       blocks of one length that begin at its multiples: `crd` numbers them, and the first position
+//!                                        of a block is its place times the length; the last is cut off at the extent
 //!
-//!   packed      crd      2   4   6       a piece is either: of one position, or one for each coordinate
+//!   packed      crd      2   4   6       a piece has one position, or one for each coordinate
 //!               ofs    0     3   4   6
 //! ```
 //!
@@ -32,8 +32,8 @@ pub struct Interval<I> {
 }
 
 impl<I: Clone> Interval<I> {
-    /// The interval of a fiber of a band, whose first coordinates are in `first`, or of a ragged level, where they are 0. A fiber
-    /// that is not `present` is empty, and nothing is loaded.
+    /// The interval of a fiber of a band, whose first coordinates are in `first`, or of a ragged level, where they are 0. A fiber that is
+    /// not `present` is empty, and loads nothing.
     pub fn open<D: Domain<I = I>>(
         d: &mut D,
         name: &str,
@@ -60,7 +60,7 @@ impl<I: Clone> Interval<I> {
     }
 }
 
-/// An element, or 0 where `present` fails.
+/// An element, or 0 where `present` does not hold.
 fn if_present<D: Domain>(d: &mut D, present: Option<&D::B>, array: BufferId, at: &D::I) -> D::I {
     match present {
         None => d.load(array, at),
@@ -71,19 +71,19 @@ fn if_present<D: Domain>(d: &mut D, present: Option<&D::B>, array: BufferId, at:
     }
 }
 
-/// Where blocks and their positions begin.
+/// The beginnings of blocks and of their positions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Places {
-    /// Coordinates are the last of each block; an array has their first positions.
+    /// The coordinates are the last of each block; this array has their first positions.
     Listed(BufferId),
-    /// At multiples of this length, as do their positions; coordinates are numbers of blocks.
+    /// Blocks begin at multiples of this length, as do their positions; the coordinates are numbers of blocks.
     Aligned(i64),
 }
 
-/// The kinds of pieces; blocks and packed pieces with where their positions begin.
+/// The kinds of pieces; blocks and packed pieces with the beginnings of their positions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// One position each.
+    /// One position for each piece.
     Runs,
     /// Fill, then a position for each coordinate.
     Blocks(Places),
@@ -99,20 +99,20 @@ pub struct Pieces<I> {
     extent: I,
 }
 
-/// A piece with a position for each coordinate, or, of packed ones, maybe one for all.
+/// A piece with a position for each coordinate; a packed one may have one for all.
 struct Block<I> {
     first: I,
     last: I,
-    /// Its first position.
+    /// The first position.
     begin: I,
-    /// How many it has.
+    /// The number of positions.
     length: I,
     /// Position minus coordinate.
     base: I,
 }
 
 impl<I: Clone> Block<I> {
-    /// Up to a last coordinate, with the positions from `begin` to `end`.
+    /// The block up to a last coordinate, with the positions from `begin` to `end`.
     fn listed<D: Domain<I = I>>(d: &mut D, last: I, begin: I, end: I) -> Block<I> {
         let (one, length) = (d.int(1), d.arith(Arith::Sub, &end, &begin));
         let before = d.arith(Arith::Sub, &last, &length);
@@ -121,7 +121,7 @@ impl<I: Clone> Block<I> {
         Block { first, last, begin, length, base }
     }
 
-    /// The condition that there is more than one position.
+    /// The condition that the block has more than one position.
     fn is_lookup<D: Domain<I = I>>(&self, d: &mut D) -> D::B {
         let one = d.int(1);
         d.compare(Compare::Lt, &one, &self.length)
@@ -163,7 +163,7 @@ impl<I: Clone> Pieces<I> {
         d.arith(Arith::Add, &last, &one)
     }
 
-    /// The condition that there is a current piece; of blocks, one that has a block.
+    /// The condition that there is a current piece; for blocks, one with a block in it.
     pub fn valid<D: Domain<I = I>>(&self, d: &mut D) -> D::B {
         self.list.valid(d)
     }
@@ -183,13 +183,13 @@ impl<I: Clone> Pieces<I> {
         self.list.next_if(d, c);
     }
 
-    /// The number of the current piece; of runs, its position.
+    /// The number of the current piece; for runs, its position.
     pub fn number<D: Domain<I = I>>(&self, d: &mut D, name: &str) -> I {
         let number = self.list.entry(d).position;
         d.snapshot(&format!("q_{name}"), number)
     }
 
-    /// The last coordinate of the aligned block that begins at this one, in the extent.
+    /// The last coordinate within the extent of the aligned block that begins at `first`.
     fn last_from<D: Domain<I = I>>(&self, d: &mut D, first: &I, size: &I) -> I {
         let one = d.int(1);
         let most = d.arith(Arith::Sub, size, &one);
@@ -197,7 +197,7 @@ impl<I: Clone> Pieces<I> {
         d.arith(Arith::Min, &last, &end)
     }
 
-    /// The current block; where `here` fails, its numbers are those of an array of zeros.
+    /// The current block. Where `here` does not hold, its array elements are taken as 0.
     fn numbers<D: Domain<I = I>>(&self, d: &mut D, name: &str, here: Option<&D::B>) -> Block<I> {
         let (at, one) = (self.number(d, name), d.int(1));
         let ofs = match self.kind {
@@ -215,7 +215,7 @@ impl<I: Clone> Pieces<I> {
         Block::listed(d, last, begin, end)
     }
 
-    /// The current aligned block, which stands at this place.
+    /// The current aligned block, at this place in the list.
     fn aligned<D: Domain<I = I>>(&self, d: &mut D, name: &str, (at, size): (I, i64), here: Option<&D::B>) -> Block<I> {
         let (size, one) = (d.int(size), d.int(1));
         let number = if_present(d, here, self.list.coordinates(), &at);
@@ -231,7 +231,7 @@ impl<I: Clone> Pieces<I> {
         Block { first, last, begin, length, base }
     }
 
-    /// Of blocks: the current one as an interval; behind the last block, empty at the extent.
+    /// The current block as an interval; behind the last block, empty at the extent. For blocks.
     pub fn block<D: Domain<I = I>>(&self, d: &mut D, name: &str) -> Interval<I> {
         let here = self.list.valid(d);
         let here = d.snapshot_bool("here", here);
@@ -246,7 +246,7 @@ impl<I: Clone> Pieces<I> {
         Interval { start, stop, base: block.base }
     }
 
-    /// Of blocks, where there certainly is a current one: its interval.
+    /// The interval of the current block, which certainly exists. For blocks.
     pub fn certain_block<D: Domain<I = I>>(&self, d: &mut D, name: &str) -> Interval<I> {
         let (block, one) = (self.numbers(d, name, None), d.int(1));
         let (start, stop) = (block.first, d.arith(Arith::Add, &block.last, &one));
@@ -254,15 +254,15 @@ impl<I: Clone> Pieces<I> {
         Interval { start, stop, base: block.base }
     }
 
-    /// Of packed pieces: the condition that the current one has a position for each coordinate; position minus
-    /// coordinate, if so; its only position, if not.
+    /// The condition that the current piece has a position for each coordinate; position minus coordinate, if so; its only position, if
+    /// not. For packed pieces.
     pub fn packed<D: Domain<I = I>>(&self, d: &mut D, name: &str) -> (D::B, I, I) {
         let block = self.numbers(d, name, None);
         (block.is_lookup(d), block.base, block.begin)
     }
 
-    /// The position of the coordinate at which the fiber was opened, and the condition that it has one; `None` if it
-    /// always has. The fiber must be present.
+    /// The position of the coordinate at which the fiber was opened, and the condition that it has one; `None` if it always has. The
+    /// fiber must be present.
     pub fn find<D: Domain<I = I>>(&self, d: &mut D, name: &str, at: &I) -> (Option<D::B>, I) {
         if self.kind == Kind::Runs {
             return (None, self.number(d, name));

@@ -1,4 +1,4 @@
-//! A set of coordinates: filled in any order, read in ascending order, and no sort.
+//! A set of coordinates that is filled in any order and read in ascending order, without a sort.
 //!
 //! ```text
 //!   bits[j / 64]         a bit a coordinate
@@ -14,10 +14,10 @@
 
 use super::domain::{Arith, BufferId, Compare, Domain, State};
 
-/// log₂ of the coordinates of a word, and of the words that a word of words stands for.
+/// log₂ of the number of coordinates in a word, and of the number of words that a word of `words` stands for.
 const WORD: i64 = 6;
 
-/// log₂ of the words of words of a block. A block has a flag and not a bit: storing it does not wait for a load.
+/// log₂ of the number of words of `words` in a block. A block has a flag rather than a bit: storing it does not wait for a load.
 const BLOCK: i64 = 3;
 
 /// A set of coordinates, in three arrays.
@@ -27,12 +27,12 @@ pub struct Set {
     pub bits: BufferId,
     /// A bit for each word that is not 0.
     pub words: BufferId,
-    /// Flags.
+    /// A flag for each block that is not empty.
     pub blocks: BufferId,
 }
 
 impl Set {
-    /// log₂ of the coordinates that an element of each array stands for.
+    /// log₂ of the number of coordinates that an element of each array stands for.
     pub const SHIFTS: [i64; 3] = [WORD, 2 * WORD, 2 * WORD + BLOCK];
 
     /// The condition that a coordinate is not in the set.
@@ -52,7 +52,7 @@ impl Set {
         d.mark(self.blocks, &block, true);
     }
 
-    /// Inserts a coordinate and the `distance` ones behind it, below 63, whether or not they are in the set.
+    /// Inserts a coordinate and the `distance` ones behind it, which may be in the set already; `distance` is below 63.
     pub fn insert_all<D: Domain>(&self, d: &mut D, first: &D::I, distance: &D::I) {
         let [one, two, last] = [1, 2, 63].map(|n| d.int(n));
         let beyond = d.arith(Arith::Shl, &two, distance);
@@ -89,9 +89,9 @@ impl Set {
         self.each_word(d, &mut |d, word, bits| each_bit(d, name, (word, bits), &mut |d, at| inner(d, at)));
     }
 
-    /// Removes all coordinates two by two; the second is one only where the condition that comes with it holds. The
-    /// number of bits in a word is unpredictable, but where coordinates are few it is mostly one or two, so that the
-    /// loop has one turn.
+    /// Removes all coordinates in pairs. The second of a pair is a coordinate only where the condition that comes with it holds. The
+    /// number of bits in a word is unpredictable, but where coordinates are few it is mostly one or two, so that the loop has one
+    /// iteration.
     pub fn drain_pairs<D: Domain>(&self, d: &mut D, inner: &mut impl FnMut(&mut D, D::I, Option<D::B>)) {
         self.each_word(d, &mut |d, word, bits| {
             while_some(d, (word, bits), &mut |d, first, rest| {
@@ -135,7 +135,7 @@ impl Set {
     }
 }
 
-/// The bit of a number in its word: a shift goes by the distance modulo 64.
+/// The bit of a number in its word: shifts take the distance modulo 64.
 fn bit<D: Domain>(d: &mut D, number: &D::I) -> D::I {
     let one = d.int(1);
     d.arith(Arith::Shl, &one, number)

@@ -1,5 +1,4 @@
-//! A list scattered into a table: each entry's position at its coordinate, so that the list is looked up and not
-//! walked.
+//! The position map of a list: a table with each entry's position at its coordinate, so that the list is looked up instead of walked.
 //!
 //! ```text
 //!   positions  3 4 5           lay      table: 4 . . 5 6 .       position + 1, or 0
@@ -7,8 +6,8 @@
 //!                              take up  table: . . . . . .       as before
 //! ```
 //!
-//! Invariant: a table is 0 wherever the list in it has no entry. So one table serves each list of a level in turn, at
-//! the cost of twice the list's entries, whatever the extent.
+//! Invariant: a table is 0 wherever the list in it has no entry. So one table serves the lists of a level one after the other, at the
+//! cost of twice the list's entries, whatever the extent.
 
 use super::BufferId;
 use super::domain::{Arith, Compare, Domain};
@@ -22,7 +21,7 @@ pub struct Spread<I> {
 }
 
 impl<I: Clone> Spread<I> {
-    /// A list to be scattered; all of its coordinates are below the table's length.
+    /// A list to be scattered. All of its coordinates are below the table's length.
     pub fn open<D: Domain<I = I>>(d: &mut D, fiber: ListFiber<I>, table: BufferId) -> Spread<I> {
         let (begin, end) = (d.snapshot("begin", fiber.begin.clone()), d.snapshot("end", fiber.end.clone()));
         Spread { fiber: ListFiber { begin, end, ..fiber }, table }
@@ -48,7 +47,7 @@ impl<I: Clone> Spread<I> {
         Self::entry(d, place)
     }
 
-    /// The same at a coordinate that is one of the table where a condition holds: elsewhere there is no entry.
+    /// As [`Spread::ask`], at a coordinate that is in the table where `inside` holds; elsewhere there is no entry.
     pub fn ask_within<D: Domain<I = I>>(d: &mut D, table: BufferId, at: &I, inside: &D::B) -> (D::B, I) {
         let none = d.int(0);
         let place = d.select(inside, &|d| d.load(table, at), none);

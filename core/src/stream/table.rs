@@ -1,4 +1,4 @@
-//! Finding an entry of a hashed level: open addressing, one table for the whole level.
+//! Searches in a hashed level: open addressing, one table for the whole level.
 //!
 //! ```text
 //!   slot(parent, coordinate)
@@ -24,7 +24,7 @@ pub struct Table<I> {
     pub size: I,
 }
 
-/// Where the search for a coordinate below a parent begins in a table of `size` places: `format::hash::slot`.
+/// The place in a table of `size` places at which the search for a coordinate below a parent begins: `format::hash::slot`.
 pub fn slot<D: Domain>(d: &mut D, (parent, at): (&D::I, &D::I), size: &D::I) -> D::I {
     let (p, c, half, one) = (d.int(PARENT), d.int(COORDINATE), d.int(32), d.int(1));
     let parent = d.arith(Arith::Mul, parent, &p);

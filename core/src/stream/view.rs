@@ -7,24 +7,24 @@
 //!   stop                      ▲ 12               nothing is read from here on
 //! ```
 //!
-//! Where each turn of an outer loop sees the next piece, a cursor, the *finger*, stays where the last piece ended and
-//! moves on from there.
+//! If each iteration of an outer loop sees the next piece, a cursor, the *finger*, stays where the last piece ended, and the next piece
+//! continues from there.
 //!
 //! ```text
 //!   crd      0   3   4   9   10   15             pieces 0..5, 5..10, 10..15
 //!                            ▲                   after the second
 //! ```
 //!
-//! Where the pieces of a fiber overlap, as windows do, a *mark* in a table stores where the last one began, and the
-//! next one is sought from there on, unless that is behind its begin.
+//! If the pieces of a fiber overlap, as windows do, a *mark* in a table stores where the last one began, and the search for the next
+//! begins there, unless the mark is behind its begin.
 //!
 //! ```text
 //!   crd      0   3   4   9   10   15             windows 0..5, 1..6, 2..7
 //!                ▲                               after the second; a table has one for each fiber of a turn
 //! ```
 //!
-//! *In blocks*, all entries from `c + L·i` to before `c + L·(i + 1)` are one entry at `i`: the outer projection of a
-//! list that is split. The inner one is a view of that entry's positions, shifted by `c + L·i`.
+//! *In blocks*, all entries from `c + L·i` to before `c + L·(i + 1)` are one entry at `i`: the outer projection of a split list. The
+//! inner projection is a view of that entry's positions, shifted by `c + L·i`.
 //!
 //! ```text
 //!   crd      0   3   4   9   10   15             L = 5, the list as |L|·i + j
@@ -38,20 +38,20 @@
 use super::BufferId;
 use super::domain::{Arith, Compare, Domain, State};
 
-/// A view of a fiber. With `None` everywhere, all entries at their stored coordinates.
+/// A view of a fiber. With `None` everywhere, it shows all entries at their stored coordinates.
 #[derive(Clone, Debug)]
 pub struct View<I> {
-    /// `c`; `None`: 0.
+    /// The shift `c`; `None`: 0.
     pub shift: Option<Shift<I>>,
-    /// `r`; `None`: 1.
+    /// The stride `r`; `None`: 1.
     pub stride: Option<I>,
-    /// `L`, of a view in blocks, which has no stride.
+    /// The length `L` of blocks; a view in blocks has no stride.
     pub blocks: Option<I>,
     /// The first stored coordinate in view; `None`: no entry is before the view.
     pub start: Option<I>,
     /// One past the last stored coordinate in view; `None`: no entry is behind the view.
     pub stop: Option<I>,
-    /// The cursor itself, at a position before which nothing is in view; it is set before the list is first opened.
+    /// The cursor, at a position before which nothing is in view. It is set before the list is first opened.
     pub finger: Option<State>,
     /// The table element that may hold a position near the view's begin. Any number in it is safe.
     pub mark: Option<Mark<I>>,
@@ -62,7 +62,7 @@ pub struct View<I> {
 pub struct Mark<I> {
     /// The table.
     pub table: BufferId,
-    /// Its index.
+    /// The element's index.
     pub at: I,
 }
 
@@ -98,12 +98,12 @@ impl<I> Default for View<I> {
 }
 
 impl<I: Clone> View<I> {
-    /// Whether every entry of the fiber is in view, each by itself.
+    /// Whether the view shows every entry of the fiber as an entry of its own.
     pub fn is_whole(&self) -> bool {
         self.stride.is_none() && self.blocks.is_none() && self.start.is_none() && self.stop.is_none()
     }
 
-    /// The condition that a stored coordinate is neither before the view nor behind it; `None` if it never is.
+    /// The condition that a stored coordinate is in the view's range; `None` if it always is.
     pub fn sees<D: Domain<I = I>>(&self, d: &mut D, stored: &I) -> Option<D::B> {
         let below = |d: &mut D| self.stop.as_ref().map(|stop| d.compare(Compare::Lt, stored, stop));
         let Some(start) = &self.start else { return below(d) };

@@ -1,4 +1,4 @@
-//! Values with the distance that the language permits between them and an answer: a running analysis of errors.
+//! Values with a bound on the distance between them and a right answer: a running error analysis.
 //!
 //! ```text
 //!  meaning ──┐ ≤ error                       error = inner + (terms − 1) · u · (size + inner)
@@ -6,41 +6,40 @@
 //!  answer  ──┘ ≤ error                       u = 2⁻ᵖ, p bits of mantissa
 //! ```
 //!
-//! In `algebraic` mode `+` and `*` may be reassociated, and contracted. The real number is what the operations would
-//! give if `+`, `-` and `*` did not round; every evaluation that the language permits lies within `error` of it, so that
-//! two differ by no more than twice as much. A sum is the flat list of its terms, whatever its parentheses are: `inner`
-//! is the sum of their errors, `size` that of their magnitudes, and every term is a whole multiple of `unit`. A product is
-//! the flat list of its factors in the same way: `most` and `least` are what some of them come to that another evaluation
-//! may multiply first. Any other function makes a term, and a factor, of its own; of arguments that are exact it gives
-//! the same bits in every engine, and is exact.
+//! In `algebraic` mode `+` and `*` may be reassociated, and contracted. The real number is the result of the operations if `+`, `-` and
+//! `*` did not round; every evaluation that the language permits lies within `error` of it, so two evaluations differ by at most twice as
+//! much. A sum is the flat list of its terms, whatever its parentheses are: `inner` is the sum of their errors, `size` that of their
+//! magnitudes, and every term is a whole multiple of `unit`. A product is likewise the flat list of its factors: `most` and `least` bound
+//! the products of those factors that another evaluation may multiply first. Any other function makes a term, and a factor, of its own;
+//! on exact arguments it gives the same bits in every engine, and is exact.
 //!
-//! The error is infinite where nothing is promised, or nothing can be said: an operation gave NaN, a partial result
-//! overflowed, or a function that jumps (a comparison, a conversion to whole numbers, a division by what may be 0) was
-//! given what is not known to be on one side. In `strict` mode all is exact.
+//! The error is infinite where nothing is promised or known: an operation gave NaN, a partial result overflowed, or a discontinuous
+//! function (a comparison, a conversion to whole numbers, a division by what may be 0) has an argument that is not certainly on one side
+//! of the jump. In `strict` mode everything is exact.
 //!
-//! Of two values that may be rounded differently it is not known which is less, unless they came about in the same way: then no engine
-//! gives them different bits ([`Origin`]). So Bellman and Ford's algorithm ends when no distance has become another, rounded or not.
+//! It is unknown which of two values that may be rounded differently is less, unless they have the same origin: then every engine gives
+//! them the same bits ([`Origin`]). So the algorithm of Bellman and Ford ends when no distance changes, rounded or not.
 //!
-//! In `algebraic` mode a quotient of 0 is 0, whatever the divisor is: also NaN, infinite, or unpromised.
+//! In `algebraic` mode a quotient of 0 is 0, whatever the divisor is, even NaN, infinite, or unpromised.
 
 use super::scalar;
 use fiberloom_core::algebra::{Mode, Op, Type, Value};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Why nothing is promised about a value.
+/// The reason why nothing is promised about a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// An operation gave NaN.
     Nan,
     /// A partial result overflows in some order of evaluation.
     Overflow,
-    /// A function that jumps was decided by rounding, or by the sign of a computed zero.
+    /// A discontinuous function was decided by rounding, or by the sign of a computed zero.
     Rounding,
 }
 
 impl Reason {
-    /// Of a function whose value this is, on arguments about which all is known up to rounding.
+    /// The reason for a function's value, on arguments that are known up to rounding.
     fn of(value: Value) -> Reason {
         match value.as_f64() {
             _ if !value.ty().is_float() => Reason::Rounding,
@@ -51,42 +50,42 @@ impl Reason {
     }
 }
 
-/// A value, and how far from it an answer may be.
+/// A value, and the distance from it at which an answer may be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Number {
-    /// What the meaning says.
+    /// The meaning's value.
     pub value: Value,
-    /// Sum of the terms' errors, never NaN. Of what is no float: 0 or infinite.
+    /// The sum of the terms' errors, never NaN. For values that are no floats: 0 or infinite.
     inner: f64,
-    /// Sum of the terms' magnitudes, infinite terms apart.
+    /// The sum of the terms' magnitudes, without infinite terms.
     size: f64,
-    /// A power of 2 of which every term is a multiple; infinite: of all of them; 0: unknown.
+    /// A power of 2 of which every term is a multiple; infinite: every power is one; 0: unknown.
     unit: f64,
-    /// How many terms are not 0.
+    /// The number of terms that are not 0.
     terms: f64,
-    /// The largest magnitude of a product of some of the factors, at least 1.
+    /// The largest magnitude of a product of any of the factors, at least 1.
     most: f64,
-    /// The smallest that is not 0, at most 1.
+    /// The smallest such magnitude that is not 0, at most 1.
     least: f64,
-    /// No operation made it: if it is a zero, its sign is known.
+    /// Whether no operation computed the value: then the sign of a zero is known.
     given: bool,
-    /// How it came about, if it has an error.
+    /// The origin of the value, if it has an error.
     origin: Origin,
-    /// Why the error is infinite, if it is.
+    /// The reason why the error is infinite, if it is.
     reason: Reason,
 }
 
-/// How a value came about: by one operation on elements of tensors, or as an element of a tensor. Two of one origin have the same bits in
-/// every evaluation, which may regroup the operations of one statement, and changes no element that another has stored.
+/// The origin of a value: one operation on elements of tensors, or an element of a tensor. Two values of one origin have the same bits in
+/// every evaluation, which may regroup the operations of one statement, and changes no element that another statement has stored.
 #[derive(Clone, Copy, Debug)]
 struct Origin {
-    /// Another for each origin; none if another evaluation may take other steps.
+    /// A distinct number for each origin; `None` if another evaluation may take other steps.
     key: Option<u64>,
-    /// A tensor has it.
+    /// Whether the value is an element of a tensor.
     stored: bool,
 }
 
-/// Where a value comes from is no part of what it is.
+/// Origins do not count when values are compared.
 impl PartialEq for Origin {
     fn eq(&self, _: &Origin) -> bool {
         true
@@ -96,13 +95,14 @@ impl PartialEq for Origin {
 impl Origin {
     const UNKNOWN: Origin = Origin { key: None, stored: false };
 
-    /// A new one, of an element.
+    /// The key of a new origin, of an element.
     fn fresh() -> u64 {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         hashed(&(u64::MAX, NEXT.fetch_add(1, Ordering::Relaxed)))
     }
 
-    /// That of an operation's value. A quotient may be a product with the reciprocal, and other functions have more than one way, too.
+    /// The origin of an operation's value; unknown for a quotient, which may be a product with the reciprocal, and for other functions,
+    /// which can be computed in several ways.
     fn of(op: Op, args: &[Number]) -> Origin {
         if !matches!(op, Op::Add | Op::Sub | Op::Mul) {
             return Origin::UNKNOWN;
@@ -125,7 +125,7 @@ fn hashed(what: &impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// The largest number of a type, and the least whose mantissa is whole.
+/// The largest number of a type, and its least normal number.
 fn range(ty: Type) -> (f64, f64) {
     match ty {
         Type::F32 => (f32::MAX.into(), f32::MIN_POSITIVE.into()),
@@ -133,7 +133,7 @@ fn range(ty: Type) -> (f64, f64) {
     }
 }
 
-/// How many units a mantissa holds, the relative error of rounding, the least positive number.
+/// The number of units that a mantissa holds, the relative error of rounding, and the least positive number.
 fn precision(ty: Type) -> (f64, f64, f64) {
     const WIDE: f64 = (1u64 << 53) as f64;
     const NARROW: f64 = (1u64 << 24) as f64;
@@ -156,12 +156,12 @@ fn unit(x: f64) -> f64 {
 }
 
 impl Number {
-    /// What was not computed.
+    /// A value that is given, not computed.
     pub fn given(value: Value) -> Number {
         Number { given: true, ..Number::term(value, 0.0) }
     }
 
-    /// A term of its own with this error.
+    /// A value that is a term of its own with this error.
     fn term(value: Value, error: f64) -> Number {
         let x = if value.ty().is_float() { value.as_f64() } else { 0.0 };
         let error = if error.is_nan() { f64::INFINITY } else { error };
@@ -184,24 +184,25 @@ impl Number {
         }
     }
 
-    /// The same, as a product of such factors.
+    /// The number, as a product with these bounds on partial products.
     fn reaching(self, most: f64, least: f64) -> Number {
         Number { most, least, ..self }
     }
 
-    /// The same, as a result of computing: the sign of a zero is unknown.
+    /// The number as the result of a computation: the sign of a zero is unknown.
     pub fn computed(self) -> Number {
         Number { given: false, ..self }
     }
 
-    /// The same, as an element of a tensor: no evaluation regroups what it was made of.
+    /// The number as an element of a tensor: no evaluation regroups the operations that computed it.
     pub fn stored(self) -> Number {
         let inexact = self.error() > 0.0 && self.error().is_finite();
         let key = if inexact { self.origin.key.or_else(|| Some(Origin::fresh())) } else { None };
         Number { origin: Origin { key, stored: true }, ..self }
     }
 
-    /// What tells an element, or a literal, from others whose bits may differ; none of what an evaluation may regroup.
+    /// A key that distinguishes an element, or a literal, from others whose bits may differ; `None` for a value that an evaluation may
+    /// regroup.
     fn key(&self) -> Option<u64> {
         match self.given || self.origin.stored {
             true if self.error() == 0.0 => Some(hashed(&(self.value.ty().name(), self.value.bits()))),
@@ -210,12 +211,12 @@ impl Number {
         }
     }
 
-    /// Whether both came about in the same way: they have the same bits in every evaluation.
+    /// Whether both have the same origin, and so the same bits in every evaluation.
     fn is_same(&self, other: &Number) -> bool {
         self.origin.key.is_some() && self.origin.key == other.origin.key
     }
 
-    /// Whether the two are one value, and the same is permitted in their place.
+    /// Whether the two are the same value, and permit the same answers.
     pub fn is_exactly(&self, other: &Number) -> bool {
         let exact = self.error() == 0.0 && other.error() == 0.0;
         self.value == other.value && (exact || self.computed() == other.computed())
@@ -226,12 +227,12 @@ impl Number {
         self.is_exactly(other) && (self.most, self.least) == (other.most, other.least)
     }
 
-    /// This and `n` times `term`, added one after the other, if no partial sum is rounded.
+    /// The sum of this and `n` times `term`, added one after the other, if no partial sum is rounded.
     pub fn plus_exactly(&self, term: &Number, n: u128) -> Option<Number> {
         let (units, ..) = precision(self.value.ty());
         let (size, unit) = (self.size + term.size * n as f64, self.unit.min(term.unit));
         let (x, y) = (self.value.as_f64(), term.value.as_f64());
-        // Sums of zeros are left to be added, for their signs.
+        // Sums of zeros are computed step by step, for their signs.
         let exact = x.is_finite() && y.is_finite() && y != 0.0 && n as f64 <= units && size < unit * units;
         exact.then(|| {
             let sum = Number::term(Value::from_f64(self.value.ty(), x + y * n as f64), 0.0);
@@ -239,14 +240,15 @@ impl Number {
         })
     }
 
-    /// What nothing is promised about. Rare, and apart: the evaluation that calls it recurses as deep as programs nest.
+    /// A value about which nothing is promised. Rare, and kept out of line: the evaluation that calls it recurses as deep as programs
+    /// nest.
     #[cold]
     #[inline(never)]
     pub fn unpromised(value: Value, reason: Reason) -> Number {
         Number { reason, ..Number::term(value, f64::INFINITY) }
     }
 
-    /// The same, of a fold whose order may be another: `n` steps, each perhaps as wrong as all were in this order.
+    /// The number as a fold that may be evaluated in another order: each of `n` steps may be as wrong as all steps were in this order.
     pub fn reordered(self, n: u64) -> Number {
         if self.error() == 0.0 {
             self
@@ -255,29 +257,29 @@ impl Number {
         }
     }
 
-    /// How far from the real number every permitted evaluation is at most; infinite: nothing is promised.
+    /// The largest distance of any permitted evaluation from the real number; infinite: nothing is promised.
     pub fn error(&self) -> f64 {
         let (units, u, _) = precision(self.value.ty());
         let exact = self.terms <= 1.0 || self.size <= self.unit * units;
         if exact { self.inner } else { self.inner + (self.terms - 1.0) * u * (self.size + self.inner) }
     }
 
-    /// Whether nothing is promised about it.
+    /// Whether nothing is promised about the value.
     pub fn is_unpromised(&self) -> bool {
         self.error() == f64::INFINITY
     }
 
-    /// Whether it is 0 in every permitted evaluation.
+    /// Whether the value is 0 in every permitted evaluation.
     fn is_zero(&self) -> bool {
         self.value.as_f64() == 0.0 && self.error() == 0.0
     }
 
-    /// Why nothing is promised about it, if so.
+    /// The reason why nothing is promised about the value, if so.
     pub fn reason(&self) -> Option<Reason> {
         self.is_unpromised().then_some(self.reason)
     }
 
-    /// Whether an answer may be this value. Zeros are one up to their sign where anything was computed.
+    /// Whether an answer may be this value. Zeros of either sign are the same where anything was computed.
     pub fn permits(&self, answer: Value, mode: Mode) -> bool {
         let (x, y) = (self.value, answer);
         let error = self.error();
@@ -286,13 +288,13 @@ impl Number {
             Mode::Strict => false,
             Mode::Algebraic if error == f64::INFINITY => true,
             Mode::Algebraic if !x.ty().is_float() => false,
-            // The bound is itself computed in floats: its own rounding is far below a thousandth.
+            // The bound is itself computed in floats: its rounding is far below a thousandth.
             Mode::Algebraic => (x.as_f64() - y.as_f64()).abs() <= 2.001 * error,
         }
     }
 }
 
-/// `op` applied to arguments of its types; `None` of other types.
+/// `op` applied to arguments of its types; `None` for other types.
 #[inline(never)]
 pub fn apply(op: Op, args: &[Number], mode: Mode) -> Option<Number> {
     let mut values = [Value::zero(Type::Bool); 3];
@@ -308,7 +310,7 @@ pub fn apply(op: Op, args: &[Number], mode: Mode) -> Option<Number> {
         (Op::Coalesce, [a, ..]) => *a,
         (Op::Select, [c, a, b]) => selected(c, *a, *b),
         (Op::Mask, [c, a]) => selected(c, *a, Number::given(Value::zero(a.value.ty()))),
-        // Zero is the numerator in every evaluation, and then the quotient.
+        // The numerator is zero in every evaluation, and so is the quotient.
         (Op::Div | Op::FloorDiv, [a, _]) if value.ty().is_float() && a.is_zero() => Number::term(value, 0.0),
         _ if args.iter().any(Number::is_unpromised) => {
             let reason = args.iter().find_map(Number::reason).unwrap_or(Reason::Rounding);
@@ -329,7 +331,7 @@ pub fn apply(op: Op, args: &[Number], mode: Mode) -> Option<Number> {
     Some(if traced { Number { origin: Origin::of(op, args), ..made } } else { made })
 }
 
-/// The less or the greater of two, which is `value`; if it is not sure which, either.
+/// The lesser or the greater of two numbers, which is `value`; if it is uncertain which, an answer may be either.
 fn extreme(value: Value, a: &Number, b: &Number) -> Number {
     let (x, y) = (a.value.as_f64(), b.value.as_f64());
     let sure = x == y && a.error() == 0.0 && b.error() == 0.0 || (x - y).abs() > 2.0 * (a.error() + b.error());
@@ -340,7 +342,7 @@ fn extreme(value: Value, a: &Number, b: &Number) -> Number {
     }
 }
 
-/// One of two; if it is not sure which, either.
+/// One of two numbers; if it is uncertain which, an answer may be either.
 fn selected(c: &Number, a: Number, b: Number) -> Number {
     let (yes, no) = if c.value.is_true() { (a, b) } else { (b, a) };
     if !c.is_unpromised() || yes == no {
@@ -351,7 +353,7 @@ fn selected(c: &Number, a: Number, b: Number) -> Number {
     Number { reason: [&yes, &no, c].into_iter().find_map(Number::reason).unwrap_or(either.reason), ..either }
 }
 
-/// Whether the value depends on the sign of a zero that was computed.
+/// Whether the value depends on the sign of a computed zero.
 fn shows_sign(op: Op, args: &[Number], value: Value) -> bool {
     let unknown = |n: &Number| n.value.as_f64() == 0.0 && !n.given;
     let infinite = value.as_f64().is_infinite();
@@ -360,7 +362,7 @@ fn shows_sign(op: Op, args: &[Number], value: Value) -> bool {
         (Op::Pow, [a, _]) => infinite && unknown(a),
         (Op::SignBit, [a]) => unknown(a),
         (Op::CopySign, [a, b]) => a.value.is_true() && unknown(b),
-        // On the negative half of the axis, and at its end.
+        // The sign matters on the negative half of the axis, and at its end.
         (Op::Atan2, [y, x]) => {
             let negative = x.value.as_f64() < 0.0 || !x.value.is_true();
             negative && unknown(y) || !y.value.is_true() && unknown(x)
@@ -376,7 +378,7 @@ fn sum(value: Value, a: &Number, b: &Number) -> Number {
         return Number::unpromised(value, Reason::Overflow);
     }
     if !is_finite(value) {
-        // One of the two is infinite, for the sum does not overflow.
+        // One of the two is infinite, as the sum does not overflow.
         return Number::term(value, 0.0);
     }
     Number { inner, size, unit: a.unit.min(b.unit), terms: a.terms + b.terms, ..Number::term(value, 0.0) }
@@ -393,11 +395,11 @@ fn product(value: Value, a: &Number, b: &Number) -> Number {
     if one(a, x) || one(b, y) {
         return Number { value, given: false, ..if one(a, x) { *b } else { *a } };
     }
-    // What is multiplied in another order may overflow on the way, or round to fewer bits, or to 0.
+    // Multiplying in another order may overflow in between, or round to fewer bits, or to 0.
     let (most, least, (largest, normal)) = (a.most * b.most, a.least * b.least, range(value.ty()));
     let vanishes = least < normal;
     if !x.is_finite() || !y.is_finite() {
-        // Infinite, unless the other may be 0, or change its sign.
+        // The product is infinite, unless the other factor may be 0, or change its sign.
         let sure = x > 2.0 * ea && y > 2.0 * eb && !vanishes;
         if !sure {
             return Number::unpromised(value, if vanishes { Reason::Overflow } else { Reason::Rounding });
@@ -419,7 +421,7 @@ fn product(value: Value, a: &Number, b: &Number) -> Number {
     Number::term(value, if exact { 0.0 } else { error + u * (z + error) + lost }).reaching(most, least)
 }
 
-/// The error of any other function where an argument's is neither 0 nor infinite.
+/// The error of any other function on arguments of which one has an error that is neither 0 nor infinite.
 fn inexact(op: Op, args: &[Number], value: Value) -> f64 {
     match args {
         [a] => of_one(op, a, value),
@@ -428,12 +430,12 @@ fn inexact(op: Op, args: &[Number], value: Value) -> f64 {
     }
 }
 
-/// An answer's argument is within this of the meaning's, rounded to the type `u` is of.
+/// The distance from the meaning's argument within which an answer's argument lies, rounded to the type with precision `u`.
 fn reach(n: &Number, u: f64) -> f64 {
     2.0 * n.error() + 2.0 * u * n.value.as_f64().abs()
 }
 
-/// Library functions are not rounded correctly: by so many units may a result jump beside its slope.
+/// The number of units by which a result of a library function may deviate: these are not correctly rounded.
 const LIBRARY: f64 = 8.0;
 
 /// The error of a function of one argument.
@@ -442,7 +444,7 @@ fn of_one(op: Op, a: &Number, value: Value) -> f64 {
     let (_, u, least) = precision(ty);
     let (x, e, library) = (a.value.as_f64(), a.error(), LIBRARY * u);
     let z = if ty.is_float() { value.as_f64() } else { 0.0 };
-    // What the function gives at the ends of what the argument may be.
+    // The function's values at the ends of the argument's interval.
     let ends = || {
         let at = |x: f64| scalar::apply(op, &[Value::from_f64(a.value.ty(), x)]);
         let (low, high) = (at(x - reach(a, u)), at(x + reach(a, u)));
@@ -470,7 +472,7 @@ fn of_one(op: Op, a: &Number, value: Value) -> f64 {
             let lowest = if x.abs() <= reach(a, u) { 1.0 } else { low.min(high) };
             between((lowest, low.max(high)))
         }
-        // No pole lies between the ends if they are close together and rise.
+        // There is no pole between the ends if they are close together and the values rise.
         Op::Tan => {
             let (low, high) = ends();
             if reach(a, u) < 1.0 && low <= z && z <= high { between((low, high)) } else { f64::INFINITY }
@@ -531,8 +533,8 @@ fn of_two(op: Op, a: &Number, b: &Number, value: Value) -> f64 {
     }
 }
 
-/// The least and the greatest of what a function gives at the corners of a rectangle, each side with how far its ends are
-/// from its middle; anything if it gives NaN at one.
+/// The least and the greatest value of a function at the corners of a rectangle, whose sides are given by their middle and half their
+/// length; everything if a value is NaN.
 fn corners((x, along): (f64, f64), (y, up): (f64, f64), f: impl Fn(f64, f64) -> f64) -> (f64, f64) {
     let all = [f(x - along, y - up), f(x - along, y + up), f(x + along, y - up), f(x + along, y + up)];
     if all.iter().any(|z| z.is_nan()) {
@@ -541,14 +543,14 @@ fn corners((x, along): (f64, f64), (y, up): (f64, f64), f: impl Fn(f64, f64) -> 
     (all.into_iter().fold(f64::INFINITY, f64::min), all.into_iter().fold(f64::NEG_INFINITY, f64::max))
 }
 
-/// Functions of one float that rise everywhere, or fall everywhere.
+/// The functions of one float that rise everywhere, or fall everywhere.
 fn is_monotone(op: Op) -> bool {
     use Op::*;
     let powers = matches!(op, Sqrt | Exp | Expm1 | Log | Log1p | Log2 | Log10);
     powers || matches!(op, Asin | Acos | Atan | Sinh | Tanh | Asinh | Acosh | Atanh)
 }
 
-/// By how much the angle of the point (x, y) may be another, whose coordinates are within `up` and `along` of these.
+/// The most by which the angle of the point (x, y) changes if its coordinates change by up to `along` and `up`.
 fn turned((y, up): (f64, f64), (x, along): (f64, f64)) -> f64 {
     if x <= along && y.abs() <= up {
         return f64::INFINITY;

@@ -1,16 +1,15 @@
-//! What scalar functions mean.
+//! The meaning of scalar functions.
 //!
-//! Integers are exact: a function is computed on whole numbers and the result taken modulo 2ⁿ. Floats are IEEE 754: an
-//! `f32` result is that of `f64`, rounded once more, which for the four operations and the square root is the correctly
-//! rounded one (53 ≥ 2·24 + 2 bits). Powers of `f64` with small whole exponents are rounded once. Other transcendental
-//! functions come from `libm`, as in every engine.
+//! Integers are exact: a function is computed on whole numbers and the result taken modulo 2ⁿ. Floats are IEEE 754: an `f32` result is
+//! the `f64` result rounded once more, which for the four operations and the square root is correctly rounded (53 ≥ 2·24 + 2 bits).
+//! Powers of `f64` with small whole exponents are rounded once. Other transcendental functions come from `libm`, as in every engine.
 //!
-//! Written apart from `core::algebra::apply`, which compilers use, and compared with it below.
+//! Independent of `core::algebra::apply`, which compilers use; the tests below compare the two.
 
 use fiberloom_core::algebra::{self, Op, Type, Value};
 use std::cmp::Ordering;
 
-/// `op` applied to arguments of its types; `None` of other types.
+/// `op` applied to arguments of its types; `None` for other types.
 pub fn apply(op: Op, args: &[Value]) -> Option<Value> {
     let result = match (op, args) {
         (Op::Coalesce, [a, ..]) => Some(*a),
@@ -25,11 +24,11 @@ pub fn apply(op: Op, args: &[Value]) -> Option<Value> {
         (_, [a, b]) if a.ty() == b.ty() => compared(op, *a, *b).or_else(|| binary(op, *a, *b)),
         _ => None,
     }?;
-    // All NaNs are one.
+    // All NaNs are the same value.
     Some(if result.is_nan() { Value::from_f64(result.ty(), f64::NAN) } else { result })
 }
 
-/// What a fold over nothing gives.
+/// The value of a fold over nothing.
 pub fn identity(op: Op, ty: Type) -> Option<Value> {
     let (least, greatest) = match ty.range() {
         Some((least, greatest)) => (Value::from_i128(ty, least), Value::from_i128(ty, greatest)),
@@ -49,7 +48,7 @@ pub fn identity(op: Op, ty: Type) -> Option<Value> {
     }
 }
 
-/// The nearest value of the type: integers are clamped to its range, NaN is 0 there, anything but 0 is `true`.
+/// The nearest value of the type. Conversion to integers clamps to the range and gives 0 for NaN; to `bool`, everything but 0 is `true`.
 fn convert(a: Value, to: Type) -> Value {
     match (to.range(), a.as_i128()) {
         _ if to == Type::Bool => Value::bool(a.is_true()),
@@ -86,7 +85,7 @@ fn unary(op: Op, a: Value) -> Option<Value> {
             Op::IsNan => Some(x.is_nan()),
             Op::IsInf => Some(x.abs() == f64::INFINITY),
             Op::IsFinite => Some(x.abs() < f64::INFINITY),
-            // All NaNs are one, which has no sign.
+            // All NaNs are the same value, without a sign.
             Op::SignBit => Some(x < 0.0 || x == 0.0 && 1.0 / x < 0.0),
             _ => None,
         };
@@ -150,7 +149,7 @@ fn truth(op: Op, x: bool, y: bool) -> Option<bool> {
     }
 }
 
-/// On whole numbers; what does not fit is taken modulo the type's width by the caller.
+/// A function on whole numbers. The caller takes the result modulo the type's width.
 fn whole(op: Op, x: i128, y: i128, ty: Type) -> Option<i128> {
     let places = y.rem_euclid(ty.bits() as i128) as u32;
     Some(match op {
@@ -182,14 +181,14 @@ fn whole(op: Op, x: i128, y: i128, ty: Type) -> Option<i128> {
             m
         }
         Op::FloorDiv | Op::FloorRem if y == 0 => 0,
-        // By a negative divisor as the negated dividend by a positive one.
+        // Division by a negative number is that of the negated dividend by its magnitude.
         Op::FloorDiv => (x * y.signum()).div_euclid(y.abs()),
         Op::FloorRem => y.signum() * (x * y.signum()).rem_euclid(y.abs()),
         _ => return None,
     })
 }
 
-/// xʸ modulo 2¹²⁸, y not negative: by the binary digits of y.
+/// xʸ modulo 2¹²⁸ for y ≥ 0, by the binary digits of y.
 fn power(x: i128, y: i128) -> i128 {
     (0..i128::BITS).rev().fold(1i128, |z, digit| {
         let square = z.wrapping_mul(z);
@@ -247,7 +246,7 @@ fn float(op: Op, x: f64, y: f64, ty: Type) -> Option<f64> {
     })
 }
 
-/// An exponential, a logarithm, a power or an angle. Their one definition is tested against numbers of many digits.
+/// An exponential, a logarithm, a power or an angle. The single definition is tested against numbers of many digits.
 fn elementary(op: Op, x: f64, y: f64, ty: Type) -> Option<f64> {
     match ty {
         Type::F32 => algebra::elementaryf(op, x as f32, y as f32).map(f64::from),
@@ -255,7 +254,7 @@ fn elementary(op: Op, x: f64, y: f64, ty: Type) -> Option<f64> {
     }
 }
 
-/// Quotient and rest of NumPy's `divmod`: rounded down, the rest with the divisor's sign.
+/// The quotient and remainder of NumPy's `divmod`: rounded down, the remainder with the divisor's sign.
 fn floored(x: f64, y: f64, ty: Type) -> (f64, f64) {
     let rounded = |z: f64| Value::from_f64(ty, z).as_f64();
     let rest = x % y;
@@ -275,8 +274,8 @@ fn floored(x: f64, y: f64, ty: Type) -> (f64, f64) {
     (if quotient == 0.0 { 0f64.copysign(x / y) } else { rounded(whole) }, rest)
 }
 
-/// xⁿ of a whole n from 0 to 7, rounded once, where that is zero or from 2⁻⁹⁶⁰ to 2⁹⁶⁰: a product of whole numbers, of
-/// which 128 bits are kept and whether there were more.
+/// xⁿ for whole n from 0 to 7, rounded once, if the result is zero or from 2⁻⁹⁶⁰ to 2⁹⁶⁰: a product of whole numbers, of which 128 bits
+/// are kept, and whether there were more.
 fn small_power(x: f64, n: f64) -> Option<f64> {
     let n = (0..8).find(|whole| *whole as f64 == n)?;
     let sign = if n % 2 == 1 { x } else { 1.0 };

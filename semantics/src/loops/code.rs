@@ -1,14 +1,14 @@
-//! The form in which kernels are executed: names are places, types are looked at once, scalars are bits.
+//! The form in which kernels are executed: names are resolved to places, types are checked once, scalars are bits.
 //!
 //! ```text
-//!  Expr ──▶ Code    a tree over places of variables and buffers; frequent functions on i64 and f64 by themselves
-//!  Stmt ──▶ Step    with the statement it came from, for messages
+//!  Expr ──▶ Code    a tree over places of variables and buffers; frequent functions on i64 and f64 have variants of their own
+//!  Stmt ──▶ Step    with the statement from which it was made, for messages
 //! ```
 
 use fiberloom_core::algebra::{Op, Type, Value};
 use fiberloom_core::loops::{Entry, Expr, How, Kernel, Sought, Stmt, private};
 
-/// An expression. Its value is the bits of a [`Value`] of its type.
+/// An expression. Its value is the bits of a [`Value`] of the expression's type.
 #[derive(Debug)]
 pub(super) enum Code {
     Const(u64),
@@ -16,11 +16,10 @@ pub(super) enum Code {
     Load {
         buffer: usize,
         at: Box<Code>,
-        /// From `i32` to `i64`.
+        /// Whether to widen the element from `i32` to `i64`.
         widen: bool,
     },
-    /// Where what is sought stands among the next elements: the buffer, whether its elements are `i32`, and where they begin, where they
-    /// end, and the number.
+    /// A search among the next elements: the search, the buffer, whether its elements are `i32`, and `[begin, end, target]`.
     Among(Sought, usize, bool, Box<[Code; 3]>),
     Capacity(usize),
     /// A function of two `i64`s or two `f64`s.
@@ -28,11 +27,11 @@ pub(super) enum Code {
     AndAlso(Box<[Code; 2]>),
     OrElse(Box<[Code; 2]>),
     Select(Box<[Code; 3]>),
-    /// Any function, of arguments with their types.
+    /// Any function, on arguments with their types.
     Apply(Op, Vec<(Type, Code)>),
 }
 
-/// Functions that are most of what kernels do.
+/// The functions that kernels execute most.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Fast {
     AddI,
@@ -70,7 +69,7 @@ impl Fast {
         })
     }
 
-    /// One of the six comparisons.
+    /// Whether the function is one of the six comparisons.
     pub fn compares(self) -> bool {
         matches!(self, Fast::LtI | Fast::LeI | Fast::GtI | Fast::GeI | Fast::EqI | Fast::NeI)
     }
@@ -100,11 +99,11 @@ impl Fast {
     }
 }
 
-/// Statements of a block.
+/// The statements of a block.
 #[derive(Debug)]
 pub(super) struct Block<'k> {
     pub steps: Vec<Step<'k>>,
-    /// The variables that `let` defines in it: its end forgets them.
+    /// The variables that `let` defines in the block; they are unset at its end.
     pub lets: Vec<usize>,
 }
 
@@ -115,7 +114,7 @@ pub(super) struct Step<'k> {
     pub source: &'k Stmt,
 }
 
-/// What a statement does.
+/// The effect of a statement.
 #[derive(Debug)]
 pub(super) enum Kind<'k> {
     Set(usize, Code),
@@ -126,7 +125,7 @@ pub(super) enum Kind<'k> {
     Alloc(usize, Code, Option<Value>),
     Reserve(usize, Code),
     Finish(usize, Code),
-    /// To the former, from the latter.
+    /// To the first, from the second.
     Move(usize, usize),
     Sort(usize, usize, Code),
     SortInto {
@@ -146,11 +145,11 @@ pub(super) struct For<'k> {
     pub hi: Code,
     pub how: How,
     pub body: Block<'k>,
-    /// Variables that belong to each turn by itself.
+    /// The variables of which each iteration has its own.
     pub private: Vec<usize>,
 }
 
-/// The kernel's body.
+/// Compiles the kernel's body.
 ///
 /// # Errors
 /// An expression without a type.

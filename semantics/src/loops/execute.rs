@@ -8,7 +8,7 @@ use fiberloom_core::algebra::{Op, Type, Value, apply};
 use fiberloom_core::format::Array;
 use fiberloom_core::loops::{Entry, Failure, How, Kernel, Sought, headline};
 
-/// Runs a kernel of which nothing is known but that its expressions have types and its operands are there.
+/// Runs a kernel whose expressions have types and whose operands are given; nothing else is assumed.
 pub(super) fn execute(
     kernel: &Kernel,
     body: &Block,
@@ -38,24 +38,24 @@ pub(super) fn execute(
 
 struct Machine<'a> {
     kernel: &'a Kernel,
-    /// Bits of each variable.
+    /// The bits of each variable.
     vars: Vec<u64>,
-    /// Whether it has a value.
+    /// Whether each variable has a value.
     set: Vec<bool>,
     buffers: Vec<Buffer<'a>>,
-    /// The loops that are running and whose turns may run at once, outermost first.
+    /// The running loops whose iterations may run in parallel, outermost first.
     turns: Vec<Turns>,
-    /// Bytes that may still be taken.
+    /// The bytes that may still be allocated.
     memory: u64,
-    /// Steps that may still be taken.
+    /// The steps that may still be taken.
     steps: u64,
     ops: Ops,
 }
 
-/// Why a run ends early.
+/// The reason why a run ends early.
 enum Halt {
     Stopped(Failure),
-    /// Its statement is filled in by the innermost one that it passes.
+    /// A broken rule. The innermost statement on the way out is recorded in it.
     Broken(Box<Breach>),
 }
 
@@ -115,7 +115,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Says where a rule was broken, if that is not known yet.
+    /// Records the statement in which a rule was broken, unless one is recorded already.
     #[cold]
     fn place(&self, mut halt: Halt, step: &Step) -> Halt {
         if let Halt::Broken(breach) = &mut halt
@@ -256,17 +256,17 @@ impl Machine<'_> {
         }
     }
 
-    /// A number of elements: 0 if negative.
+    /// A number of elements; 0 if the value is negative.
     fn count(&mut self, len: &Code) -> Result<usize, Halt> {
         let len = self.value(len)? as i64;
-        // One more than the greatest number.
+        // The least integer has no negation.
         if len == i64::MIN {
             return Err(Failure::Memory.into());
         }
         usize::try_from(len.max(0)).map_err(|_| Failure::Memory.into())
     }
 
-    /// The elements that are about to be sorted.
+    /// The elements that are to be sorted.
     fn sorted(&mut self, b: usize, len: i64) -> Result<Vec<i64>, Halt> {
         let integers = self.buffers[b].integers(len).map_err(|refused| self.breach(b, refused))?;
         self.step(integers.len() as u64)?;
@@ -295,7 +295,7 @@ impl Machine<'_> {
         self.buffers[b].load(at).map_err(|refused| self.breach(b, refused))
     }
 
-    /// The bits of an expression's value.
+    /// The bits of the value of an expression.
     fn value(&mut self, code: &Code) -> Result<u64, Halt> {
         match code {
             Code::Const(bits) => Ok(*bits),

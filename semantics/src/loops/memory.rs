@@ -1,4 +1,4 @@
-//! The buffers of a run: what they hold, and which of it was ever set.
+//! The buffers of a run: their contents, and which elements were set.
 
 use super::Rule;
 use fiberloom_core::algebra::{Type, Value};
@@ -7,26 +7,26 @@ use fiberloom_core::loops::{Failure, Kernel, Role};
 
 /// A buffer.
 pub(super) enum Buffer<'a> {
-    /// The caller's.
+    /// A buffer of the caller.
     Operand(&'a Array<'a>),
-    /// Made by the kernel, or about to be.
+    /// A buffer that the kernel allocates.
     Made(Made),
 }
 
-/// What a kernel made.
+/// A buffer that the kernel allocates.
 pub(super) struct Made {
     ty: Type,
     role: Role,
     allocated: bool,
-    /// Each element's bits; as many as there is room for.
+    /// The bits of each element; as many as there is room for.
     elements: Vec<u64>,
-    /// A bit an element: whether it was set.
+    /// A bit per element: whether it was set.
     set: Vec<u64>,
-    /// Length as a result.
+    /// The length as a result, once it is finished.
     finished: Option<usize>,
 }
 
-/// Why an access fails: the rule, and the element.
+/// The rule that an access breaks, and the element.
 pub(super) type Refused = (Rule, i64);
 
 impl<'a> Buffer<'a> {
@@ -47,7 +47,7 @@ impl<'a> Buffer<'a> {
             .collect()
     }
 
-    /// Number of elements for which there is room.
+    /// The number of elements for which there is room.
     pub fn room(&self) -> usize {
         match self {
             Buffer::Operand(array) => array.len(),
@@ -73,7 +73,7 @@ impl<'a> Buffer<'a> {
         }
     }
 
-    /// Bits of an element.
+    /// The bits of an element.
     pub fn load(&self, at: i64) -> Result<u64, Refused> {
         let i = self.place(at)?;
         match self {
@@ -99,7 +99,7 @@ impl<'a> Buffer<'a> {
         }
     }
 
-    /// The first `len` elements as integers, all of them set; none if `len <= 0`.
+    /// The first `len` elements as integers, which all have to be set; none if `len <= 0`.
     pub fn integers(&self, len: i64) -> Result<Vec<i64>, Refused> {
         self.allocated()?;
         if len <= 0 {
@@ -113,7 +113,7 @@ impl<'a> Buffer<'a> {
         (0..len).map(|at| self.load(at).map(|bits| Value::from_bits(ty, bits).as_i64().unwrap_or(0))).collect()
     }
 
-    /// Sets elements from `first` on.
+    /// Sets consecutive elements from `first` on.
     pub fn set_integers(&mut self, first: i64, integers: &[i64]) -> Result<(), Refused> {
         let ty = self.made()?.ty;
         integers.iter().zip(first..).try_for_each(|(x, at)| self.store(at, Value::from_i128(ty, *x as i128).bits()))
@@ -125,12 +125,12 @@ impl Made {
         self.set[i / 64] >> (i % 64) & 1 == 1
     }
 
-    /// Bytes of so many elements, if they can be counted.
+    /// The bytes of this many elements, unless they overflow.
     fn bytes(&self, len: usize) -> Result<u64, Failure> {
         (len as u64).checked_mul(self.ty.bytes() as u64).ok_or(Failure::Memory)
     }
 
-    /// The buffer anew, with `len` elements. `left` is the memory that may be taken.
+    /// Allocates the buffer again, with `len` elements. `left` is the memory that may still be allocated.
     pub fn alloc(&mut self, len: usize, fill: Option<Value>, left: &mut u64) -> Result<(), Failure> {
         *left += self.bytes(self.elements.len())?;
         (self.elements, self.set) = (vec![], vec![]);
@@ -141,7 +141,7 @@ impl Made {
         Ok(())
     }
 
-    /// Room for `len` elements at least, and for twice as many as before if there is less.
+    /// Makes room for at least `len` elements, and for twice as many as before if it has to grow.
     pub fn reserve(&mut self, len: usize, left: &mut u64) -> Result<(), Failure> {
         let old = self.elements.len();
         self.finished = None;
@@ -151,7 +151,7 @@ impl Made {
         let len = len.max(old.saturating_mul(2));
         let more = self.bytes(len)? - self.bytes(old)?;
         *left = left.checked_sub(more).ok_or(Failure::Memory)?;
-        // The last word of `set` may claim elements that were not there.
+        // The last word of `set` may have bits for elements that did not exist.
         if let (Some(last), true) = (self.set.last_mut(), !old.is_multiple_of(64)) {
             *last &= (1 << (old % 64)) - 1;
         }
@@ -159,7 +159,7 @@ impl Made {
         resize(&mut self.set, len.div_ceil(64), 0)
     }
 
-    /// What another buffer has, which is then as if it had not been allocated; what was here is its memory to be.
+    /// Takes another buffer's contents; that buffer becomes unallocated, and keeps the memory of this one for later use.
     pub fn take(&mut self, from: &mut Made) {
         std::mem::swap(&mut self.elements, &mut from.elements);
         std::mem::swap(&mut self.set, &mut from.set);
@@ -167,7 +167,7 @@ impl Made {
         (from.allocated, from.finished) = (false, None);
     }
 
-    /// Number of elements for which there is room.
+    /// The number of elements for which there is room.
     pub fn room(&self) -> usize {
         self.elements.len()
     }
@@ -176,7 +176,7 @@ impl Made {
         self.allocated
     }
 
-    /// The result's length, up to which all is set.
+    /// Sets the result's length; all elements up to it have to be set.
     pub fn finish(&mut self, len: i64) -> Result<(), Refused> {
         let n = usize::try_from(len).ok().filter(|n| *n <= self.elements.len()).ok_or((Rule::Finished, len))?;
         if let Some(i) = (0..n).find(|i| !self.is_set(*i)) {
@@ -186,7 +186,7 @@ impl Made {
         Ok(())
     }
 
-    /// The array, of a result; `None` of a workspace.
+    /// The array of a result; `None` for a workspace.
     pub fn result(&self) -> Result<Option<Array<'static>>, Refused> {
         if self.role != Role::Result {
             return Ok(None);
@@ -197,7 +197,7 @@ impl Made {
     }
 }
 
-/// Makes the vector `len` long, or says that memory does not suffice.
+/// Resizes the vector, or fails if memory does not suffice.
 fn resize(v: &mut Vec<u64>, len: usize, fill: u64) -> Result<(), Failure> {
     v.try_reserve_exact(len.saturating_sub(v.len())).map_err(|_| Failure::Memory)?;
     v.resize(len, fill);

@@ -1,4 +1,4 @@
-//! Kernels as text, their results worked out by hand, and what each rule catches.
+//! Kernels as text, with results computed by hand, and the faults that each rule reports.
 
 mod random;
 
@@ -21,7 +21,7 @@ kernel spmv(n_i, n_j) reassociate
   finish y_vals[n_i]
 ";
 
-/// Union of two sorted lists, appended to a result that grows.
+/// The union of two sorted lists, appended to a result that grows.
 const UNION: &str = "
 kernel union(n_a, n_b)
   operand a_crd: i32, a: f64, b_crd: i32, b: f64
@@ -93,7 +93,7 @@ fn kernel(text: &str) -> Kernel {
     read(text).unwrap_or_else(|e| panic!("{e}\n{text}"))
 }
 
-/// Runs with the operands in the order of their declaration.
+/// Runs a kernel, with the operands in the order of their declaration.
 fn ran(text: &str, params: &[i64], operands: &[Array]) -> Result<Outcome, Fault> {
     let kernel = kernel(text);
     let mut given = operands.iter();
@@ -101,7 +101,7 @@ fn ran(text: &str, params: &[i64], operands: &[Array]) -> Result<Outcome, Fault>
     run(&kernel, params, &operands, &Limits { memory: 1 << 20, steps: 100_000 })
 }
 
-/// The statements behind `kernel k(n)` with an operand `a = [5, 7, 9]`, a workspace `w` and a result `r`.
+/// Runs statements behind `kernel k(n)` with an operand `a = [5, 7, 9]`, workspaces `w` and `v`, and a result `r`.
 fn small(body: &str, n: i64) -> Result<Outcome, Fault> {
     let text = format!("kernel k(n)\n operand a: i32\n workspace w: i64, v: i64\n result r: i64\n{body}");
     ran(&text, &[n], &[i32s(&[5, 7, 9])])
@@ -111,7 +111,7 @@ fn results(outcome: &Outcome) -> Vec<&Array<'static>> {
     outcome.buffers.iter().flatten().collect()
 }
 
-/// The elements of `r`, finished by the statements themselves.
+/// The elements of `r`, which the statements themselves finish.
 fn made(body: &str, n: i64) -> Vec<i64> {
     let outcome = small(body, n).unwrap_or_else(|e| panic!("{e}\n{body}"));
     results(&outcome)[0].iter().map(|x| x.as_i64().unwrap()).collect()
@@ -128,13 +128,13 @@ fn matrix_times_vector() {
     let operands = [i32s(&[0, 2, 2, 3]), i32s(&[0, 2, 1]), f64s(&[2., 1., 3.]), f64s(&[1., 10., 100.])];
     let outcome = ran(SPMV, &[3, 3], &operands).unwrap();
     assert_eq!(results(&outcome), [&f64s(&[102., 0., 30.])]);
-    // For 3 rows and 3 entries: two positions a row, three loads an entry.
+    // For 3 rows and 3 entries: two positions per row, three loads per entry.
     let ops = &outcome.ops;
     assert_eq!(ops.loads_of, [6, 3, 3, 3, 0]);
     assert_eq!((ops.loads, ops.stores, ops.calls), (15, 3, 2));
-    // i + 1, three turns; a product, a sum, a turn an entry.
+    // i + 1, for three iterations; a product, a sum, and an increment for each entry.
     assert_eq!(ops.arithmetic, 3 + 3 + 3 * 3);
-    // Each loop asks once more than it turns.
+    // Each loop tests once more than it iterates.
     assert_eq!((ops.comparisons, ops.branches), (4 + 3 + 3, 4 + 3 + 3));
 }
 
@@ -143,7 +143,7 @@ fn union_of_lists_grows_its_result() {
     let operands = [i32s(&[1, 4, 6]), f64s(&[1., 2., 3.]), i32s(&[0, 4, 7, 9]), f64s(&[10., 20., 30., 40.])];
     let outcome = ran(UNION, &[3, 4], &operands).unwrap();
     assert_eq!(results(&outcome), [&i32s(&[0, 1, 4, 6, 7, 9]), &f64s(&[10., 1., 22., 3., 30., 40.])]);
-    // Each coordinate and each value once.. a coordinate again for each turn in which its list waits.
+    // Each coordinate and each value is loaded once, and a coordinate again for each iteration in which its list waits.
     assert_eq!(outcome.ops.loads_of, [4, 3, 6, 4, 0, 0]);
     let nothing = ran(UNION, &[0, 0], &[i32s(&[]), f64s(&[]), i32s(&[]), f64s(&[])]).unwrap();
     assert_eq!(results(&nothing), [&i32s(&[]), &f64s(&[])]);
@@ -251,12 +251,12 @@ fn turns_that_conflict() {
             race(&format!("{how} for i in 0..n - 1 {{\n w[i] = w[i + 1]\n }}")),
             "turns 0 and 1 conflict at `w[1]`, in `w[i] = w[i + 1]`"
         );
-        // Read by two others before it is written.
+        // Two other iterations read it before it is written.
         assert_eq!(
             race(&format!("{how} for i in 0..n {{\n if i < 3 {{\n v[i] = w[3]\n }} else {{\n w[3] = 1\n }}\n }}")),
             "turns 0 and 3 conflict at `w[3]`, in `w[3] = 1`"
         );
-        // The loop within is serial, the one around is not.
+        // The inner loop is serial, the outer one is not.
         assert_eq!(
             race(&format!("{how} for i in 0..n {{\n for j in 0..2 {{\n w[i + j] = j\n }}\n }}")),
             "turns 0 and 1 conflict at `w[1]`, in `w[i + j] = j`"
@@ -272,13 +272,13 @@ fn turns_that_do_not_conflict() {
     assert_eq!(made(apart, 3), [7, 9, 11]);
     let sum = "t = 0\n vector for i in 0..n {\n t = t + a[i] * i\n }\n alloc r[1] = 0\n r[0] = t\n finish r[1]";
     assert_eq!(made(sum, 3), [7 + 18]);
-    // Serial turns depend on each other as they like; and two loops are not one.
+    // Serial iterations may depend on each other; and two loops are independent.
     let serial = "alloc r[4] = 1\n for i in 1..4 {\n r[i] = r[i - 1] * 2\n }\n parallel for i in 0..4 {\n r[i] = i\n }\n \
                   parallel for i in 0..4 {\n r[3 - i] = r[3 - i] + i\n }\n finish r[4]";
     assert_eq!(made(serial, 0), [3, 3, 3, 3]);
 }
 
-/// A buffer that moves is another's, with its length; the memory of that one is the first's to be.
+/// Moving a buffer gives its contents and length to the other, whose memory it takes for later use.
 #[test]
 fn buffers_move() {
     let powers = "alloc r[3] = 1\n finish r[3]\n for i in 0..n {\n alloc w[3] = 0\n for j in 0..3 {\n w[j] = r[j] * (j + 1)\n }\n \
@@ -301,14 +301,14 @@ fn nothing_runs_forever_and_nothing_takes_all_memory() {
         assert_eq!(stopped("alloc r[n]\n finish r[0]", n), Failure::Memory);
         assert_eq!(stopped("alloc r[1]\n reserve r[n]\n finish r[0]", n), Failure::Memory);
     }
-    // The limit is on what is held at once.
+    // The limit is on the memory that is allocated at one time.
     assert_eq!(made("for i in 0..9 {\n alloc w[n]\n }\n alloc r[1] = 1\n finish r[1]", (1 << 17) - 1), [1]);
     let kernel = kernel("kernel k(n)\n workspace w: bool\n alloc w[n]");
     let most = run(&kernel, &[1 << 62], &[None], &Limits { memory: u64::MAX, steps: u64::MAX });
     assert_eq!(most, Err(Fault::Stopped(Failure::Memory)));
 }
 
-/// Where an element stands among the next ones, and how many are below it or alike, as a loop finds it; what is read is in bounds and set.
+/// The searches among the next elements find what a loop finds, and read only elements in bounds that are set.
 #[test]
 fn among_the_next_elements() {
     for width in [Type::I32, Type::I64] {
@@ -341,7 +341,7 @@ fn among_the_next_elements() {
     }
 }
 
-/// The deepest kernel that the checker takes.
+/// The deepest kernel that the checker accepts.
 #[test]
 fn depth_fits_the_stack() {
     let sum = format!("r[0] = 1{}", " + 1".repeat(loops::DEPTH - 1));
@@ -365,7 +365,7 @@ fn arguments_that_are_not_the_kernels() {
     assert_eq!(rejected(&[1], &[Some(&a), Some(&a)]), "`w` is no operand");
 }
 
-/// What the machine watches, by itself: kernels that the checker refuses break a rule where they run.
+/// The machine's own checks: kernels that the checker refuses break a rule when they run.
 #[test]
 fn unchecked_kernels_break_rules() {
     let broken = |body: &str| {
@@ -396,7 +396,7 @@ fn unchecked_kernels_break_rules() {
     assert_eq!(broken("alloc r[1]\n if n > 0 {\n finish r[0]\n }"), "`r` is finished with no length, in `the end`");
 }
 
-/// Functions that are executed by themselves are the functions of the algebra.
+/// The frequent functions agree with those of the algebra.
 #[test]
 fn frequent_functions_are_the_algebras() {
     let floats = [0.0, -0.0, 1.5, -2.0, f64::INFINITY, f64::NAN, 1e308].map(|x| Value::from_f64(Type::F64, x));

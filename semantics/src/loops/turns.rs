@@ -1,21 +1,21 @@
-//! Which elements the turns of a loop touch, to find two that conflict.
+//! Records the elements that the iterations of a loop touch, to find conflicts.
 
 use super::Rule;
 use rustc_hash::FxHashMap;
 
-/// The turns of one loop that may run at once.
+/// The iterations of one loop, which may run in parallel.
 pub(super) struct Turns {
-    /// The turn that runs.
+    /// The current iteration.
     pub now: i64,
     seen: FxHashMap<(usize, i64), Seen>,
 }
 
-/// Who touched an element.
+/// The iterations that touched an element.
 #[derive(Clone, Copy, Default)]
 struct Seen {
     wrote: Option<i64>,
     read: Option<i64>,
-    /// A turn other than `read` that read it too.
+    /// An iteration other than `read` that read the element too.
     read_too: Option<i64>,
 }
 
@@ -24,7 +24,7 @@ impl Turns {
         Turns { now: 0, seen: FxHashMap::default() }
     }
 
-    /// This turn reads an element of a buffer that kernels can write.
+    /// Records that this iteration reads an element of a buffer that kernels can write.
     pub fn read(&mut self, buffer: usize, at: i64) -> Result<(), Rule> {
         let (now, seen) = (self.now, self.seen.entry((buffer, at)).or_default());
         if *seen.read.get_or_insert(now) != now {
@@ -33,7 +33,7 @@ impl Turns {
         conflict(now, [seen.wrote])
     }
 
-    /// This turn writes an element.
+    /// Records that this iteration writes an element.
     pub fn write(&mut self, buffer: usize, at: i64) -> Result<(), Rule> {
         let (now, seen) = (self.now, self.seen.entry((buffer, at)).or_default());
         conflict(now, [seen.wrote, seen.read, seen.read_too])?;

@@ -1,4 +1,4 @@
-//! Where the sums of the short form stand: the rule of `docs/language.md` on syntax, read a second time.
+//! Places the sums of the short form, by the rule of `docs/language.md` on syntax, independently of the compiler.
 //!
 //! ```text
 //!  y[i]  = A[i,j] * x[j] - b[i]      is    y[i]  = sum(j: A[i,j] * x[j]) - b[i]
@@ -7,21 +7,21 @@
 //!  m[i] max= A[i,j] + B[i,k]               m[i] is folded with all of `A[i,j] + B[i,k]` over j, k
 //! ```
 //!
-//! 1. The right side is a tree of `+` and `-`. Its leaves, whatever they are, are the terms.
+//! 1. The right side is a tree of `+` and `-`. Its leaves, of any form, are the terms.
 //! 2. A reduction binds its variables in its body, a shape operator the variables that it is from in its body, or in the
 //!    part of that place. A name that is not bound is free.
-//! 3. A name that stands free in an index, or that a shape operator leaves, on either side, is an index variable of the
+//! 3. A name that occurs free in an index, or that a shape operator leaves, on either side, is an index variable of the
 //!    statement. Bounds of slices hold sizes. A name by itself is an index variable if it is one elsewhere in the statement.
-//!    The name of a declared size that stands alone in no index of the statement, is left by no shape operator and goes along no
-//!    slice, is that size: `x[N-1]`.
+//!    The name of a declared size is that size (`x[N-1]`), unless it is all of some index of the statement, a shape operator leaves
+//!    it, or a slice goes along it.
 //! 4. `=` and `+=` sum each term over those index variables that are free in it and absent on the left. The sum of a term
 //!    is one fold over all of them, in the order in which they first appear on the right side, as values too.
 //! 5. Any other `f=` folds the whole right side over all that are absent on the left, in the same order.
 //! 6. Names appear from left to right, but what a shape operator leaves appears before what it is applied to, and a
 //!    `start` before the body of its fold.
 //!
-//! Statements of blocks and of `where` blocks are statements by themselves. `fiberloom_core::check` places the
-//! sums that programs run with. Nothing of it is used here, and both are compared on programs (`fuzz/check`).
+//! Statements of blocks and of `where` blocks are statements by themselves. `fiberloom_core::check` places the sums with which programs
+//! run. This module uses nothing of it, and both are compared on programs (`fuzz/check`).
 
 use fiberloom_core::notation::syntax::{
     Access, Affine, Argument, Assign, BinaryOp, Expr, ExprKind, Factor, Ident, Index, Item, Program, Repeat, Size,
@@ -30,7 +30,7 @@ use fiberloom_core::notation::syntax::{
 use fiberloom_core::stack::with_room;
 use std::collections::BTreeSet;
 
-/// The same program with every sum of `=` and `+=` written out.
+/// The program with every sum of `=` and `+=` written out.
 #[must_use]
 pub fn explicit(program: &Program) -> Program {
     let sizes = sizes(program);
@@ -60,13 +60,13 @@ pub fn left<'s>(s: &'s Statement, sizes: &BTreeSet<String>) -> Vec<&'s Ident> {
     )
 }
 
-/// Whether a name of a statement is a size in its indices, too.
+/// Whether a name denotes a size in a statement's indices, too.
 fn is_size(s: &Statement, name: &Ident, sizes: &BTreeSet<String>) -> bool {
     let stands_alone = |found: &Found| found.alone && found.name.name == name.name;
     sizes.contains(&name.name) && !in_access(&s.lhs).iter().any(stands_alone) && !free(&s.rhs).iter().any(stands_alone)
 }
 
-/// The index variables that a statement is summed or folded over, each once, in order of appearance on the right side.
+/// The index variables over which a statement is summed or folded, each once, in order of appearance on the right side.
 pub fn absent<'s>(s: &'s Statement, sizes: &BTreeSet<String>) -> Vec<&'s Ident> {
     let (left, found) = (left(s, sizes), with_room(|| free(&s.rhs)));
     let indexing = found.iter().filter(|found| found.indexes).map(|found| found.name);
@@ -109,16 +109,16 @@ fn summed(e: &Expr, absent: &[&Ident]) -> Expr {
     Expr { kind: ExprKind::Reduce { function, vars, body: Box::new(e.clone()), start: None }, span: e.span }
 }
 
-/// A name that stands free somewhere.
+/// A name that occurs free in an expression.
 struct Found<'e> {
     name: &'e Ident,
-    /// Whether it stands in an index, or a shape operator leaves it.
+    /// Whether it occurs in an index, or a shape operator leaves it.
     indexes: bool,
-    /// Whether it is all of an index, or a slice or a shape operator has it.
+    /// Whether it is all of an index, or a slice or a shape operator names it.
     alone: bool,
 }
 
-/// The names that are free in an expression, wherever they stand, in order of appearance.
+/// The names that are free in an expression, in order of appearance.
 fn free(e: &Expr) -> Vec<Found<'_>> {
     let value = |name| Found { name, indexes: false, alone: false };
     let index = |name| Found { name, indexes: true, alone: true };
@@ -147,7 +147,7 @@ fn free(e: &Expr) -> Vec<Found<'_>> {
     }
 }
 
-/// The names that are free in an expression in which these are bound.
+/// The names that are free in an expression and not bound here.
 fn unbound<'e>(e: &'e Expr, bound: &[Ident]) -> Vec<Found<'e>> {
     let mut found = free(e);
     found.retain(|found| bound.iter().all(|b| b.name != found.name.name));

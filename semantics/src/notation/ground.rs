@@ -1,9 +1,9 @@
-//! The value that an expression has where nothing is stored, if it is one value.
+//! The ground of an expression: its value where nothing is stored, if it is the same everywhere.
 //!
 //! ```text
-//!  T[κ…]       T's fill value                      i, T that a function gives     no one value
-//!  f(e…)       f of the grounds, or what one of them annihilates to
-//!  ⊕(j: e)     the ground of e, folded as often as j has coordinates
+//!  T[κ…]       T's fill value                      i, computed T     no single value
+//!  f(e…)       f of the grounds, or the value if one of them annihilates
+//!  ⊕(j: e)     the ground of e, folded once per coordinate of j
 //! ```
 
 use super::{Refusal, World};
@@ -11,8 +11,8 @@ use crate::algebra::Number;
 use fiberloom_core::algebra::{Mode, Op, Type, Value};
 use fiberloom_core::notation::typed::{Expr, Fun, Kind, Role, TensorId, VarId};
 
-/// What `op`, of result type `ty`, gives if argument `k` is `by`, whatever the others are; `None` if that is not one
-/// value. In `algebraic` mode up to the sign of zero, and of a product for finite others.
+/// The value of `op`, of result type `ty`, if argument `k` is `by`, whatever the others are; `None` if that is not a single value. In
+/// `algebraic` mode up to the sign of zero, and for a product, if the others are finite.
 pub(super) fn annihilated(op: Op, k: usize, by: &Number, ty: Type, mode: Mode) -> Option<Value> {
     let zero = by.value.as_f64() == 0.0;
     let whole = !by.value.ty().is_float();
@@ -33,7 +33,7 @@ pub(super) fn annihilated(op: Op, k: usize, by: &Number, ty: Type, mode: Mode) -
 }
 
 impl World<'_> {
-    /// The value of `e` where nothing is stored; `None` if it is not one value, or there is none.
+    /// The value of `e` where nothing is stored; `None` if it is not the same everywhere, or is missing.
     pub(super) fn ground(&self, e: &Expr) -> Result<Option<Number>, Refusal> {
         self.step()?;
         match &e.kind {
@@ -79,21 +79,21 @@ impl World<'_> {
         }
     }
 
-    /// Whether a function of the program gives the tensor, so that nothing of it is stored.
+    /// Whether a function of the program computes the tensor, so that it has no entries.
     pub(super) fn is_computed(&self, t: TensorId) -> bool {
         matches!(self.program.tensors[t.index()].role, Role::Computed(_))
     }
 
-    /// How many coordinates these variables have, if their extents are known.
+    /// The number of coordinates of these variables, if their extents are known.
     pub(super) fn count(&self, vars: &[VarId]) -> Option<u128> {
         vars.iter().try_fold(1u128, |n, v| n.checked_mul(self.extents.var(*v)?.into()))
     }
 
-    /// `term` folded into `sum`, `n` times one after the other: the same bits, in fewer steps where that is sure.
+    /// `term` folded into `sum`, `n` times one after the other: the same bits as step by step, in fewer steps where that is certain.
     pub(super) fn again(&self, fun: Fun, mut sum: Number, term: &Number, mut n: u128) -> Result<Number, Refusal> {
         use Op::*;
         match fun {
-            // On whole numbers these commute and associate: doubled, and doubled again.
+            // On whole numbers these functions commute and associate: the term is doubled repeatedly.
             Fun::Op(Add | Mul | Min | Max | And | Or | Xor | Gcd | AndAlso | OrElse) if !sum.value.ty().is_float() => {
                 let mut power = *term;
                 while n > 0 {
@@ -116,7 +116,7 @@ impl World<'_> {
             self.step()?;
             let next = self.apply(fun, &[sum, *term])?;
             if next == sum {
-                // Once more changes nothing more.
+                // Further steps change nothing.
                 break;
             }
             sum = next;
@@ -125,7 +125,7 @@ impl World<'_> {
     }
 }
 
-/// The value that all of these are.
+/// The common value of all of these, if they have one.
 pub(super) fn one_value(mut all: impl Iterator<Item = Option<Number>>) -> Option<Number> {
     let first = all.next()??;
     all.all(|other| other.is_some_and(|n| n.is_exactly(&first))).then_some(first)

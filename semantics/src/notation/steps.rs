@@ -1,17 +1,18 @@
-//! What runs, in order: statements, and blocks of them turn after turn.
+//! The order of execution: statements, and blocks of them, iteration after iteration.
 //!
 //! ```text
-//!  repeat n { S }     S, n times                       while c { S }     S as long as ⟦c⟧ is true before it
+//!  repeat n { S }     S, n times                       while c { S }     S while ⟦c⟧ is true before it
 //! ```
 //!
-//! A tensor that a block assigns is in each turn what the turn before left; in the first, what it was before the block: its
-//! fill where nothing has defined it and nobody gave it, 0 where it is not declared. Locals of `where` blocks begin anew in each turn.
+//! A tensor that a block assigns has, in each iteration, the value that the previous iteration left. In the first it has the value before
+//! the block: its fill if it was neither defined nor given, 0 if it is not declared. Locals of `where` blocks begin again in each
+//! iteration.
 
 use super::{Function, Number, Refusal, World};
 use fiberloom_core::algebra::Value;
 use fiberloom_core::notation::typed::{Expr, Repeat, Role, Statement, Step, TensorId, Turns};
 
-/// What a statement makes of its tensor.
+/// Evaluates a statement to the new function of its tensor.
 type Define<'p, 'd> = &'d mut dyn FnMut(&mut World<'p>, &'p Statement) -> Result<Function, Refusal>;
 
 impl<'p> World<'p> {
@@ -22,7 +23,7 @@ impl<'p> World<'p> {
                 Step::Statement(n) => {
                     let s = &self.program.statements[*n];
                     let function = define(self, s)?;
-                    // A local may be one with what reads it.
+                    // A local may be evaluated together with the expression that reads it.
                     let is_local = self.program.tensors[s.tensor.index()].role == Role::Local;
                     self.functions[s.tensor.index()] = Some(if is_local { function } else { function.stored() });
                 }
@@ -61,7 +62,7 @@ impl<'p> World<'p> {
         (0..turns).try_for_each(|_| self.turn(block, define))
     }
 
-    /// Takes turns of those that may still be taken.
+    /// Takes iterations off those that may still be taken.
     fn take(&mut self, turns: u64) -> Result<(), Refusal> {
         self.turns = self.turns.checked_sub(turns).ok_or(Refusal::Turns)?;
         Ok(())
@@ -78,14 +79,14 @@ impl<'p> World<'p> {
         self.steps(&block.body, define)
     }
 
-    /// A condition's value.
+    /// The value of a condition.
     fn goes_on(&mut self, condition: &Expr) -> Result<bool, Refusal> {
         let value: Number = self.value(condition, &mut vec![])?;
         self.unsure = self.unsure.or(value.reason());
         Ok(value.value.is_true())
     }
 
-    /// What has no value before a block is its fill, or 0 if it is not declared.
+    /// Gives each tensor without a value before a block its fill, or 0 if it is not declared.
     fn begin(&mut self, block: &Repeat, carried: &[TensorId]) -> Result<(), Refusal> {
         let program = self.program;
         for t in carried.iter().filter(|t| self.functions[t.index()].is_none()).copied().collect::<Vec<_>>() {

@@ -1,19 +1,18 @@
-//! The meaning once more, over what is stored: for data whose extents are too large to visit every coordinate.
+//! The meaning evaluated over stored entries, for data whose extents are too large to visit every coordinate.
 //!
 //! ```text
-//!  outline(e, v)   where along v the expression can differ from its ground, the other variables bound or any
+//!  outline(e, v)   the coordinates of v where the expression can differ from its ground; other variables are bound or any
 //!    T[κ…]           the coordinates of T's entries, mapped back through κ; ground: T's fill value
-//!    f(a, b)         places(a) ∪ places(b)                     a ground that annihilates f: its places alone, met
+//!    f(a, b)         places(a) ∪ places(b)                     a ground that annihilates f: its argument's places only
 //!    shape ops       the body's places, mapped                 anything else: everywhere
 //!  walk(v…, e)     all places in lexicographic order, and the runs of ground between them
 //!  fold            values at places, and runs folded in at once (`ground.rs`), in ascending order
 //!  make            a whole reduction as one sparse function: its own variables run outermost, each entry is a fold
 //! ```
 //!
-//! Values at places are the pointwise evaluation's own; only what is skipped is decided here, so that both agree bit for
-//! bit: but that in `algebraic` mode 0 · x is taken as 0 where x is finite, and the sign of a zero may differ. An
-//! expression of which nothing is known is visited everywhere, and a statement that is refused is left to the pointwise
-//! evaluation, which says why.
+//! Values at places are computed by the pointwise evaluation; this module only decides what to skip. So both agree bit for bit, except
+//! that in `algebraic` mode 0 · x is taken as 0 where x is finite, and the sign of a zero may differ. An expression about which nothing
+//! is known is visited everywhere, and a statement that is refused is left to the pointwise evaluation, which says why.
 
 use super::ground::annihilated;
 use super::*;
@@ -22,7 +21,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-/// As [`super::evaluate`], in time about proportional to what is stored and what comes of it.
+/// As [`super::evaluate`], in time about proportional to the number of entries read and computed.
 ///
 /// # Errors
 /// See [`Refusal`].
@@ -47,14 +46,14 @@ pub fn evaluate(
     })
 }
 
-/// What is found out during one statement.
+/// Cached results of one statement.
 #[derive(Default)]
 pub(super) struct Support {
-    /// Reductions made whole, by their places in the program: over which variables, and the function.
+    /// Reductions that are evaluated as a whole, by their places in the program, with their variables and function.
     made: RefCell<FxHashMap<*const Expr, Rc<Made>>>,
-    /// Of a function, the sorted coordinates of one mode beside those of others.
+    /// Per function: sorted coordinates of one mode, by the coordinates of the others.
     lists: RefCell<FxHashMap<Listed, Rc<Lists>>>,
-    /// The largest magnitude of each expression asked for.
+    /// The largest magnitude of each expression so far.
     largest: RefCell<FxHashMap<*const Expr, f64>>,
 }
 
@@ -63,34 +62,34 @@ struct Made {
     function: Function,
 }
 
-/// Whose coordinates, beside those in which modes, in which mode.
+/// The key of a list: the function, the modes with known coordinates, and the mode of the list.
 type Listed = (Source, Vec<usize>, usize);
 
-/// By the coordinates in the former modes.
+/// The lists, by the coordinates in the known modes.
 type Lists = FxHashMap<Vec<i64>, Rc<[i64]>>;
 
-/// Whose entries: a tensor's or a reduction's.
+/// The function whose entries are listed: a tensor's or a reduction's.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Source {
     Tensor(TensorId),
     Made(*const Expr),
 }
 
-/// In an [`Env`]: any value. Coordinates are never negative.
+/// Marks a variable in an [`Env`] as having any value. Coordinates are never negative.
 const ANY: i64 = -1;
 
-/// Coordinates of one index variable.
+/// A set of coordinates of one index variable.
 #[derive(Clone, Debug)]
 enum Places {
     Everywhere,
-    /// Ascending.
+    /// These coordinates, ascending.
     At(Rc<[i64]>),
 }
 
-/// Where an expression can differ from its ground along a variable.
+/// The coordinates of a variable where an expression can differ from its ground.
 struct Outline {
     places: Places,
-    /// Its value off these places; `None` if they are everywhere.
+    /// The value at all other coordinates; `None` if the places are everywhere.
     ground: Option<Number>,
 }
 
@@ -107,7 +106,7 @@ impl Outline {
         Outline { places: Places::At(places.into()), ground: Some(ground) }
     }
 
-    /// The same ground, its places mapped.
+    /// The outline with the same ground and its places mapped.
     fn mapped(self, map: impl Fn(i64) -> Option<i64>) -> Outline {
         match (self.places, self.ground) {
             (Places::At(places), Some(ground)) => {
@@ -142,18 +141,18 @@ fn intersection(a: Places, b: Places) -> Places {
     }
 }
 
-/// A part of a walk.
+/// A step of a walk.
 enum Visit {
     /// All variables are bound.
     Here,
-    /// So many coordinates at which the expression is its ground.
+    /// This many consecutive coordinates at which the expression is its ground.
     Run(Number, u128),
 }
 
 type Visitor<'v, 'p> = dyn FnMut(&World<'p>, &mut Env, Visit) -> Result<(), Refusal> + 'v;
 
 impl<'p> World<'p> {
-    /// The tensor as the statement leaves it.
+    /// The tensor's function after the statement.
     fn statement_stored(&self, s: &Statement) -> Result<Function, Refusal> {
         if s.vars.len() + s.folded.len() > MANY {
             return self.statement(s);
@@ -163,7 +162,7 @@ impl<'p> World<'p> {
         self.make_parts(&s.rhs, &mut env)?;
         let Some(fun) = s.fold else {
             let fill = function.fill;
-            // The rest of a part is no fill.
+            // Outside of a part the tensor keeps its values, so nothing may be skipped.
             let wanted = |ground: &Number| !s.is_part() && self.one_ground(ground, &fill);
             self.walk(&s.vars, &s.rhs, &wanted, &mut env, &mut |world, env, visit| match visit {
                 Visit::Here => world.assign(s, &mut function, env),
@@ -171,7 +170,7 @@ impl<'p> World<'p> {
             })?;
             return Ok(function);
         };
-        // A left side that may leave the tensor is looked at everywhere.
+        // A left side that may leave the tensor is evaluated everywhere.
         let bare = s.indices.iter().all(|i| i.bare().is_some());
         let neutral = self.neutral(fun, s.rhs.ty).filter(|_| bare);
         let visit: &mut Visitor = &mut |world, env, visit| {
@@ -185,7 +184,7 @@ impl<'p> World<'p> {
         Ok(function.finished())
     }
 
-    /// Folds into the element at the bound coordinates of the left side, over all those that are folded over.
+    /// Folds into the element at the bound coordinates of the left side, over all variables that are folded over.
     fn accumulate(&self, s: &Statement, fun: Fun, function: &mut Function, env: &mut Env) -> Result<(), Refusal> {
         let at = self.coordinates(s.tensor, &s.indices, env)?;
         let at = at.ok_or_else(|| Refusal::Outside(s.span, "`~` on a left side".to_string()))?;
@@ -201,7 +200,7 @@ impl<'p> World<'p> {
         Ok(())
     }
 
-    /// What folding in changes nothing.
+    /// The function's identity, if folding it in changes nothing.
     fn neutral(&self, fun: Fun, ty: Type) -> Option<Number> {
         let Fun::Op(op @ (Op::Add | Op::Min | Op::Max | Op::Or | Op::Xor | Op::And | Op::OrElse | Op::AndAlso)) = fun
         else {
@@ -211,14 +210,14 @@ impl<'p> World<'p> {
         algebra::identity(op, ty).filter(|_| !signed).map(Number::given)
     }
 
-    /// Whether two grounds are one value; in `algebraic` mode up to the sign of zero.
+    /// Whether two grounds are the same value; in `algebraic` mode up to the sign of zero.
     fn one_ground(&self, a: &Number, b: &Number) -> bool {
         let zero = |n: &Number| n.value.as_f64() == 0.0 && n.error() == 0.0;
         a.is_exactly(b) || self.mode == Mode::Algebraic && a.value.ty().is_float() && zero(a) && zero(b)
     }
 
-    /// Visits all coordinates of `vars`, ascending: one by one where `e` can differ from its ground, else in runs. Only
-    /// runs of a ground that is wanted count as such.
+    /// Visits all coordinates of `vars`, ascending: one by one where `e` can differ from its ground, else in runs, if `wanted` holds for
+    /// the ground.
     fn walk(
         &self,
         vars: &[VarId],
@@ -297,7 +296,7 @@ impl<'p> World<'p> {
         self.support.as_ref()?.made.borrow().get(&(e as *const Expr)).cloned()
     }
 
-    /// Makes the reductions that are needed nearly everywhere: all but those beside a factor that is mostly zero.
+    /// Evaluates the reductions that are needed nearly everywhere as a whole: all except those beside a factor that is mostly zero.
     fn make_parts(&self, e: &Expr, env: &mut Env) -> Result<(), Refusal> {
         match &e.kind {
             Kind::Call(fun, args) => {
@@ -321,12 +320,12 @@ impl<'p> World<'p> {
         }
     }
 
-    /// Makes a reduction whole, if its body has one ground. Its own variables run outermost, so that terms come to each
-    /// element in ascending order.
+    /// Evaluates a reduction as a whole, if its body has a single ground. The reduction's own variables run outermost, so that each
+    /// element gets its terms in ascending order.
     fn make(&self, e: &Expr, fun: Fun, vars: &[VarId], body: &Expr, env: &mut Env) -> Result<(), Refusal> {
         let mut free = Vec::new();
         free_vars(e, &mut vec![], &mut free);
-        // A ground that is not one value is looked for among those that change nothing.
+        // A ground that is not a single value may be any value that changes nothing.
         let ground = self.ground(body)?.filter(|g| !g.is_unpromised()).or(self.neutral(fun, e.ty));
         let (Some(ground), Some(n)) = (ground, self.count(vars).filter(|n| *n > 0)) else { return Ok(()) };
         let extents: Option<Vec<u64>> = free.iter().map(|v| self.extents.var(*v)).collect();
@@ -335,7 +334,7 @@ impl<'p> World<'p> {
         if order.len() > MANY {
             return Ok(());
         }
-        // The sum so far of each element, and how many terms it has.
+        // The partial sum of each element, and its number of terms.
         let mut sums: FxHashMap<Vec<i64>, (Number, u128)> = FxHashMap::default();
         let mut missing = false;
         self.walk(&order, body, &|g| self.one_ground(g, &ground), env, &mut |world, env, visit| {
@@ -370,7 +369,7 @@ impl<'p> World<'p> {
         Ok(())
     }
 
-    /// Where along `v` the expression can differ from its ground, for every value of what is [`ANY`].
+    /// The outline of an expression along `v`, for every value of the variables that are [`ANY`].
     fn outline(&self, e: &Expr, v: VarId, env: &mut Env) -> Result<Outline, Refusal> {
         match &e.kind {
             Kind::Literal(value) => Ok(Outline::constant(Number::given(*value))),
@@ -381,7 +380,7 @@ impl<'p> World<'p> {
             Kind::Access(t, _) if self.is_computed(*t) => Ok(Outline::everywhere()),
             Kind::Access(t, indices) => self.outline_entries(Source::Tensor(*t), self.function(*t)?, indices, v, env),
             Kind::Call(Fun::Op(Op::Coalesce), args) => match args.first() {
-                // Off its places the first is not missing.
+                // Outside of its places the first argument is not missing.
                 Some(first) => self.outline(first, v, env),
                 None => Ok(Outline::everywhere()),
             },
@@ -439,7 +438,7 @@ impl<'p> World<'p> {
         }
     }
 
-    /// The places of a function under indices.
+    /// The outline of a function under indices.
     fn outline_entries(
         &self,
         source: Source,
@@ -458,7 +457,7 @@ impl<'p> World<'p> {
                 here.push(m);
             } else {
                 let Ok(Some(c)) = self.map(&index.map, env, index.span) else { return Ok(Outline::everywhere()) };
-                // What leaves the array is missing, or refused, wherever else it is read.
+                // An index that leaves the array is missing or refused: visit everything.
                 if c < 0 || c as u64 >= function.extents[m] {
                     return Ok(Outline::everywhere());
                 }
@@ -487,7 +486,7 @@ impl<'p> World<'p> {
         }
     }
 
-    /// The sorted coordinates in mode `m` of the entries that have the coordinates `at` in the modes `known`.
+    /// The sorted coordinates in mode `m` of the entries whose coordinates in the modes `known` are `at`.
     fn list(&self, source: Source, function: &Function, known: Vec<usize>, m: usize, at: Vec<i64>) -> Rc<[i64]> {
         let Some(support) = &self.support else { return Rc::new([]) };
         let mut lists = support.lists.borrow_mut();
@@ -506,7 +505,7 @@ impl<'p> World<'p> {
         lists.get(&at).cloned().unwrap_or_else(|| Rc::new([]))
     }
 
-    /// The values of `v` at which an index is one of these coordinates, or leaves the array; `None`: anywhere.
+    /// The values of `v` at which an index is one of these coordinates, or leaves the array; `None` if they are unknown.
     fn places(
         &self,
         index: &Index,
@@ -522,7 +521,7 @@ impl<'p> World<'p> {
             return Ok(None);
         }
         let (n, extent) = (n as i128, extent as i128);
-        // Coordinates a·v + b in [0, extent) are those of v in [low, high).
+        // The coordinates a·v + b that are in [0, extent) are those of v in [low, high).
         let up = |x: i128, y: i128| -(-x).div_euclid(y);
         let (low, high) = if a > 0 { (up(-b, a), up(extent - b, a)) } else { (up(b - extent + 1, -a), up(b + 1, -a)) };
         let (low, high) = (low.clamp(0, n), high.clamp(0, n));
@@ -535,7 +534,7 @@ impl<'p> World<'p> {
         Ok(Some(all.map(|x| x as i64).collect::<BTreeSet<_>>().into_iter().collect()))
     }
 
-    /// An index map as a·v + b.
+    /// An index map as a·v + b, if it is linear in v.
     fn linear(&self, index: &Index, map: &Map, v: VarId, env: &mut Env) -> Option<(i128, i128)> {
         match map {
             Map::Var(w) if *w == v => Some((1, 0)),
@@ -655,7 +654,7 @@ impl<'p> World<'p> {
         Ok(whole.unwrap_or(Outline::everywhere()))
     }
 
-    /// No value of `e`, nor any on the way to it, has a larger magnitude; infinite: unknown.
+    /// A bound on the magnitude of `e` and of all values on the way to it; infinite if it is unknown.
     fn largest(&self, e: &Expr) -> f64 {
         let Some(support) = &self.support else { return f64::INFINITY };
         if let Some(known) = support.largest.borrow().get(&(e as *const Expr)) {
@@ -698,10 +697,10 @@ impl<'p> World<'p> {
     }
 }
 
-/// Variables beyond which they are not walked, for that is recursive.
+/// The most variables that are walked, as walking recurses.
 const MANY: usize = 32;
 
-/// Whether the expression can be missing or refused, so that it has to be looked at whatever stands beside it.
+/// Whether the expression can be missing or refused, so that it has to be evaluated everywhere.
 fn may_leave(e: &Expr) -> bool {
     let mut found = false;
     e.walk(&mut |e| match &e.kind {

@@ -1,4 +1,4 @@
-//! Which rows a table has whose columns statements define: those of which a column was told something.
+//! The rows of a table whose columns statements define: those at which a statement tells some column a value.
 
 use super::{Env, Function, World, each};
 use crate::relation::value::{Of, added};
@@ -6,7 +6,7 @@ use fiberloom_core::algebra::Type;
 use fiberloom_core::notation::syntax::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// By the name of a column the table whose rows its statements say: one that no statement defines by itself.
+/// The table of each column whose statements define its rows: the table is defined by no statement of its own.
 pub(super) fn followed(program: &Program) -> BTreeMap<String, String> {
     let defined: BTreeSet<&str> = program
         .items
@@ -24,7 +24,7 @@ pub(super) fn followed(program: &Program) -> BTreeMap<String, String> {
 }
 
 impl World {
-    /// Adds the rows that a statement makes.
+    /// Adds the rows that a statement defines.
     pub(super) fn rows(&mut self, table: &str, s: &Statement) -> Result<(), String> {
         let mut made = Vec::new();
         self.each_of(s, &mut |env| {
@@ -41,7 +41,7 @@ impl World {
         Ok(())
     }
 
-    /// Whether a value tells something; `None` of one that always does.
+    /// Whether a value tells something, so that its row exists; `None` if every value does.
     fn told(&self, e: &Expr, env: &Env) -> Result<Option<bool>, String> {
         let and = |a: Option<bool>, b: Option<bool>| match (a, b) {
             (Some(a), Some(b)) => Some(a && b),
@@ -114,7 +114,7 @@ impl World {
         })
     }
 
-    /// Whether a value ever tells nothing.
+    /// Whether a value may tell nothing.
     fn may_tell(&self, e: &Expr) -> bool {
         let literal = |e: &Expr| matches!(e.kind, ExprKind::Literal(_));
         match &e.kind {
@@ -144,7 +144,7 @@ impl World {
         }
     }
 
-    /// The average of what a value tells, as a float; 0 where it tells nothing.
+    /// The average of the values that tell something, as a float; 0 if there are none.
     pub(super) fn average(&self, names: &[String], spaces: &[Vec<Of>], body: &Expr, env: &Env) -> Result<Of, String> {
         let (mut sum, mut count, mut done) = (Of::Literal("0".to_string()), 0u32, Ok(()));
         each(names, spaces, &mut env.clone(), &mut |env| {
@@ -165,7 +165,7 @@ impl World {
         Ok(Of::Float(if sum == 0.0 { 0.0 } else { sum / f64::from(count) }))
     }
 
-    /// The same of one of two values, of which a literal tells nothing.
+    /// As `told`, for a choice between two values, of which a literal tells nothing.
     fn one_told(&self, c: &Expr, a: &Expr, b: &Expr, env: &Env) -> Result<Option<bool>, String> {
         let literal = |e: &Expr| matches!(e.kind, ExprKind::Literal(_));
         let holds = self.truth(c, env)?;
@@ -179,7 +179,7 @@ impl World {
         })
     }
 
-    /// Whether a row of a table stands, or a value is another than an array's fill.
+    /// Whether a row of a table exists, or a value differs from its array's fill.
     fn stands(&self, a: &Access, env: &Env) -> Result<bool, String> {
         match self.table_of.get(&a.tensor.name).and_then(|table| self.functions.get(table)) {
             Some(rows) => Ok(self.keys(a, env)?.is_some_and(|key| rows.at.get(&key) == Some(&Of::Bool(true)))),

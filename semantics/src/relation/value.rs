@@ -1,14 +1,14 @@
-//! Labels and values, and what functions say of them.
+//! Labels and values, and the functions on them.
 
 use fiberloom_core::algebra::Type;
 use fiberloom_core::notation::syntax::{BinaryOp, Sort};
 use num_bigint::BigInt;
 use std::cmp::Ordering;
 
-/// What stands in a row of a table. A decimal is an integer, times the power of ten that its column declares.
+/// A cell in a row of a table. A decimal is an integer, times the power of ten that its column declares.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
-    /// Nothing.
+    /// Null.
     Null,
     /// A truth value.
     Bool(bool),
@@ -25,7 +25,7 @@ pub enum Cell {
 pub enum Key {
     /// An integer.
     Number(i64),
-    /// A decimal, times this power of ten.
+    /// A decimal: an integer with this many digits behind the point.
     Decimal(i64, u8),
     /// A date.
     Date(i64, u8, u8),
@@ -36,13 +36,13 @@ pub enum Key {
 /// A value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Of {
-    /// As it is written: it takes what it stands beside.
+    /// A literal as it is written: it takes the kind of the other operand.
     Literal(String),
     /// A truth value.
     Bool(bool),
     /// An `i64`.
     Integer(i64),
-    /// A whole number of any size, of which this power of ten is one.
+    /// A decimal: an integer of any size with this many digits behind the point.
     Decimal(BigInt, u8),
     /// An `f64`.
     Float(f64),
@@ -50,14 +50,14 @@ pub enum Of {
     Date(i64, u8, u8),
     /// A text of a column.
     Text(String),
-    /// No text: where no row stands.
+    /// No text: where no row exists.
     Absent,
-    /// A label of a domain; none where a null stands.
+    /// A label of a domain; `None` for null.
     Label(Option<Key>),
 }
 
 impl Cell {
-    /// It as a label of a domain, or as a coordinate; `None` of a null.
+    /// The cell as a label of a domain, or as a coordinate; `None` for null.
     pub fn key(&self, labels: &Sort) -> Option<Key> {
         match self {
             Cell::Null | Cell::Bool(_) => None,
@@ -70,7 +70,7 @@ impl Cell {
         }
     }
 
-    /// It as a value of a column.
+    /// The cell as a value of a column.
     pub(super) fn value(&self, sort: &Sort) -> Of {
         match (self, sort) {
             (Cell::Number(n), Sort::Decimal(digits)) => Of::Decimal((*n).into(), *digits),
@@ -83,19 +83,19 @@ impl Cell {
     }
 }
 
-/// An integer, a power of ten, as it is written.
+/// Reads a number as an integer and its digits behind the point.
 fn number(text: &str) -> Option<(BigInt, u8)> {
     let digits = text.split_once('.').map_or(0, |(_, behind)| behind.len());
     let whole: String = text.chars().filter(|c| *c != '.').collect();
     Some((whole.parse().ok()?, digits as u8))
 }
 
-/// How many of the last digit a whole one is.
+/// 10 to the power of `digits`.
 fn power(digits: u8) -> BigInt {
     BigInt::from(10).pow(digits.into())
 }
 
-/// A date, as it is written.
+/// Reads a date.
 fn date(text: &str) -> Option<(i64, u8, u8)> {
     let parts: Vec<&str> = text.split('-').collect();
     let [year, month, day] = parts[..] else { return None };
@@ -103,7 +103,7 @@ fn date(text: &str) -> Option<(i64, u8, u8)> {
 }
 
 impl Of {
-    /// It as a label or a number of a row; `None` of none.
+    /// The value as a label or the number of a row; `None` if it is neither.
     pub(super) fn key(&self) -> Option<Key> {
         match self {
             Of::Label(label) => label.clone(),
@@ -112,7 +112,7 @@ impl Of {
         }
     }
 
-    /// Its text, if there is one.
+    /// The value's text, if it is a text.
     pub(super) fn text(&self) -> Option<String> {
         match self {
             Of::Text(text) | Of::Label(Some(Key::Text(text))) => Some(text.clone()),
@@ -120,12 +120,12 @@ impl Of {
         }
     }
 
-    /// As it is written, of a literal.
+    /// The text of a literal.
     pub(super) fn written(&self) -> Option<&str> {
         if let Of::Literal(text) = self { Some(text) } else { None }
     }
 
-    /// The zero of its kind.
+    /// The zero of the value's kind.
     pub(super) fn zero(&self) -> Of {
         match self {
             Of::Bool(_) => Of::Bool(false),
@@ -137,7 +137,7 @@ impl Of {
         }
     }
 
-    /// It as a value of a declared kind.
+    /// The value as one of a declared kind.
     pub(super) fn of_sort(self, sort: &Sort) -> Result<Of, String> {
         let wrong = |of: &Of| format!("{of:?} as {sort}");
         Ok(match (sort, self) {
@@ -158,7 +158,7 @@ impl Of {
         })
     }
 
-    /// An integer and its power of ten.
+    /// The number as an integer and its digits behind the point.
     fn scaled(&self) -> Option<(BigInt, u8)> {
         match self {
             Of::Integer(n) | Of::Label(Some(Key::Number(n))) => Some(((*n).into(), 0)),
@@ -169,7 +169,7 @@ impl Of {
         }
     }
 
-    /// `convert`
+    /// The meaning of `convert`.
     pub(super) fn converted(self, ty: Type) -> Result<Of, String> {
         match (&self, self.scaled()) {
             (Of::Float(x), _) if ty == Type::F64 => Ok(Of::Float(*x)),
@@ -187,7 +187,7 @@ impl Of {
     }
 }
 
-/// Two values of one kind: a literal takes the other's, the digits are those of which one has more.
+/// Two values of one kind: a literal takes the other's kind, and decimals get the same digits.
 pub(super) fn alike(a: Of, b: Of) -> Result<(Of, Of), String> {
     Ok(match (a, b) {
         (Of::Literal(a), Of::Literal(b)) => (Of::Literal(a), Of::Literal(b)),
@@ -209,7 +209,7 @@ pub(super) fn alike(a: Of, b: Of) -> Result<(Of, Of), String> {
     })
 }
 
-/// A literal as what it stands beside.
+/// A literal as a value of the other operand's kind.
 fn beside(text: &str, other: &Of) -> Result<Of, String> {
     let wrong = || format!("{text} beside {other:?}");
     Ok(match other {
@@ -241,7 +241,7 @@ fn beside(text: &str, other: &Of) -> Result<Of, String> {
     })
 }
 
-/// Whether two values compare so.
+/// Whether the comparison of two values holds.
 pub(super) fn compared(op: BinaryOp, a: &Of, b: &Of) -> Result<bool, String> {
     let (a, b) = alike(a.clone(), b.clone())?;
     let ordering = match (&a, &b) {
@@ -272,15 +272,15 @@ pub(super) fn compared(op: BinaryOp, a: &Of, b: &Of) -> Result<bool, String> {
     })
 }
 
-/// A sum.
+/// The sum of two values.
 pub(super) fn added(a: Of, b: Of) -> Result<Of, String> {
     arithmetic(BinaryOp::Add, a, b)
 }
 
-/// An operator of arithmetic.
+/// The value of an arithmetic operator.
 pub(super) fn arithmetic(op: BinaryOp, a: Of, b: Of) -> Result<Of, String> {
     use BinaryOp::*;
-    // The label of a coordinate is a number; 0 at none.
+    // The label of a coordinate is a number; a null counts as 0.
     let number = |of: Of| match of {
         Of::Label(Some(Key::Number(n))) => Of::Integer(n),
         Of::Label(Some(Key::Decimal(n, digits))) => Of::Decimal(n.into(), digits),
@@ -293,7 +293,7 @@ pub(super) fn arithmetic(op: BinaryOp, a: Of, b: Of) -> Result<Of, String> {
     {
         return Ok(Of::Decimal(m * n, p + q));
     }
-    // What divides a decimal is a whole number, and what is left over is cut off.
+    // A decimal is divided by a whole number, and the remainder is cut off.
     if let (Div, Of::Decimal(m, digits), Some((n, 0))) = (op, &a, b.scaled()) {
         return Ok(Of::Decimal(if n == BigInt::ZERO { n } else { m / n }, *digits));
     }
@@ -333,23 +333,23 @@ pub(super) fn arithmetic(op: BinaryOp, a: Of, b: Of) -> Result<Of, String> {
     })
 }
 
-/// How many days the months before this one have in a year.
+/// The number of days in the months before this one in a year.
 fn before(year: i64, month: u8) -> i64 {
     let leap = year % 4 == 0 && year % 100 != 0 || year % 400 == 0;
     let lengths = [31, if leap { 29 } else { 28 }, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
     lengths[..usize::from(month) - 1].iter().sum()
 }
 
-/// The number of a day, counted from the first of year 1.
+/// The number of a day, counted from the first day of year 1.
 fn day_number(year: i64, month: u8, day: u8) -> i64 {
     let y = year - 1;
     365 * y + y.div_euclid(4) - y.div_euclid(100) + y.div_euclid(400) + before(year, month) + i64::from(day) - 1
 }
 
-/// The date so many days later.
+/// The date this many days later.
 fn later((year, month, day): (i64, u8, u8), days: i64) -> Of {
     let number = day_number(year, month, day) + days;
-    // A year later than the right one by less than three in a thousand.
+    // The estimate exceeds the right year by less than three in a thousand.
     let mut year = number.div_euclid(365) + 1;
     while day_number(year, 1, 1) > number {
         year -= 1;
@@ -359,7 +359,7 @@ fn later((year, month, day): (i64, u8, u8), days: i64) -> Of {
     Of::Date(year, month, (in_year - before(year, month) + 1) as u8)
 }
 
-/// A part of a date.
+/// The year, month or day of a date.
 pub(super) fn part(name: &str, of: &Of) -> Result<i64, String> {
     let (y, m, d) = match of {
         Of::Date(y, m, d) | Of::Label(Some(Key::Date(y, m, d))) => (*y, *m, *d),
@@ -374,7 +374,8 @@ pub(super) fn part(name: &str, of: &Of) -> Result<i64, String> {
     })
 }
 
-/// SQL's `LIKE`: `%` is any text, `_` any one character, else a character is itself, and so is any behind the one that escapes.
+/// SQL's `LIKE`: `%` matches any text, `_` any one character, any other character itself; the escape character makes the next one
+/// literal.
 pub fn like(text: &str, pattern: &str, escape: Option<char>) -> bool {
     let mut chars = pattern.chars();
     let Some(first) = chars.next() else { return text.is_empty() };

@@ -18,35 +18,35 @@ pub enum Expr {
     Var(usize),
     /// The sum of two expressions of one shape.
     Add(Box<Expr>, Box<Expr>),
-    /// Their product, at each tuple.
+    /// The product of two expressions, at each tuple.
     Mul(Box<Expr>, Box<Expr>),
     /// The sum over an attribute.
     Contract(Attribute, Box<Expr>),
     /// The same value at every index of a further attribute.
     Expand(Attribute, Box<Expr>),
-    /// Its attributes replaced by others.
+    /// The expression with its attributes renamed.
     Name(BTreeMap<Attribute, Attribute>, Box<Expr>),
 }
 
-/// What a variable stands for.
+/// The values of a variable.
 #[derive(Clone)]
 pub struct Variable<K, I: Index = i64> {
-    /// In the stream algebra.
+    /// The variable in the stream algebra.
     pub stream: Typed<K, I>,
-    /// In the algebra of K-relations.
+    /// The variable in the algebra of K-relations.
     pub relation: Relation<K, I>,
 }
 
-/// Index sets, and what variables stand for.
+/// The index sets of attributes, and the values of variables.
 #[derive(Clone)]
 pub struct Context<K, I: Index = i64> {
-    /// Index sets.
+    /// The index sets, by attribute.
     pub schema: Schema<I>,
-    /// By number.
+    /// The variables, by number.
     pub variables: Vec<Variable<K, I>>,
 }
 
-/// Why an expression has no shape.
+/// The reason why an expression has no shape.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct IllTyped(pub String);
 
@@ -55,11 +55,11 @@ fn expect(holds: bool, otherwise: impl FnOnce() -> String) -> Result<(), IllType
 }
 
 impl Expr {
-    /// Its shape (Figure 4b), from those of the variables.
+    /// The expression's shape (Figure 4b), from those of the variables.
     ///
     /// # Errors
-    /// If it has none; or if a renaming does not keep the order of attributes, as a stream of the new type could not be
-    /// walked in the order of the old one (Definition 5.7).
+    /// If there is no shape, or a renaming does not keep the order of attributes: a stream of the new type could not be walked in the
+    /// order of the old one (Definition 5.7).
     pub fn shape<S: PartialEq>(&self, variables: &[Shape], schema: &BTreeMap<Attribute, S>) -> Result<Shape, IllTyped> {
         let shape = |e: &Expr| e.shape(variables, schema);
         match self {

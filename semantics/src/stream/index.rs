@@ -1,18 +1,18 @@
-//! Ordered sets that attributes range over.
+//! The ordered sets over which attributes range.
 
 use std::fmt::Debug;
 use std::rc::Rc;
 
-/// What the indices of streams are: of all attributes, of one ordered type.
+/// The indices of streams: one ordered type for all attributes.
 pub trait Index: Clone + Ord + Debug + 'static {
     /// An attribute's index set.
     type Set: Clone + PartialEq + Debug + 'static;
     /// The index of a stream that has ended: above all others, and in no set.
     const END: Self;
-    /// The only index of a level that is summed up.
+    /// The only index of a level that is summed over.
     const STAR: Self;
 
-    /// The least index of a set that a skip to this bound may rest at.
+    /// The least index of a set at which a skip to this bound may rest.
     fn least(set: &Self::Set, to: &(Self, bool)) -> Option<Self>;
 
     /// The indices of a set, ascending.
@@ -21,11 +21,11 @@ pub trait Index: Clone + Ord + Debug + 'static {
     /// An index beyond those of a set.
     fn beyond(set: &Self::Set) -> Self;
 
-    /// Its place in a set, by which states are told apart; that of an index that has ended is behind all others.
+    /// The index's place in a set, which distinguishes states. The place of an ended index is behind all others.
     fn place(&self, set: &Self::Set) -> i64;
 }
 
-/// Numbers from 0 to below an extent; the extent `END` is without end.
+/// The numbers from 0 up to an extent; the extent `END` is unbounded.
 impl Index for i64 {
     type Set = i64;
     const END: i64 = i64::MAX;
@@ -48,10 +48,10 @@ impl Index for i64 {
     }
 }
 
-/// An index of sets that are listed: numbers before texts.
+/// An index of sets that are listed: numbers are before texts.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Label {
-    /// The index of a level that is summed up.
+    /// The index of a level that is summed over.
     Star,
     /// A number.
     Number(i64),

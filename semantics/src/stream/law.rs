@@ -1,40 +1,39 @@
-//! Laws of streams, as named predicates over all states that any skips come to.
+//! The laws of streams, as named predicates over all states that skips reach.
 //!
 //! ```text
 //!   states  q, skip(q, b), skip(skip(q, b), b′), …   for all bounds b = (i, r), i within the index set or one past it
-//!   law     ∀ q ∀ b  …                               and the same of every value that is a stream
+//!   law     ∀ q ∀ b  …                               and likewise for every value that is a stream
 //! ```
 
 use super::{Bound, Index, Level, Nested, Relation, Schema, Semiring, Typed, evaluate};
 use std::collections::BTreeMap;
 
-/// A law. Of the first four, a contracted level need not be strictly monotonic; the last two are of the iterators that
-/// are emitted.
+/// A law. The first four are the paper's; a contracted level need not be strictly monotonic. The last two are for the emitted iterators.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Law {
-    /// From every state δ comes to an end; so evaluation is a finite sum (Definition 5.10). Products end if, moreover, a
-    /// skip to the order of a state or further moves it: [`Law::SkipIsRepeatedNext`] is enough.
+    /// From every state δ reaches an end, so evaluation is a finite sum (Definition 5.10). Products end if, moreover, a skip to a state's
+    /// own order or further changes the state: [`Law::SkipIsRepeatedNext`] is enough.
     Terminates,
     /// index(q) ≤ index(skip(q, b)), for every bound (section 5).
     Monotone,
-    /// Skipped from a ready state by its own order or more, the index grows (section 6.2).
+    /// A skip from a ready state to its own order or more increases the index (section 6.2).
     StrictlyMonotone,
-    /// Skipping to (i, r) leaves the evaluation at every j with (i, r) ≤ (j, 0) as it was (section 6.1).
+    /// A skip to (i, r) leaves the evaluation unchanged at every j with (i, r) ≤ (j, 0) (section 6.1).
     Lawful,
     /// Every state but the last is ready.
     Settled,
-    /// A skip to b comes to the first of q, δ(q), δ²(q), … whose order is above b.
+    /// A skip to b reaches the first of q, δ(q), δ²(q), … whose order is above b.
     SkipIsRepeatedNext,
 }
 
-/// Those of the paper, weakest hypothesis first.
+/// The laws of the paper, weakest hypothesis first.
 pub const LAWS: [Law; 4] = [Law::Terminates, Law::Monotone, Law::StrictlyMonotone, Law::Lawful];
 
-/// States that a law looks at: a level with more is taken for one that does not end.
+/// The most states of a level that a law examines; a level with more counts as one that does not end.
 const MOST: usize = 1_000;
 
 impl Law {
-    /// Those of some laws that a stream breaks, at any level. Of one that does not end nothing else is said.
+    /// The laws that a stream breaks at any level. A stream that does not end only breaks [`Law::Terminates`].
     pub fn broken<K: Semiring, I: Index>(laws: &[Law], q: &Typed<K, I>, schema: &Schema<I>) -> Vec<Law> {
         let mut levels = Vec::new();
         if !reach(&q.stream, &q.ty, schema, &mut levels) {
@@ -44,19 +43,19 @@ impl Law {
     }
 }
 
-/// A level's states, and where each skip leads.
+/// The states of a level, and the target of each skip.
 struct Reached<K, I: Index> {
-    /// The level's attribute, the dummy's under a name of its own, and those below.
+    /// The attribute of the level, the dummy under a name of its own, and those below.
     ty: Vec<Option<char>>,
     contracted: bool,
     states: Vec<Level<K, I>>,
     bounds: Vec<Bound<I>>,
-    /// By state and bound.
+    /// The target of each skip, by state and bound.
     skips: Vec<Vec<usize>>,
     next: Vec<usize>,
 }
 
-/// Explores a stream and every stream that is its value; whether all have an end.
+/// Explores a stream and every stream that is a value of it; returns whether all have an end.
 fn reach<K: Semiring, I: Index>(
     q: &Nested<K, I>,
     ty: &[Option<char>],
@@ -136,7 +135,7 @@ impl<K: Semiring, I: Index> Reached<K, I> {
     }
 }
 
-/// What a relation is at the tuples whose first index is at the bound or later.
+/// The relation at the tuples whose first index is at the bound or later.
 fn from<'r, K: Semiring, I: Index>(
     relation: &'r Relation<K, I>,
     b: &'r Bound<I>,

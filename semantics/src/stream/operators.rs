@@ -3,7 +3,7 @@
 //! ```text
 //!             index         ready                        skip(to)
 //!   x · y     max           both, at one index           both skip to it
-//!   x + y     min           that of the smaller order    both skip to it
+//!   x + y     min           of the smaller order         both skip to it
 //!   Σ q       STAR          q's                          q skips to its own index
 //!   ⇑ v       i             always                       max(i, to)
 //!   map f q   q's           q's                          q's
@@ -14,10 +14,10 @@ use super::relation::attributes;
 use super::{Attribute, Bound, Index, Level, Nested, Relation, Semiring, Stream, Type, evaluate};
 use std::rc::Rc;
 
-/// An index of a vector, and the value where it is ready.
+/// An index of a vector, with a value if the state is ready.
 type Entry<K, I> = (I, Option<Nested<K, I>>);
 
-/// A sparse vector that may have internal states: entries of an index, and a value where ready.
+/// A sparse vector that may have internal states: entries of an index, with a value in ready states.
 struct Sparse<K, I: Index> {
     entries: Rc<[Entry<K, I>]>,
     at: usize,
@@ -75,14 +75,14 @@ impl<K: Semiring, I: Index> Stream<K, I> for Dense<K, I> {
     }
 }
 
-/// A value at every index of a set (Example 5.2): of a constant, the expansion ⇑. Over numbers without end ([`super::END`]) it has
+/// A value at every index of a set (Example 5.2); with a constant value, the expansion ⇑. Over unbounded numbers ([`super::END`]) it has
 /// no last state, and only its products with streams that end can be evaluated.
 pub fn dense<K: Semiring, I: Index>(set: I::Set, value: impl Fn(I) -> Nested<K, I> + 'static) -> Nested<K, I> {
     let at = I::least(&set, &(I::STAR, false));
     Nested::Stream(Rc::new(Dense { value: Rc::new(value), at, set }))
 }
 
-/// Definition 5.4.
+/// The product of two streams (Definition 5.4).
 struct Product<K, I: Index>(Level<K, I>, Level<K, I>);
 
 impl<K: Semiring, I: Index> Stream<K, I> for Product<K, I> {
@@ -103,10 +103,10 @@ impl<K: Semiring, I: Index> Stream<K, I> for Product<K, I> {
     }
 }
 
-/// x · y, of strictly monotonic streams of one type.
+/// x · y, for strictly monotonic streams of one type.
 ///
 /// # Panics
-/// If one has more levels.
+/// If one stream has more levels than the other.
 pub fn product<K: Semiring, I: Index>(x: Nested<K, I>, y: Nested<K, I>) -> Nested<K, I> {
     match (x, y) {
         (Nested::Value(x), Nested::Value(y)) => Nested::Value(x.times(&y)),
@@ -140,10 +140,10 @@ impl<K: Semiring, I: Index> Stream<K, I> for Sum<K, I> {
     }
 }
 
-/// x + y, of lawful streams of one type.
+/// x + y, for lawful streams of one type.
 ///
 /// # Panics
-/// If one has more levels.
+/// If one stream has more levels than the other.
 pub fn sum<K: Semiring, I: Index>(x: Nested<K, I>, y: Nested<K, I>) -> Nested<K, I> {
     match (x, y) {
         (Nested::Value(x), Nested::Value(y)) => Nested::Value(x.plus(&y)),
@@ -152,7 +152,7 @@ pub fn sum<K: Semiring, I: Index>(x: Nested<K, I>, y: Nested<K, I>) -> Nested<K,
     }
 }
 
-/// Section 5.1.2.
+/// The contraction of a stream (section 5.1.2).
 struct Contract<K, I: Index>(Level<K, I>);
 
 impl<K: Semiring, I: Index> Stream<K, I> for Contract<K, I> {
@@ -173,10 +173,10 @@ impl<K: Semiring, I: Index> Stream<K, I> for Contract<K, I> {
     }
 }
 
-/// Σ q: the same states, their indices forgotten. It is lawful, and not strictly monotonic.
+/// Σ q: the same states without their indices. It is lawful, and not strictly monotonic.
 ///
 /// # Panics
-/// If it is a value.
+/// If `q` is a value.
 pub fn contract<K: Semiring, I: Index>(q: Nested<K, I>) -> Nested<K, I> {
     match q {
         Nested::Stream(q) => Nested::Stream(Rc::new(Contract(q))),
@@ -184,10 +184,10 @@ pub fn contract<K: Semiring, I: Index>(q: Nested<K, I>) -> Nested<K, I> {
     }
 }
 
-/// What is applied to the values of a stream.
+/// A function on the values of a stream.
 pub type Function<K, I = i64> = Rc<dyn Fn(Nested<K, I>) -> Nested<K, I>>;
 
-/// Section 5.2: a function after `value`.
+/// A stream with a function applied to its values (section 5.2).
 struct Map<K, I: Index>(Level<K, I>, Function<K, I>);
 
 impl<K: Semiring, I: Index> Stream<K, I> for Map<K, I> {
@@ -211,7 +211,7 @@ impl<K: Semiring, I: Index> Stream<K, I> for Map<K, I> {
 /// mapᵏ f: `f` applied below `k` levels.
 ///
 /// # Panics
-/// If there are fewer.
+/// If there are fewer levels.
 pub fn map<K: Semiring, I: Index>(k: usize, f: Function<K, I>, q: Nested<K, I>) -> Nested<K, I> {
     match (k, q) {
         (0, q) => f(q),
@@ -223,14 +223,14 @@ pub fn map<K: Semiring, I: Index>(k: usize, f: Function<K, I>, q: Nested<K, I>) 
 /// A stream with its type: an element of the stream algebra 𝒮 (Definition 5.8), whose operations are Figure 9's.
 #[derive(Clone)]
 pub struct Typed<K, I: Index = i64> {
-    /// Its levels, outermost first.
+    /// The stream's levels, outermost first.
     pub ty: Type,
     /// The stream.
     pub stream: Nested<K, I>,
 }
 
 impl<K: Semiring, I: Index> Typed<K, I> {
-    /// x + y, of one shape. Dummy levels that one of them lacks are put in, each of one ready state.
+    /// x + y, for streams of one shape. Dummy levels that one of them lacks are inserted, each with one ready state.
     pub fn plus(mut self, mut other: Typed<K, I>) -> Typed<K, I> {
         self.same_shape(&other);
         let differ = |x: &Type, y: &Type| (0..x.len().max(y.len())).find(|k| x.get(*k) != y.get(*k));
@@ -241,7 +241,7 @@ impl<K: Semiring, I: Index> Typed<K, I> {
         Typed { ty: self.ty, stream: sum(self.stream, other.stream) }
     }
 
-    /// x · y, of one shape; a factor that was contracted is stored first.
+    /// x · y, for streams of one shape; a contracted factor is stored first.
     pub fn times(self, other: Typed<K, I>) -> Typed<K, I> {
         self.same_shape(&other);
         let (x, y) = (self.stored(), other.stored());
@@ -255,21 +255,21 @@ impl<K: Semiring, I: Index> Typed<K, I> {
         Typed { ty: self.ty, stream: map(k, Rc::new(contract), self.stream) }
     }
 
-    /// ⇑ over an attribute that is not of the shape, with this index set.
+    /// ⇑ over an attribute outside of the shape, with this index set.
     pub fn expand(self, a: Attribute, set: I::Set) -> Typed<K, I> {
         let later = self.ty.iter().position(|level| level.is_some_and(|b| b > a));
         let k = later.unwrap_or(self.ty.len());
         self.insert(k, Some(a), Rc::new(move |v| dense(set.clone(), move |_| v.clone())))
     }
 
-    /// The same stream under other attributes, whose order ρ must keep.
+    /// The stream under other attributes, whose order ρ has to keep.
     pub fn rename(self, rho: impl Fn(Attribute) -> Attribute) -> Typed<K, I> {
         let ty: Type = self.ty.iter().map(|level| level.map(&rho)).collect();
         assert!(attributes(&ty).is_sorted_by(|a, b| a < b), "attributes out of order: {ty:?}");
         Typed { ty, stream: self.stream }
     }
 
-    /// A strictly monotonic stream of the same relation: itself, or its evaluation if it has dummy levels.
+    /// A strictly monotonic stream of the same relation: the stream itself, or its evaluation if it has dummy levels.
     pub fn stored(self) -> Typed<K, I> {
         if !self.ty.contains(&None) {
             return self;
@@ -280,7 +280,7 @@ impl<K: Semiring, I: Index> Typed<K, I> {
         Typed { stream: nest(&tuples, ty.len()), ty }
     }
 
-    /// Its K-relation.
+    /// The stream's K-relation.
     pub fn evaluate(&self) -> Relation<K, I> {
         evaluate(&self.stream, &self.ty)
     }
@@ -295,7 +295,7 @@ impl<K: Semiring, I: Index> Typed<K, I> {
     }
 }
 
-/// Sparse vectors of sparse vectors, as many levels as are left of these ascending tuples.
+/// Sparse vectors of sparse vectors for the last `levels` levels of these ascending tuples.
 fn nest<K: Semiring, I: Index>(tuples: &[(&[I], &K)], levels: usize) -> Nested<K, I> {
     if levels == 0 {
         return Nested::Value(tuples.first().map_or_else(K::zero, |(_, value)| (*value).clone()));

@@ -3,7 +3,7 @@
 use super::{Attribute, Index, Nested, Semiring, Type, walk};
 use std::collections::BTreeMap;
 
-/// A function from tuples of a shape to a semiring, kept where it is not zero. A tuple's indices stand in the order of
+/// A function from tuples of a shape to a semiring, which stores the values that are not zero. A tuple's indices are in the order of
 /// attributes.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Relation<K, I = i64> {
@@ -11,12 +11,12 @@ pub struct Relation<K, I = i64> {
 }
 
 impl<K: Semiring, I: Index> Relation<K, I> {
-    /// Zero everywhere.
+    /// The relation that is zero everywhere.
     pub fn zero() -> Relation<K, I> {
         Relation { support: BTreeMap::new() }
     }
 
-    /// Its value at a tuple.
+    /// The value at a tuple.
     pub fn at(&self, tuple: &[I]) -> K {
         self.support.get(tuple).cloned().unwrap_or_else(K::zero)
     }
@@ -30,13 +30,13 @@ impl<K: Semiring, I: Index> Relation<K, I> {
         };
     }
 
-    /// Where it is not zero, ascending.
+    /// The tuples at which the relation is not zero, ascending, with their values.
     pub fn support(&self) -> impl Iterator<Item = (&[I], &K)> {
         self.support.iter().map(|(tuple, value)| (&tuple[..], value))
     }
 }
 
-/// ⟦q⟧: the sum of what its reachable states hold, each at its index; at a level of the dummy attribute, at no index.
+/// ⟦q⟧: the sum of the values of its reachable states, each at its index; at a level of the dummy attribute, at no index.
 ///
 /// # Panics
 /// If the stream does not end, or is not of the type.

@@ -1,25 +1,25 @@
-//! Semirings: what values are added and multiplied with (Definition 4.5). Products need not commute.
+//! Semirings: the addition and multiplication of values (Definition 4.5). Products need not commute.
 //!
 //! ```text
 //!   ℕ⟨X⟩ ──any choice of a value for each name──▶ ℤ/2⁶⁴, 𝔹, (min, +), …
 //! ```
 //!
-//! [`Polynomial`] is the free one: an equation between its elements holds in every semiring, so what is shown with an
-//! own name for each entry is shown of all of them. (ℕ[X], whose names commute, is its image under sorting the words.)
+//! [`Polynomial`] is the free semiring: an equation between its elements holds in every semiring, so a result for distinct names of
+//! entries holds for all values. (ℕ[X], whose names commute, is its image under sorting the words.)
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::num::Wrapping;
 
-/// A semiring. [`semiring_laws`] are its axioms.
+/// A semiring, whose axioms [`semiring_laws`] checks.
 pub trait Semiring: Clone + PartialEq + fmt::Debug + 'static {
-    /// Neutral to `plus`, absorbing to `times`.
+    /// The identity of `plus`, and the annihilator of `times`.
     fn zero() -> Self;
-    /// Neutral to `times`.
+    /// The identity of `times`.
     fn one() -> Self;
-    /// Associative, commutative.
+    /// Addition: associative and commutative.
     fn plus(&self, other: &Self) -> Self;
-    /// Associative, distributes over `plus` on both sides.
+    /// Multiplication: associative; distributes over `plus` on both sides.
     fn times(&self, other: &Self) -> Self;
 }
 
@@ -39,7 +39,7 @@ impl Semiring for Wrapping<u64> {
     }
 }
 
-/// Relations: presence.
+/// Relations: truth values, for presence.
 impl Semiring for bool {
     fn zero() -> Self {
         false
@@ -55,8 +55,8 @@ impl Semiring for bool {
     }
 }
 
-/// Lengths of shortest paths. The greatest `i64` is infinity, and a sum that would pass it is infinite: a semiring on
-/// lengths of 0 or more (a negative one could bring back what was cut off).
+/// Lengths of shortest paths. The greatest `i64` is infinity, and a sum beyond it is infinite: a semiring for lengths of 0 or more (a
+/// negative length could undo the cut-off).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MinPlus(pub i64);
 
@@ -75,17 +75,17 @@ impl Semiring for MinPlus {
     }
 }
 
-/// ℕ⟨X⟩: how often each word of names occurs, never zero times.
+/// ℕ⟨X⟩: the number of occurrences of each word of names; words that do not occur are not stored.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Polynomial(BTreeMap<Vec<u32>, u64>);
 
 impl Polynomial {
-    /// The name of an entry.
+    /// The polynomial that is a single name.
     pub fn name(x: u32) -> Polynomial {
         Polynomial([(vec![x], 1)].into())
     }
 
-    /// Its value where each name has a value.
+    /// The polynomial's value, given a value for each name.
     pub fn at<K: Semiring>(&self, value: impl Fn(u32) -> K) -> K {
         let word = |word: &[u32]| word.iter().fold(K::one(), |product, x| product.times(&value(*x)));
         let terms = self.0.iter().flat_map(|(w, times)| std::iter::repeat_n(word(w), *times as usize));
@@ -116,10 +116,10 @@ impl Semiring for Polynomial {
     }
 }
 
-/// The axioms of Definition 4.5 at three elements.
+/// Checks the axioms of Definition 4.5 on three elements.
 ///
 /// # Errors
-/// The one that does not hold.
+/// The axiom that does not hold.
 pub fn semiring_laws<K: Semiring>(x: &K, y: &K, z: &K) -> Result<(), &'static str> {
     let (zero, one) = (K::zero(), K::one());
     let laws = [

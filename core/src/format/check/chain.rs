@@ -13,27 +13,26 @@ use crate::format::{Array, Malformed};
 
 /// A chain down to some level. Two positions are tied there if they are in one fiber and their coordinates are equal.
 pub(in crate::format) struct Chain<'t> {
-    /// Of the nonunique level; it has been checked.
+    /// The `pos` of the nonunique level, which has been checked.
     pos: &'t Array<'t>,
-    /// The coordinates of the levels so far, one a position.
+    /// The coordinates of the levels so far, one per position.
     levels: Vec<&'t Array<'t>>,
 }
 
 impl<'t> Chain<'t> {
-    /// Above its first level, in whose fibers all positions are tied.
+    /// A chain before its first level, where all positions of a fiber are tied.
     pub(in crate::format) fn of(pos: &'t Array<'t>) -> Chain<'t> {
         Chain { pos, levels: vec![] }
     }
 
-    /// A level of these coordinates in the chain; what it is for the level below.
+    /// Checks a level with these coordinates in the chain; returns its state for the check of the level below.
     pub(in crate::format) fn check_level(self, at: At<'t>, crd: &'t Array<'t>) -> Result<Above<'t>, Malformed> {
         let last = at.tensor.format.chain(at.l).is_some_and(|chain| chain.end == at.l + 1);
         let chain = self.check(at.l, crd, at.extent(), last)?;
         Ok(Above { chain: (!last).then_some(chain), ..Above::of(crd.len() as u64) })
     }
 
-    /// The chain with level `l`, of a coordinate a position: none falls where the positions are tied, and in the `last`
-    /// level each rises there.
+    /// The chain extended by level `l`. No coordinate may fall where positions are tied, and in the `last` level each has to rise there.
     fn check(mut self, l: usize, crd: &'t Array<'t>, extent: u64, last: bool) -> Result<Chain<'t>, Malformed> {
         if !matches!(crd, Array::I32(_) | Array::I64(_)) {
             return malformed(Some(l), 0, format!("crd is of type {}, i32 or i64 expected", crd.ty()));
@@ -56,7 +55,7 @@ impl<'t> Chain<'t> {
     }
 }
 
-/// What is wrong with coordinate `c` behind `before`, if it is tied with it.
+/// The error in coordinate `c` behind `before`, if there is one; `tied` says whether the levels above are equal.
 fn wrong(c: i64, before: i64, extent: u64, (tied, last): (bool, bool)) -> Option<String> {
     match c {
         _ if c < 0 || c as u64 >= extent => Some(format!("coordinate {c} is not in 0..{extent}")),

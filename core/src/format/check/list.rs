@@ -1,11 +1,11 @@
-//! Lists of coordinates: a fiber's positions by `pos`, their coordinates strictly ascending.
+//! Lists of coordinates: `pos` gives a fiber's positions, and their coordinates are strictly ascending.
 
 use super::{Above, malformed};
 use crate::algebra::Type;
 use crate::format::{Array, Malformed};
 use crate::words::counted;
 
-/// An array of this length and of one of these types.
+/// Checks that an array has this length, and one of these types.
 pub(in crate::format) fn length_and_type(
     l: usize,
     name: &str,
@@ -25,7 +25,7 @@ pub(in crate::format) fn length_and_type(
     Ok(())
 }
 
-/// A level of unique coordinates.
+/// Checks a level of unique coordinates.
 pub(in crate::format) fn check(
     l: usize,
     pos: &Array,
@@ -37,7 +37,7 @@ pub(in crate::format) fn check(
     check_crd(l, pos, crd, extent)
 }
 
-/// `pos` of a level with so many coordinates.
+/// Checks `pos` of a level that stores so many coordinates.
 pub(in crate::format) fn check_pos(l: usize, pos: &Array, stored: usize, above: &Above) -> Result<(), Malformed> {
     let parents = above.positions;
     if (pos.len() as u64).checked_sub(1) != Some(parents) {
@@ -72,7 +72,7 @@ fn check_pos_of<T: Index>(l: usize, pos: &[T], stored: usize) -> Result<(), Malf
     Ok(())
 }
 
-/// Coordinates of a level whose `pos` has been checked.
+/// Checks the coordinates of a level whose `pos` has been checked.
 fn check_crd(l: usize, pos: &Array, crd: &Array, extent: u64) -> Result<(), Malformed> {
     match (pos, crd) {
         (Array::I32(p), Array::I32(c)) => check_crd_of(l, p, c, extent),
@@ -101,15 +101,15 @@ fn check_crd_of<P: Index, C: Index>(l: usize, pos: &[P], crd: &[C], extent: u64)
     Ok(())
 }
 
-/// The types of positions and of coordinates.
+/// The element types of positions and coordinates.
 trait Index: Copy + Ord + Into<i64> {
-    /// The last coordinate of an extent below 2⁶³, or the last of this type if that is less; −1 of an extent of 0.
+    /// The last coordinate of an extent below 2⁶³, or the largest number of this type if that is less; −1 for an extent of 0.
     fn last(extent: u64) -> Self;
 
-    /// Whether it is none of the coordinates from 0 to such a last one.
+    /// Whether a number is not one of the coordinates from 0 to `last`.
     fn is_outside(self, last: Self) -> bool;
 
-    /// How many of a block's elements are not behind those before them; `None` if one of them is negative.
+    /// The number of elements in `behind` that are not greater than their predecessors in `before`; `None` if an element is negative.
     fn falls(before: &[Self], behind: &[Self]) -> Option<usize>;
 }
 
@@ -121,12 +121,12 @@ macro_rules! index {
             }
 
             fn is_outside(self, last: $ty) -> bool {
-                // A difference wraps around only where the number is negative itself.
+                // The difference wraps around only where the number itself is negative.
                 (self | last.wrapping_sub(self)) < 0
             }
 
             fn falls(before: &[$ty], behind: &[$ty]) -> Option<usize> {
-                // Differences and their signs, which every processor has for vectors of both widths; comparisons it may not have.
+                // Uses differences and their signs, which every processor has for vectors of both widths; it may have no comparisons.
                 let (mut falls, mut signs) = (0, 0);
                 for (a, b) in before.iter().zip(behind) {
                     signs |= a | b;
@@ -141,10 +141,10 @@ macro_rules! index {
 
 index! { i32 as u32; i64 as u64; }
 
-/// How many elements one pass of a loop without branches takes.
+/// The number of elements per pass of a loop without branches.
 const BLOCK: usize = 1 << 14;
 
-/// How many elements are to the one behind them as `holds` says.
+/// The number of elements for which `holds(element, next element)`.
 fn neighbours<T: Copy>(elements: &[T], holds: impl Fn(T, T) -> bool) -> usize {
     let behind = elements.get(1..).unwrap_or(&[]);
     let blocks = elements.chunks(BLOCK).zip(behind.chunks(BLOCK));
@@ -152,8 +152,8 @@ fn neighbours<T: Copy>(elements: &[T], holds: impl Fn(T, T) -> bool) -> usize {
     blocks.map(of_block).sum()
 }
 
-/// Whether the coordinates of each fiber are strictly ascending, and in `0..extent`. They ascend if those that are not behind the
-/// one before them are as many as those of them that begin a fiber; the first and the last of a fiber then tell of all.
+/// Whether the coordinates of each fiber are strictly ascending and in `0..extent`. They ascend if every element that is not greater than
+/// its predecessor begins a fiber, which comparing two counts shows; then only the first and the last of each fiber have to be in bounds.
 fn ascend_within<P: Index, C: Index>(pos: &[P], crd: &[C], extent: u64) -> bool {
     let behind = crd.get(1..).unwrap_or(&[]);
     let mut blocks = crd.chunks(BLOCK).zip(behind.chunks(BLOCK)).map(|(a, b)| C::falls(a, b));

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 const INDICES: [Type; 2] = [Type::I32, Type::I64];
 
-/// `pos` of a level of intervals, and that each is in the extent from where it begins: at 0 without `first`.
+/// Checks `pos` of a level of intervals, and that each interval is in the extent. Intervals begin at `first`, or at 0 without it.
 pub(in crate::format) fn check_intervals<'t>(
     at: At<'t>,
     pos: &Array,
@@ -37,8 +37,8 @@ pub(in crate::format) fn check_intervals<'t>(
     Ok(Above::of(positions as u64))
 }
 
-/// A triangle for each square that the level above and this one would make: how many positions, and how many of them a flag
-/// above stands for.
+/// Checks that triangles may be here, and returns the number of positions in the triangles of all squares, with the number that each flag
+/// above covers.
 pub(in crate::format) fn check_triangles<'t>(at: At<'t>, above: Above<'t>) -> Result<Above<'t>, Malformed> {
     let (l, n) = (at.l, at.extent());
     let of = |l: usize| (at.tensor.levels[l].kind(), at.tensor.level_extent(l));
@@ -51,7 +51,7 @@ pub(in crate::format) fn check_triangles<'t>(at: At<'t>, above: Above<'t>) -> Re
     Ok(Above { unset: Unset::spread(unset, all), ..Above::of(spread(l, squares, all)?) })
 }
 
-/// Runs, of which each fiber has all of the extent; below a flag that is not set, one run.
+/// Checks runs: those of each fiber fill the extent, and below a flag that is not set there is one run.
 pub(in crate::format) fn check_runs<'t>(
     at: At<'t>,
     (pos, crd, ofs): (&'t Array, &'t Array, Option<&'t Array>),
@@ -70,7 +70,7 @@ pub(in crate::format) fn check_runs<'t>(
         Some(ofs) => check_blocks(l, (pos, crd, ofs), true)?,
         None => crd.len(),
     };
-    // Of a fiber, the positions.
+    // The positions of a fiber.
     let within = |p: usize| {
         let at = |block: i64| ofs.map_or(block, |ofs| ofs.index(block as usize)) as usize;
         at(pos.index(p))..at(pos.index(p + 1))
@@ -90,8 +90,8 @@ pub(in crate::format) fn check_runs<'t>(
     Ok(Above { unset, ..Above::of(positions as u64) })
 }
 
-/// Blocks, of which `pos` and `crd` have been checked: how many positions they have. Those of a packed level are its pieces, each
-/// of one position or as many as it has coordinates.
+/// Checks the `ofs` of blocks whose `pos` and `crd` have been checked, and returns the number of positions. The blocks of a packed level
+/// are its pieces, each with one position or one per coordinate.
 pub(in crate::format) fn check_blocks(
     l: usize,
     (pos, crd, ofs): (&Array, &Array, &Array),

@@ -1,4 +1,4 @@
-//! A result's levels as loops have assembled them become those of its own format.
+//! Converts a result from the levels in which loops assembled it to those of its own format.
 //!
 //! ```text
 //!  {dense, compressed}      row 0 ── 1 3        {dense, band}     row 0 ── 1 2 3
@@ -6,11 +6,11 @@
 //!                           row 2 ── 0                            row 2 ── 0
 //! ```
 //!
-//! Both formats hold the same modes in the same order, so that one walk from the root comes to the nodes of each level in the
-//! order in which the other stores them: nothing is sorted, and what is walked is what is stored.
+//! Both formats hold the same modes in the same order, so one walk from the root visits the nodes of each level in the order in which the
+//! other stores them: nothing is sorted, and only stored nodes are visited.
 //!
-//! Invariant: `nodes` are positions of the level at hand as it was assembled, ascending, and `at` says of each where it, or
-//! before its level is made its parent, stands in the tensor that is made.
+//! Invariant: `nodes` are ascending positions of the current level as it was assembled. `at` holds, for each, its position in the new
+//! tensor, or its parent's before the level is built.
 
 use super::{Store, counts, placed, spend};
 use crate::format::triangle::Triangle;
@@ -18,10 +18,10 @@ use crate::format::{Assembly, Error, Format, Holds, Level, LevelKind, Tensor, ro
 use std::ops::Range;
 
 impl Tensor<'_> {
-    /// The same function in a format whose levels [are assembled](Format::assembled) in this tensor's; what is stored stays so.
+    /// The tensor in a format that [is assembled](Format::assembled) as this tensor's; stored entries stay stored.
     ///
     /// # Errors
-    /// A value that the format has no place for, named with its coordinates; memory over the limit.
+    /// A value for which the format has no place, with its coordinates; memory over the limit.
     ///
     /// # Panics
     /// If the tensor is malformed.
@@ -31,14 +31,14 @@ impl Tensor<'_> {
         }
         let symmetric = format.levels.iter().position(|kind| kind.is_mirrored());
         if symmetric.is_some_and(|l| l + 1 < format.rank()) {
-            // Of what is mirrored fiber by fiber, entries are compared.
+            // A symmetric level above others mirrors whole fibers: their entries are compared.
             return self.into_owned().convert(format, how);
         }
         let columns = vec![vec![]; format.rank()];
         let mut store = Store::new((format, &self.extents), columns, (self.values.borrow(), vec![0]), how);
         let (mut nodes, mut levels) = (vec![0], vec![]);
         for (l, mode) in format.order.iter().enumerate() {
-            // The levels of a chain are made of the coordinates of all of them.
+            // The levels of a chain are built from the coordinates of all of them.
             let chain = format.chain(l).unwrap_or(l..l + 1);
             if chain.start == l {
                 nodes = self.below(&mut store, nodes, chain)?;
@@ -61,8 +61,8 @@ impl Tensor<'_> {
         Ok(Tensor { extents: self.extents, format: format.clone(), levels, values, fill: self.fill })
     }
 
-    /// The nodes of the last of these levels below such nodes, with their coordinates in each of the levels. What a flag says
-    /// to be empty is left out.
+    /// The nodes of the last of these levels below these nodes, with their coordinates in each of the levels. Nodes whose flag is not set
+    /// are left out.
     fn below(&self, store: &mut Store, mut nodes: Vec<usize>, levels: Range<usize>) -> Result<Vec<usize>, Error> {
         for l in levels.clone() {
             let (mut children, mut column, mut from) = (vec![], vec![], vec![]);
@@ -87,7 +87,7 @@ impl Tensor<'_> {
         Ok(nodes)
     }
 
-    /// The positions below a position of the level above `l`, which is located or appended to.
+    /// The positions below a position of the level above `l`; level `l` is located or appended.
     fn fiber(&self, l: usize, p: usize) -> Range<usize> {
         match self.levels[l].first(Holds::Positions) {
             Some(pos) => pos.index(p) as usize..pos.index(p + 1) as usize,
@@ -95,8 +95,8 @@ impl Tensor<'_> {
         }
     }
 
-    /// Those of the nodes that a triangle has a place for; of a symmetric level, those up to the diagonal. Below the others
-    /// stands nothing but the fill value, or what stands mirrored.
+    /// The nodes for which a triangle has a place; for a symmetric level, those up to the diagonal. The other nodes may hold only the
+    /// fill value, or the mirrored values.
     fn held(
         &self,
         store: &mut Store,
@@ -124,7 +124,7 @@ impl Tensor<'_> {
         room::collected(kept.into_iter().map(|e| nodes[e]))
     }
 
-    /// The position of a value that is not the fill value, below such positions of level `l`.
+    /// The position of a value that is not the fill value, below these positions of level `l`.
     fn told_below(&self, l: usize, positions: impl Iterator<Item = usize>, how: &Assembly) -> Option<usize> {
         let mut below = positions.map(|p| p..p + 1);
         let told = |p: &usize| !how.alike(self.values.get(*p), self.fill);
@@ -137,10 +137,10 @@ impl Tensor<'_> {
         })
     }
 
-    /// That each of the values of a last level stands mirrored too.
+    /// Checks that each value of a symmetric last level has its mirror image.
     fn mirrored(&self, store: &Store, nodes: &[usize], (l, n): (usize, usize), how: &Assembly) -> Result<(), Error> {
         let column = &store.columns[l];
-        // Where each row's nodes begin; and how far those before its diagonal have been compared.
+        // The beginning of each row's nodes; and how far those before its diagonal have been compared.
         let mut rows = room::repeated(0, store.positions as usize + 1)?;
         store.at.iter().for_each(|row| rows[row + 1] += 1);
         (0..rows.len() - 1).for_each(|row| rows[row + 1] += rows[row]);
@@ -150,7 +150,8 @@ impl Tensor<'_> {
             true => Ok(()),
             false => Err(Error::unheld(store.format.levels[l], self.coordinates_of(nodes[e]))),
         };
-        // Behind the diagonal of row i stand, by columns, what stands before those of later rows, each in ascending order.
+        // The nodes behind the diagonal of row i mirror, by columns, those before the diagonals of later rows; both are visited in
+        // ascending order.
         let before = |e: usize, row: usize, i: i64| e < rows[row + 1] && column[e] < i;
         for row in 0..rows.len() - 1 {
             let (i, first) = ((row % n) as i64, row - row % n);
@@ -177,7 +178,7 @@ impl Tensor<'_> {
         self.listed_at(vec![position]).map_or(vec![], |entry| entry.coordinate(0))
     }
 
-    /// Last runs below other positions: fibers that were not there are one run of the fill value.
+    /// The runs of a last level below other parents: a fiber that was not assembled is one run of the fill value.
     fn runs_again(&self, store: &mut Store, nodes: &[usize], l: usize) -> Result<Level<'static>, Error> {
         let (parents, extent) = (store.positions as usize, self.level_extent(l) as i64);
         let most = (parents as u128 + 1) * store.pos_ty.bytes() as u128;
@@ -202,7 +203,7 @@ impl Tensor<'_> {
 }
 
 impl Error {
-    /// A value stands where a triangle has no place, or not where it is mirrored.
+    /// The error that a value is where a triangle has no place, or differs from its mirror image.
     pub(in crate::format) fn unheld(kind: LevelKind, at: Vec<i64>) -> Error {
         let place = at.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
         let (name, upper) = (kind.name(), kind.triangle() == Some(Triangle::Upper));

@@ -1,22 +1,22 @@
-//! Levels whose coordinates say where they are by where they stand: intervals, triangles, runs.
+//! Levels whose positions imply coordinates: intervals, triangles, runs.
 //!
 //! ```text
 //!  coordinates of a parent's entries    2 3 5
 //!    band      first 2, four positions        2 3 4 5
 //!    ragged    six positions              0 1 2 3 4 5
-//!    runs      up to 1, 2, 3, 4, 5, 7     ───· · · · ───     equal values that follow one another: one run
+//!    runs      up to 1, 2, 3, 4, 5, 7     ───· · · · ───     consecutive equal values form one run
 //! ```
 //!
-//! Intervals are as short as the entries allow; no two runs of values that follow one another are equal.
+//! Intervals are as short as the entries allow; no two consecutive runs have equal values.
 
 use super::{Store, declared, spend};
 use crate::format::{Array, Error, Malformed, room, triangle};
 
-/// Positions of one level are fewer.
+/// A level has fewer positions than this.
 const POSITIONS: u64 = 1 << 60;
 
 impl Store<'_> {
-    /// Each parent's entries from first to last, or from coordinate 0: `pos`, and where each begins.
+    /// The intervals from each parent's first entry, or from coordinate 0, to its last: `pos`, and the beginning of each.
     pub(in crate::format) fn intervals(
         &mut self,
         l: usize,
@@ -28,7 +28,7 @@ impl Store<'_> {
             self.zeros(if from_zero { 0 } else { parents }, self.crd_ty.bytes())?,
         );
         let column = &self.columns[l];
-        // A parent's entries ascend: its first says where it begins, its last where it ends.
+        // A parent's entries ascend: the first gives its beginning, the last its end.
         for (e, (&p, &c)) in self.at.iter().zip(column).enumerate() {
             if !from_zero && (e == 0 || self.at[e - 1] != p) {
                 first[p] = c;
@@ -47,7 +47,7 @@ impl Store<'_> {
         Ok((Array::from_indices(self.pos_ty, &pos)?, Array::from_indices(self.crd_ty, &first)?))
     }
 
-    /// The triangles of squares of `n` rows, which the level above holds.
+    /// Places the entries in the triangles of squares of `n` rows; the level above holds the rows.
     pub(in crate::format) fn triangles(&mut self, l: usize, n: u64) -> Result<(), Error> {
         let kind = self.format.levels[l];
         let side = kind.triangle().expect("a level of triangles");
@@ -68,7 +68,7 @@ impl Store<'_> {
         Ok(())
     }
 
-    /// Runs that reach the end of the extent: `pos`, and the last coordinate of each.
+    /// The runs, which fill the extent: `pos`, and the last coordinate of each.
     pub(in crate::format) fn runs(&mut self, l: usize, extent: u64) -> Result<(Vec<i64>, Vec<i64>), Error> {
         let (parents, last_level) = (self.positions as usize, l + 1 == self.format.rank());
         spend(&mut self.left, (parents as u128 + 1) * self.pos_ty.bytes() as u128)?;
@@ -81,7 +81,7 @@ impl Store<'_> {
             if extent > 0 {
                 room::more(&mut crd, 1)?;
             }
-            // What the runs so far reach, and what the last of them holds, where only values stand below.
+            // The coordinate behind the runs so far, and the value of the last of them, if only values are below.
             let (mut next, mut held) = (0, None);
             while e < self.at.len() && self.at[e] == parent {
                 let c = self.columns[l][e];
@@ -93,7 +93,7 @@ impl Store<'_> {
                 let value = last_level.then(|| self.values.get(e));
                 match held {
                     Some(_) if held == value => *crd.last_mut().expect("one that holds it") = c,
-                    // Another entry of the same coordinate, which levels below tell apart.
+                    // Another entry of the same coordinate, which levels below distinguish.
                     _ if c + 1 == next => {}
                     _ => crd.push(c),
                 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  pos    as of a compressed level
-//!  first  one a parent position: a fiber's coordinates are one after the other from first[parent] on, all of them in the extent
+//!  first  one per parent position: a fiber's coordinates are consecutive from first[parent] on, all of them in the extent
 //! ```
 
 use super::{At, Kind, Level, Maker, Step, Store};

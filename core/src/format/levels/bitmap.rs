@@ -1,5 +1,5 @@
-//! `bitmap`: as dense, with a bit a position. Where it is not set nothing is stored, and what stands below is empty, so that who
-//! ignores the bits reads the same function.
+//! `bitmap`: as dense, with a bit per position. Where it is not set nothing is stored, and the levels below are empty, so that a reader
+//! that ignores the bits reads the same function.
 //!
 //! ```text
 //!  words   U64: position p has bit p mod 64 of word p div 64; bits behind the last position are 0
@@ -63,7 +63,7 @@ impl Kind for Bitmap {
     }
 }
 
-/// No bit is set behind the last position.
+/// Checks that no bit is set behind the last position.
 fn check_unused(l: usize, words: &Array, positions: u64) -> Result<(), Malformed> {
     let used = positions % 64;
     match words.len().checked_sub(1) {

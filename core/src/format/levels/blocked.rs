@@ -6,8 +6,8 @@
 //!  crd   the number of each block, coordinate div 4, strictly ascending within a fiber
 //! ```
 //!
-//! Position = block · 4 + coordinate mod 4. Of an extent that is no multiple of 4 the last block is cut off; what stands at positions
-//! behind the extent is empty, as below a flag that is not set.
+//! Position = block · 4 + coordinate mod 4. If the extent is no multiple of 4, the last block is cut off: its positions behind the extent
+//! are empty, as below a flag that is not set.
 
 use super::{At, Kind, Level, Maker, Step, Store, entries};
 use crate::format::check::{Above, Source, Unset, list, malformed};
@@ -16,7 +16,7 @@ use crate::format::{Error, Malformed, room};
 use crate::looplet::Looplet;
 use std::rc::Rc;
 
-/// How many coordinates a block has: as many doubles as 256 bits hold.
+/// The number of coordinates in a block: 256 bits hold as many doubles.
 const SIZE: usize = 4;
 
 pub(super) struct Blocked;

@@ -1,4 +1,4 @@
-//! `bytemap`: as bitmap, with a byte a position.
+//! `bytemap`: as bitmap, with a byte per position.
 //!
 //! ```text
 //!  flags   Bool, one a position

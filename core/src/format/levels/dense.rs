@@ -53,7 +53,7 @@ pub(super) fn parent(at: At, position: usize) -> usize {
     position / at.extent().max(1) as usize
 }
 
-/// From positions of a located level to their parents'.
+/// Replaces positions of a located level by their parents'.
 pub(super) fn to_parents(at: At, positions: &mut [usize]) {
     let extent = at.extent().max(1) as usize;
     positions.iter_mut().for_each(|p| *p /= extent);

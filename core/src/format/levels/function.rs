@@ -1,4 +1,4 @@
-//! `function`: no arrays. Such an operand is a call, or stored as hashed, which holds the same function.
+//! `function`: a level without arrays. The operand is a call, or is stored as hashed, which holds the same function.
 
 use super::{At, Kind, Level, LevelKind, Step, Store};
 use crate::format::check::{Above, malformed};

@@ -2,14 +2,14 @@
 //!
 //! ```text
 //!  pos    as of a compressed level
-//!  crd    the same
+//!  crd    as of a compressed level
 //!  table  one open-addressing table of the whole level, of pos's type: its length is a power of two, at least twice the number of
 //!         positions and at least 2. A place holds a position or −1; the search for a position begins at its slot (format/hash.rs)
 //!         and goes on place by place, around the end, to the first −1
 //! ```
 //!
-//! A position is found if no place is empty from where its search begins to where it stands; that takes one walk over
-//! the table, however long its clusters are.
+//! A position is found if no place is empty from where its search begins to where it is stored. One walk over the table checks all
+//! positions, however long its clusters are.
 
 use super::{At, Kind, Level, Step, Store, check_list};
 use crate::format::check::{Above, malformed};
@@ -48,7 +48,7 @@ impl Kind for Hashed {
     }
 }
 
-/// The table of positions and coordinates.
+/// The table of a level's positions and coordinates.
 fn table(store: &mut Store, pos: &Array, crd: &Array) -> Result<Array<'static>, Error> {
     let n = crd.len();
     let size = (2 * n).next_power_of_two().max(2);
@@ -64,7 +64,7 @@ fn table(store: &mut Store, pos: &Array, crd: &Array) -> Result<Array<'static>, 
     store.positions_of(&table)
 }
 
-/// The table of a level whose `pos` and `crd` have been checked.
+/// Checks the table of a level whose `pos` and `crd` have been checked.
 fn check_table(l: usize, pos: &Array, crd: &Array, table: &Array) -> Result<(), Malformed> {
     let (size, n) = (table.len(), crd.len());
     if !size.is_power_of_two() || size < 2 || size / 2 < n {
@@ -76,7 +76,7 @@ fn check_table(l: usize, pos: &Array, crd: &Array, table: &Array) -> Result<(), 
     }
     let parents = parents(pos).map_err(|_| Malformed::unchecked(l))?;
     let mut found = room::repeated(false, n).map_err(|_| Malformed::unchecked(l))?;
-    // How many places directly before the one at hand are taken.
+    // The number of taken places directly before the current one.
     let mut taken = (0..size).rev().take_while(|&at| table.index(at) != -1).count();
     for at in 0..size {
         let p = table.index(at);

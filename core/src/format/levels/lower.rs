@@ -1,4 +1,4 @@
-//! `lower`: below a dense level of an equal extent, at its coordinate i the coordinates 0 to i. Positions are those of
+//! `lower`: below a dense level of an equal extent; its coordinate i there has the coordinates 0 to i here. Positions are those of
 //! `format/triangle.rs`.
 
 use super::{At, Kind, Level, Maker, Step, Store};

@@ -2,12 +2,12 @@
 //!
 //! ```text
 //!  levels! { Vbl = vbl { pos: Positions, … } }      the line of a level: its name, and the arrays that it has
-//!      ├──▶ LevelKind::Vbl                          which level it is; what it can do: `LevelKind::is_stepped`, …
+//!      ├──▶ LevelKind::Vbl                          the kind, with its capabilities: `LevelKind::is_stepped`, …
 //!      ├──▶ Arrays::Vbl { pos, crd, ofs }           its arrays: data (`Level`), or a kernel's buffers
 //!      └──▶ vbl::Vbl: Kind                          the file: looplet, properties, lengths, check, entries
 //! ```
 //!
-//! Who meets a level asks what it can do, not which one it is; to make one, it is named.
+//! Code asks for a level's capabilities, not for its kind; only code that builds a level names the kind.
 
 use super::assemble::Error;
 use super::check::{Above, list};
@@ -36,7 +36,7 @@ mod symmetric;
 mod upper;
 mod vbl;
 
-/// What the elements of an array of a tensor are.
+/// The contents of an array of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum Holds {
@@ -48,7 +48,7 @@ pub enum Holds {
 }
 
 impl Holds {
-    /// In words, for people.
+    /// The name of the contents, for messages.
     pub fn name(self) -> &'static str {
         match self {
             Holds::Positions => "positions",
@@ -59,8 +59,7 @@ impl Holds {
         }
     }
 
-    /// The element type, where it is not the caller's to choose: positions and coordinates are `i32` or `i64`, values
-    /// are of the tensor's type.
+    /// The element type of these arrays, if it is fixed: positions and coordinates are `i32` or `i64`, values have the tensor's type.
     pub fn ty(self) -> Option<Type> {
         match self {
             Holds::Flags => Some(Type::Bool),
@@ -70,64 +69,65 @@ impl Holds {
     }
 }
 
-/// How long an array of a level is, and how many positions there are then; before the first step as many as the level above has.
+/// A step that computes the length of an array, or the number of positions, from the number before; the first step begins with that of
+/// the level above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// As many times more positions as the level's extent.
+    /// Multiplies the number of positions by the level's extent.
     Spread,
-    /// So many times more positions.
+    /// Multiplies the number of positions by this.
     Times(u64),
-    /// For each square of the level's extent as many positions as its triangle has.
+    /// Replaces each square of the level's extent by the positions of its triangle.
     Triangles,
-    /// An array with an element a position.
+    /// An array with one element per position.
     Each(&'static str),
-    /// An array of words with a bit a position.
+    /// An array of words with one bit per position.
     Bits(&'static str),
-    /// An array with one element more than positions, the last of which is the number of positions from here on.
+    /// An array with one element more than there are positions; its last element is the number of positions from here on.
     Fibers(&'static str),
-    /// An array as long as it is.
+    /// An array of any length.
     Any(&'static str),
 }
 
-/// How loops make the arrays of a result's level.
+/// The way in which loops assemble a result's level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Maker {
-    /// There is a position for every coordinate, and it is computed.
+    /// Values go to computed positions, one for every coordinate.
     Located,
-    /// The same of a triangle's coordinates, below the level of its rows; a value elsewhere that is not the fill value, or not the one
-    /// that it mirrors, ends the kernel.
+    /// Values go to computed positions of a triangle, below the level of its rows. A value elsewhere that is not the fill value, or not
+    /// the one that it mirrors, ends the kernel.
     Triangle(Triangle),
     /// Coordinates are appended, in ascending order.
     List,
     /// Values are appended, in ascending order of their coordinates, as runs that reach the end of the extent.
     Runs,
-    /// The same, those of one coordinate that follow one another in one piece.
+    /// As runs, with consecutive runs of one coordinate in one piece.
     Pieces,
-    /// Values are appended, and the fill value between them.
+    /// Values are appended, with fill values for the coordinates between them.
     Interval,
-    /// Values are appended, as blocks of coordinates that follow one another.
+    /// Values are appended, as blocks of consecutive coordinates.
     Blocks,
-    /// Values are appended, as aligned blocks of so many coordinates.
+    /// Values are appended, as aligned blocks of this many coordinates.
     Aligned(i64),
 }
 
 impl Maker {
-    /// Whether it appends: coordinates of a fiber arrive in ascending order, and fibers in theirs.
+    /// Whether values are appended: a fiber's coordinates arrive in ascending order, and so do fibers.
     pub fn appends(self) -> bool {
         !matches!(self, Maker::Located | Maker::Triangle(_))
     }
 }
 
-/// How a level is part of a chain: a nonunique level and the singletons directly below it.
+/// The part of a level in a chain: a nonunique level and the singletons directly below it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Link {
-    /// It begins one.
+    /// The level begins a chain.
     First,
-    /// It goes on with one that begins above it, if one does.
+    /// The level continues the chain that begins above it, if there is one.
     Next,
 }
 
-/// A level of a tensor that is well-formed down to there.
+/// A level of a tensor that is well-formed down to this level.
 #[derive(Clone, Copy)]
 pub(super) struct At<'t> {
     pub(super) tensor: &'t Tensor<'t>,
@@ -143,22 +143,22 @@ impl<'t> At<'t> {
         self.tensor.level_extent(self.l)
     }
 
-    /// The level's arrays, in the order of its line; so many it has.
+    /// The level's arrays, in the order of its declaration; there are `N`.
     pub(super) fn arrays<const N: usize>(self) -> [&'t Array<'t>; N] {
         let mut arrays = self.level().arrays();
         std::array::from_fn(|_| arrays.next().expect("the arrays of the level's line"))
     }
 }
 
-/// What the file of a level says. Where it says nothing, it is as a list of coordinates with `pos` and `crd`.
+/// The definition of a level. The defaults are those of a list of coordinates with `pos` and `crd`.
 pub(super) trait Kind: Sync {
-    /// A fiber along an index variable, when its level is opened.
+    /// The looplet of a fiber when the level is opened along an index variable.
     fn looplet(&self) -> Looplet;
 
-    /// The lengths of its arrays.
+    /// The lengths of the level's arrays.
     fn steps(&self) -> &'static [Step];
 
-    /// Whether a flag at each position says whether something is stored there.
+    /// Whether a flag per position says whether anything is stored there.
     fn is_flagged(&self) -> bool {
         false
     }
@@ -168,7 +168,7 @@ pub(super) trait Kind: Sync {
         self.looplet() == Looplet::Stepper
     }
 
-    /// Whether what it stores is a matter of where, not of what: fill values as well as others.
+    /// Whether the level stores places rather than entries: positions between entries hold fill values.
     fn pads(&self) -> bool {
         let exact = matches!(self.looplet(), Looplet::Stepper | Looplet::Blocks | Looplet::Computed);
         !exact && !self.is_flagged()
@@ -179,22 +179,22 @@ pub(super) trait Kind: Sync {
         false
     }
 
-    /// Which triangle its positions are those of.
+    /// The triangle whose positions the level has, if any.
     fn triangle(&self) -> Option<Triangle> {
         None
     }
 
-    /// How it is part of a chain.
+    /// The level's part in a chain, if any.
     fn link(&self) -> Option<Link> {
         None
     }
 
-    /// The level in which data of it are kept, if it is another.
+    /// The level in which data are stored, if it is another.
     fn stored(&self) -> Option<LevelKind> {
         None
     }
 
-    /// How loops make its arrays in a result, below all other levels if it is the `last`; `None` if they do not.
+    /// The way in which loops assemble the level in a result, below all other levels if it is the `last`; `None` if they do not.
     fn maker(&self, last: bool) -> Option<Maker> {
         let _ = last;
         match self.looplet() {
@@ -204,31 +204,31 @@ pub(super) trait Kind: Sync {
         }
     }
 
-    /// The level that loops make in the place of one that they do not make, located or appended to; the `last` one may be runs.
+    /// The level that loops assemble in place of one that they do not assemble; it is located or appended. The `last` one may be runs.
     fn assembled(&self, last: bool) -> LevelKind {
         let _ = last;
         LevelKind::Compressed
     }
 
-    /// The level's invariants, below a level that has been checked; what it is for the level below.
+    /// Checks the level's invariants, below a level that has been checked; returns the state for the level below.
     fn check<'t>(&self, at: At<'t>, above: Above<'t>) -> Result<Above<'t>, Malformed>;
 
-    /// The level of entries in storage order, of which the levels above are made.
+    /// Builds the level from sorted entries, below the levels above.
     fn assemble(&self, store: &mut Store, l: usize, extent: u64) -> Result<Level<'static>, Error>;
 
-    /// The level of runs of values: their number at each parent, and the last coordinate of each.
+    /// Builds the level from runs of values: `pos` with the runs of each parent, and the last coordinate of each run.
     fn of_runs(&self, store: &mut Store, pos: &[i64], crd: &[i64]) -> Result<Level<'static>, Error> {
         let _ = (store, pos, crd);
         unreachable!("its results are not assembled as runs")
     }
 
-    /// Whether nothing can be stored at some of the positions that it has here.
+    /// Whether the level may have positions here at which nothing is stored.
     fn leaves_out(&self, at: At) -> bool {
         let _ = at;
         self.is_flagged()
     }
 
-    /// Whether something may be stored at a position.
+    /// Whether a value may be stored at a position.
     fn is_set(&self, at: At, position: usize) -> bool {
         let _ = (at, position);
         true
@@ -240,7 +240,7 @@ pub(super) trait Kind: Sync {
         entries::parent(pos, position)
     }
 
-    /// From positions to their parents'.
+    /// Replaces positions by their parents'.
     fn to_parents(&self, at: At, positions: &mut [usize]) -> Result<(), Error> {
         let [pos] = at.arrays();
         let parents = entries::parents(pos)?;
@@ -248,26 +248,26 @@ pub(super) trait Kind: Sync {
         Ok(())
     }
 
-    /// The coordinates of positions that stand for one each.
+    /// The coordinates of these positions, each of which stands for one.
     fn column(&self, at: At, positions: &[usize]) -> Result<Vec<i64>, Error> {
         let crd = at.level().first(Holds::Coordinates).expect("a list has coordinates");
         room::collected(positions.iter().map(|&p| crd.index(p)))
     }
 
-    /// What entries at these positions stand for, where one may stand for several coordinates.
+    /// The coordinates of these positions, each of which may stand for several.
     fn spread(&self, at: At, positions: &[usize]) -> Result<Vec<Spread>, Error> {
         let _ = (at, positions);
         unreachable!("its positions stand for one coordinate each")
     }
 
-    /// Multiplies each number by how many coordinates its position stands for.
+    /// Multiplies each count by the number of coordinates for which its position stands.
     fn multiply(&self, at: At, positions: &[usize], counts: &mut [u64]) -> Result<(), Error> {
         let _ = (at, positions, counts);
         Ok(())
     }
 }
 
-/// At most so many arrays has a level.
+/// The most arrays of a level.
 const MOST: usize = 3;
 
 fn padded<T, const N: usize>(arrays: [T; N]) -> [Option<T>; MOST] {
@@ -275,23 +275,23 @@ fn padded<T, const N: usize>(arrays: [T; N]) -> [Option<T>; MOST] {
     std::array::from_fn(|_| arrays.next())
 }
 
-/// From one line a level: which levels there are, their names, the arrays that each has, and its file.
+/// Declares the levels, one per line: kinds, names, the arrays of each, and its file.
 macro_rules! levels {
     (
         stored { $($name:ident = $module:ident $({ $($array:ident: $holds:ident),* })?;)* }
         called { $($computed:ident = $file:ident;)* }
     ) => {
-        /// A kind of level (design, section 5). What each is stands in its file, `core/src/format/levels/`.
+        /// A kind of level (design, section 5). Its file in `core/src/format/levels/` defines it.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
         #[allow(missing_docs)]
         pub enum LevelKind { $($name,)* $($computed,)* }
 
         impl LevelKind {
-            /// Every kind.
+            /// All kinds.
             pub const ALL: [LevelKind; [$(stringify!($name),)* $(stringify!($computed),)*].len()] =
                 [$(LevelKind::$name,)* $(LevelKind::$computed,)*];
 
-            /// Its name in programs.
+            /// The kind's name in programs.
             pub fn name(self) -> &'static str {
                 match self {
                     $(LevelKind::$name => stringify!($module),)*
@@ -299,7 +299,7 @@ macro_rules! levels {
                 }
             }
 
-            /// The names of its arrays, and what they hold, in the order in which they are declared.
+            /// The names of the kind's arrays, and their contents, in the order in which they are declared.
             pub fn arrays(self) -> &'static [(&'static str, Holds)] {
                 match self {
                     $(LevelKind::$name => &[$($((stringify!($array), Holds::$holds)),*)?],)*
@@ -307,7 +307,7 @@ macro_rules! levels {
                 }
             }
 
-            /// What its file says.
+            /// The kind's definition.
             pub(super) fn of(self) -> &'static dyn Kind {
                 match self {
                     $(LevelKind::$name => &$module::$name,)*
@@ -316,8 +316,8 @@ macro_rules! levels {
             }
         }
 
-        /// The arrays of one level, whatever stands for an array: data, or a kernel's buffer. [`LevelKind::arrays`] says what each
-        /// holds; `docs/format.md`, how they fit together.
+        /// The arrays of one level: of data, or of a kernel's buffers. [`LevelKind::arrays`] gives the contents of each; `docs/format.md`
+        /// defines how they fit together.
         #[derive(Clone, Debug, PartialEq)]
         #[allow(missing_docs)]
         pub enum Arrays<A> { $($name $({ $($array: A),* })?,)* }
@@ -328,7 +328,7 @@ macro_rules! levels {
                 match self { $(Arrays::$name $({ $($array: _),* })? => LevelKind::$name,)* }
             }
 
-            /// Them, in the order in which they are declared.
+            /// The arrays, in the order in which they are declared.
             pub fn arrays(&self) -> impl Iterator<Item = &A> {
                 let arrays: [Option<&A>; MOST] = match self {
                     $(Arrays::$name $({ $($array),* })? => padded([$($($array),*)?]),)*
@@ -336,7 +336,7 @@ macro_rules! levels {
                 arrays.into_iter().flatten()
             }
 
-            /// Them, to be changed.
+            /// The arrays for writing, in the order in which they are declared.
             pub fn arrays_mut(&mut self) -> impl Iterator<Item = &mut A> {
                 let arrays: [Option<&mut A>; MOST] = match self {
                     $(Arrays::$name $({ $($array),* })? => padded([$($($array),*)?]),)*
@@ -344,10 +344,10 @@ macro_rules! levels {
                 arrays.into_iter().flatten()
             }
 
-            /// The same level with `f` of each array.
+            /// The level with `f` applied to each array.
             ///
             /// # Errors
-            /// Those of `f`.
+            /// Errors of `f`.
             pub fn map_into<B, E>(self, mut f: impl FnMut(A) -> Result<B, E>) -> Result<Arrays<B>, E> {
                 let _ = &mut f;
                 Ok(match self {
@@ -355,11 +355,10 @@ macro_rules! levels {
                 })
             }
 
-            /// The arrays of a level of this kind, each as `of` makes it from its name and what it holds; `None` of kinds that
-            /// have none and are no levels of data.
+            /// The arrays of a level of this kind, each made by `of` from its name and contents; `None` for kinds without data.
             ///
             /// # Errors
-            /// Those of `of`.
+            /// Errors of `of`.
             pub fn of<E>(
                 kind: LevelKind,
                 mut of: impl FnMut(&'static str, Holds) -> Result<A, E>,
@@ -401,34 +400,34 @@ levels! {
 }
 
 impl<A> Arrays<A> {
-    /// The arrays, each with what it holds, in the order in which they are declared.
+    /// The arrays, each with its contents, in the order in which they are declared.
     pub fn holding(&self) -> impl Iterator<Item = (&A, Holds)> {
         self.arrays().zip(self.kind().arrays()).map(|(array, (_, holds))| (array, *holds))
     }
 
-    /// The first of its arrays that holds this.
+    /// The first array with these contents.
     pub fn first(&self, what: Holds) -> Option<&A> {
         self.holding().find(|(_, holds)| *holds == what).map(|(array, _)| array)
     }
 
-    /// Its array of this name, if it has one.
+    /// The array of this name, if there is one.
     pub fn find(&self, name: &str) -> Option<&A> {
         let place = self.kind().arrays().iter().position(|(own, _)| *own == name)?;
         self.arrays().nth(place)
     }
 
-    /// Its array of this name.
+    /// The array of this name.
     ///
     /// # Panics
-    /// If it has none.
+    /// If there is none.
     pub fn named(&self, name: &str) -> &A {
         self.find(name).expect("a level has the arrays that it names")
     }
 
-    /// The same level with `f` of a reference to each array.
+    /// The level with `f` applied to a reference to each array.
     ///
     /// # Errors
-    /// Those of `f`.
+    /// Errors of `f`.
     pub fn map<'s, B, E>(&'s self, mut f: impl FnMut(&'s A) -> Result<B, E>) -> Result<Arrays<B>, E> {
         let mut arrays = self.arrays();
         let made = Arrays::of(self.kind(), |_, _| f(arrays.next().expect("as many as its kind has")))?;
@@ -436,59 +435,59 @@ impl<A> Arrays<A> {
     }
 }
 
-/// What a level can do.
+/// The capabilities of a kind of level.
 impl LevelKind {
-    /// A fiber along an index variable.
+    /// The looplet of a fiber along an index variable.
     pub fn looplet(self) -> Looplet {
         self.of().looplet()
     }
 
-    /// The lengths of its arrays, and the number of its positions.
+    /// The lengths of the level's arrays, and the number of its positions.
     pub fn steps(self) -> &'static [Step] {
         self.of().steps()
     }
 
-    /// Whether a position is computed from its parent's and a coordinate: there is one for every coordinate.
+    /// Whether there is a position for every coordinate, computed from the parent's position and the coordinate.
     pub fn is_located(self) -> bool {
         self.looplet() == Looplet::Lookup
     }
 
-    /// Whether a result's values have a place at every coordinate, which is computed: they may arrive in any order.
+    /// Whether a result has a computed place at every coordinate, so that its values may arrive in any order.
     pub fn holds_any(self) -> bool {
         self.is_located() || self.is_mirrored()
     }
 
-    /// Whether it is located, and nothing more is known of what stands at a position.
+    /// Whether the level is located and has no flags.
     pub fn is_full(self) -> bool {
         self.is_located() && !self.is_flagged()
     }
 
-    /// Whether a flag at each position says whether something is stored there.
+    /// Whether a flag per position says whether anything is stored there.
     pub fn is_flagged(self) -> bool {
         self.of().is_flagged()
     }
 
-    /// Whether it lists coordinates in ascending order, and stores nothing else.
+    /// Whether the level lists coordinates in ascending order, and stores nothing else.
     pub fn is_list(self) -> bool {
         self.looplet() == Looplet::Stepper
     }
 
-    /// Whether it is a list by itself, of each coordinate once, and nothing beside: no chain, no table.
+    /// Whether the level is a list of distinct coordinates without a chain or a table.
     pub fn is_plain(self) -> bool {
         self.is_list() && self.of().link().is_none() && !self.has_table()
     }
 
-    /// Whether it is a list with a table that finds a coordinate in constant time.
+    /// Whether the level is a list with a table that finds a coordinate in constant time.
     pub fn has_table(self) -> bool {
         self.of().has_table()
     }
 
-    /// Whether it begins a chain: its coordinates may repeat where levels that go on with it tell them apart.
+    /// Whether the level begins a chain: its coordinates may repeat where the levels that continue the chain distinguish them.
     pub fn begins_chain(self) -> bool {
         self.of().link() == Some(Link::First)
     }
 
-    /// Whether it has one coordinate a parent position: below a level that begins a chain, it goes on with it.
+    /// Whether the level has one coordinate per parent position; below a level that begins a chain, it continues the chain.
     pub fn continues_chain(self) -> bool {
         self.of().link() == Some(Link::Next)
     }
@@ -498,74 +497,74 @@ impl LevelKind {
         self.of().is_short()
     }
 
-    /// How loops make its arrays in a result, below all other levels if it is the `last`; `None` if they do not: they make another
-    /// level, and the result is converted.
+    /// The way in which loops assemble the level in a result, below all other levels if it is the `last`; `None` if they assemble another
+    /// level instead and convert the result.
     pub fn maker(self, last: bool) -> Option<Maker> {
         self.of().maker(last)
     }
 
-    /// Whether a result's level grows at its end, if it is one that loops make.
+    /// Whether loops assemble the level by appending at its end.
     pub fn is_appended(self) -> bool {
         self.maker(true).is_some_and(Maker::appends)
     }
 
-    /// Whether a fiber holds the values of an interval of coordinates, one a coordinate, and nothing else.
+    /// Whether a fiber holds the values of an interval of coordinates, one per coordinate, and nothing else.
     pub fn is_interval(self) -> bool {
         matches!(self.looplet(), Looplet::Interval | Looplet::Prefix)
     }
 
-    /// Whether the position of a coordinate, if there is one, is computed: in constant time, whatever was asked before.
+    /// Whether the position of a coordinate, if it has one, is computed in constant time.
     pub fn is_computed(self) -> bool {
         self.is_located() || self.is_interval() || self.is_mirrored()
     }
 
-    /// Whether its positions are those of a triangle, below a dense level of an equal extent.
+    /// Whether the level's positions are those of a triangle, below a dense level of an equal extent.
     pub fn is_triangle(self) -> bool {
         self.triangle().is_some()
     }
 
-    /// The triangle that its positions are those of.
+    /// The triangle whose positions the level has, if any.
     pub fn triangle(self) -> Option<Triangle> {
         self.of().triangle()
     }
 
-    /// Whether what stands at (i, j), i its parent's coordinate, stands at (j, i) too.
+    /// Whether a value at (i, j), with i the parent's coordinate, is also the value at (j, i).
     pub fn is_mirrored(self) -> bool {
         self.looplet() == Looplet::Mirrored
     }
 
-    /// Whether what it stores is a matter of where, not of what: fill values as well as others.
+    /// Whether the level stores places rather than entries: positions between entries hold fill values.
     pub fn pads(self) -> bool {
         self.of().pads()
     }
 
-    /// Whether one of its positions may stand for several coordinates.
+    /// Whether a position may stand for several coordinates.
     pub fn shares(self) -> bool {
         matches!(self.looplet(), Looplet::Runs | Looplet::Packed | Looplet::Mirrored)
     }
 
-    /// Whether a fiber lists where its pieces end, in ascending order: runs, blocks, or both.
+    /// Whether a fiber lists the ends of its pieces, in ascending order: runs, blocks, or both.
     pub fn is_stepped(self) -> bool {
         matches!(self.looplet(), Looplet::Runs | Looplet::Packed | Looplet::Blocks | Looplet::Aligned(_))
     }
 
-    /// Whether a fiber's pieces are blocks, with a position for each coordinate, and nothing between them.
+    /// Whether a fiber's pieces are blocks, with a position for each coordinate, and nothing is stored between them.
     pub fn is_in_blocks(self) -> bool {
         matches!(self.looplet(), Looplet::Blocks | Looplet::Aligned(_))
     }
 
-    /// Whether no arrays hold it: it is computed wherever it is asked for.
+    /// Whether the level has no arrays: its values are computed on demand.
     pub fn is_called(self) -> bool {
         self.looplet() == Looplet::Computed
     }
 
-    /// The kind of that name.
+    /// The kind with this name.
     pub fn from_name(name: &str) -> Option<LevelKind> {
         LevelKind::ALL.into_iter().find(|k| k.name() == name)
     }
 }
 
-/// A list's `pos` and `crd`, each coordinate of a fiber once.
+/// Checks a list's `pos` and `crd`; each coordinate of a fiber is distinct.
 fn check_list<'t>(at: At<'t>, above: &Above<'t>) -> Result<Above<'t>, Malformed> {
     let [pos, crd] = at.arrays();
     list::check(at.l, pos, crd, at.extent(), above)?;

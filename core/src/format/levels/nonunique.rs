@@ -1,5 +1,5 @@
-//! `nonunique`: as compressed, but where singletons follow directly a coordinate may repeat: the level and these singletons are a
-//! *chain*, and the tuples of its coordinates are strictly ascending within a fiber. The outer level of COO.
+//! `nonunique`: as compressed, but a coordinate may repeat where singletons follow directly. The level and these singletons are a
+//! *chain*, in which the tuples of coordinates are strictly ascending within a fiber. The outer level of COO.
 //!
 //! ```text
 //!  pos   as of a compressed level

@@ -1,5 +1,5 @@
-//! `packbits`: as runs, those of one coordinate that follow one another being one piece, with a position for each of its coordinates;
-//! another piece has one position for all of them.
+//! `packbits`: as runs, with consecutive runs of one coordinate joined to one piece, which has a position for each of its coordinates;
+//! any other piece has one position for all of them.
 //!
 //! ```text
 //!  pos   pos[parent]..pos[parent + 1] are a fiber's pieces

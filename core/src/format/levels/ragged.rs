@@ -1,4 +1,4 @@
-//! `ragged`: as band, each fiber from coordinate 0 on.
+//! `ragged`: as band, with every fiber from coordinate 0 on.
 //!
 //! ```text
 //!  pos    as of a band

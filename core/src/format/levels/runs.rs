@@ -1,9 +1,9 @@
-//! `runs`: a value for all coordinates up to one, then the next. Every fiber reaches the end of its extent.
+//! `runs`: each value holds for all coordinates up to the end of its run. Every fiber reaches the end of its extent.
 //!
 //! ```text
 //!  pos   as of a compressed level
-//!  crd   the last coordinate of each run, strictly ascending within a fiber: a position stands for the coordinates behind those of
-//!        the one before it up to crd[position]
+//!  crd   the last coordinate of each run, strictly ascending within a fiber: a position stands for the coordinates behind
+//!        the previous run's last, up to crd[position]
 //! ```
 
 use super::{At, Kind, Level, LevelKind, Maker, Spread, Step, Store};

@@ -1,4 +1,5 @@
-//! `singleton`: one coordinate a parent position, which is its own. In a chain below `nonunique`, else a level by itself.
+//! `singleton`: one coordinate per parent position, at the same position. It continues a chain below `nonunique`, else it is a level by
+//! itself.
 //!
 //! ```text
 //!  crd   one a position
@@ -54,7 +55,7 @@ impl Kind for Singleton {
     }
 }
 
-/// A singleton in no chain.
+/// Checks a singleton in no chain.
 fn check_single(l: usize, crd: &Array, extent: u64, above: &Above) -> Result<(), Malformed> {
     if let Some(p) = (0..crd.len()).find(|&p| crd.index(p) < 0 || crd.index(p) as u64 >= extent) {
         return malformed(Some(l), p, format!("coordinate {} is not in 0..{extent}", crd.index(p)));
@@ -65,7 +66,7 @@ fn check_single(l: usize, crd: &Array, extent: u64, above: &Above) -> Result<(),
     }
 }
 
-/// The coordinates of a singleton in no chain, one a parent position.
+/// The coordinates of a singleton in no chain, one per parent position.
 fn single(store: &mut Store, l: usize, extent: u64) -> Result<Array<'static>, Error> {
     if extent == 0 && store.positions > 0 {
         let what = "a singleton holds one coordinate a parent position; in an extent of 0 is none".to_string();

@@ -1,4 +1,4 @@
-//! `symmetric`: as lower, and what stands at (i, j) stands at (j, i) too.
+//! `symmetric`: as lower; a value at (i, j) is also the value at (j, i).
 
 use super::{At, Kind, Level, Maker, Spread, Step, Store};
 use crate::format::check::{Above, structure::check_triangles};

@@ -1,4 +1,4 @@
-//! `upper`: as lower, the coordinates from i on.
+//! `upper`: as lower, with the coordinates from i on.
 
 use super::{At, Kind, Level, Maker, Step, Store};
 use crate::format::check::{Above, structure::check_triangles};

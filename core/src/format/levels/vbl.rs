@@ -1,4 +1,4 @@
-//! `vbl`, variable block list: blocks, which hold coordinates one behind the other.
+//! `vbl`, variable block list: blocks of consecutive coordinates.
 //!
 //! ```text
 //!  pos   one more than there are parent positions; from 0, never falling: pos[parent]..pos[parent + 1] are a fiber's blocks
@@ -65,7 +65,7 @@ pub(super) fn parent(at: At, position: usize) -> usize {
     entries::parent(pos, entries::parent(ofs, position))
 }
 
-/// From positions of blocks to their parents'.
+/// Replaces positions of blocks by their parents'.
 pub(super) fn to_parents(at: At, positions: &mut [usize]) -> Result<(), Error> {
     let [pos, _, ofs] = at.arrays();
     let (blocks, fibers) = (parents(ofs)?, parents(pos)?);

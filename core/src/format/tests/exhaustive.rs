@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 pub(super) type Map = BTreeMap<Vec<i64>, Value>;
 
-/// Every map whose keys are some of the coordinates; the values tell the coordinates apart.
+/// Every map whose keys are some of the coordinates, with distinct values.
 fn maps(extents: &[u64]) -> impl Iterator<Item = Map> {
     let all: Vec<Vec<i64>> = coordinates(extents).collect();
     (0..1usize << all.len()).map(move |some| {
@@ -70,13 +70,13 @@ fn extents_of_zero_and_one() {
     }
 }
 
-/// All arrays, the values last.
+/// All arrays of a tensor, the values last.
 fn arrays<'t, 'a>(t: &'t mut Tensor<'a>) -> Vec<&'t mut Array<'a>> {
     let levels = t.levels.iter_mut().flat_map(Level::arrays_mut);
     levels.chain([&mut t.values]).collect()
 }
 
-/// The array with element `i` changed, or, at its end, one longer or shorter.
+/// The array with element `i` changed, or one element longer or shorter.
 fn changes(array: &Array<'static>) -> Vec<Array<'static>> {
     let (ty, n) = (array.ty(), array.len());
     let bits = |x: i64| Value::from_bits(ty, x as u64);
@@ -96,7 +96,7 @@ fn changes(array: &Array<'static>) -> Vec<Array<'static>> {
     all
 }
 
-/// How many of the small changes to the arrays of a tensor are reported, and how many leave a function.
+/// The numbers of small changes to a tensor's arrays that are reported, and that leave a valid tensor.
 pub(super) fn changed(t: &Tensor<'static>) -> (usize, usize) {
     let (mut reported, mut sound) = (0, 0);
     for which in 0..arrays(&mut t.clone()).len() {

@@ -56,7 +56,7 @@ fn each_kind_is_stored_as_it_is_drawn() {
     assert_eq!(of_each_row.stored_entries().unwrap().len(), 2);
 }
 
-/// By the hash worked out with Python's integers: the searches for positions 0, 1, 2 begin at places 4, 2, 2.
+/// The table, computed with Python's integers: the searches for positions 0, 1, 2 begin at places 4, 2, 2.
 const TABLE: [i32; 8] = [-1, -1, 1, 2, 0, -1, -1, -1];
 
 #[test]
@@ -98,7 +98,7 @@ fn chains_ascend() {
     refused(&alone, Some(1), 2, "twice");
     alone.levels[1] = Level::Nonunique { pos: index(&[0, 1, 1, 3]), crd: index(&[1, 3, 0]) };
     refused(&alone, Some(1), 2, "stands behind");
-    // What is tied in one fiber is not with the last of the fiber before.
+    // Equal coordinates are tied within a fiber, not with the last of the fiber before.
     let entries = [([0, 1, 2], 1), ([1, 1, 2], 2), ([1, 2, 0], 3)].map(|(at, v)| (at.to_vec(), Value::i64(v)));
     let format = Format::of(vec![Dense, Nonunique, Singleton]);
     let entries = Entries::of(3, Type::I64, entries).unwrap();

@@ -1,15 +1,15 @@
-//! A stored tensor read by its definition (`docs/format.md`), one coordinate at a time: what tests expect.
+//! Reads a stored tensor by its definition (`docs/format.md`), one coordinate at a time, for tests.
 
 use crate::algebra::Value;
 use crate::format::{Array, Format, Level, LevelKind, Tensor, hash};
 use std::collections::BTreeMap;
 
-/// The value at a coordinate, with no look at flags if `flags` is false.
+/// The value at a coordinate; flags are ignored if `flags` is false.
 ///
 /// # Panics
-/// If a coordinate is stored twice, or a table does not say what its list says.
+/// If a coordinate is stored twice, or a table disagrees with its list.
 pub(super) fn value(t: &Tensor, at: &[i64], flags: bool) -> Value {
-    // The positions at which the coordinates so far stand: within a chain several.
+    // The positions that have the coordinates so far: within a chain there may be several.
     let mut found = vec![0usize];
     for (l, level) in t.levels.iter().enumerate() {
         let (extent, c) = (t.level_extent(l) as usize, at[t.format.order[l]]);
@@ -71,7 +71,7 @@ fn interval(pos: &Array, parent: usize, nth: i64) -> Option<usize> {
     (nth >= 0 && p < pos.index(parent + 1)).then_some(p as usize)
 }
 
-/// The position of a coordinate of a fiber that is stored in blocks: the first that reaches it has it, or nothing.
+/// The position of a coordinate in a fiber that is stored in blocks: the first block that reaches it has it, or none has.
 fn in_blocks([pos, crd, ofs]: [&Array; 3], parent: usize, c: i64, packed: bool) -> Option<usize> {
     let block = (pos.index(parent) as usize..pos.index(parent + 1) as usize).find(|&b| crd.index(b) >= c)?;
     let (begin, end) = (ofs.index(block), ofs.index(block + 1));
@@ -82,7 +82,7 @@ fn in_blocks([pos, crd, ofs]: [&Array; 3], parent: usize, c: i64, packed: bool) 
     (p >= begin).then_some(p as usize)
 }
 
-/// The position below a row of a square of a coordinate, found by counting row by row.
+/// The position of a coordinate in a row of a triangle, found by counting row by row.
 fn in_triangle(kind: LevelKind, n: usize, parent: usize, c: usize) -> Option<usize> {
     let (square, mut row, mut c) = (parent / n, parent % n, c);
     if kind == LevelKind::Symmetric && c > row {
@@ -117,10 +117,10 @@ pub(super) fn coordinates(extents: &[u64]) -> impl Iterator<Item = Vec<i64>> {
     })
 }
 
-/// What of the tensor differs from its fill value.
+/// The entries of a tensor that differ from its fill value.
 ///
 /// # Panics
-/// Unless its entries are its function's, each once and in storage order, with flags and without.
+/// Unless the entries agree with the function, each once and in storage order, with flags and without.
 pub(super) fn function(t: &Tensor) -> BTreeMap<Vec<i64>, Value> {
     let stored = |(at, _): &(Vec<i64>, Value)| t.format.order.iter().map(|&m| at[m]).collect::<Vec<i64>>();
     let entries: Vec<(Vec<i64>, Value)> = t.entries().collect();
@@ -137,8 +137,8 @@ pub(super) fn function(t: &Tensor) -> BTreeMap<Vec<i64>, Value> {
     entries.into_iter().filter(|(_, v)| *v != t.fill).collect()
 }
 
-/// Whether singletons in no chain can hold these coordinates: none has two below one parent. Levels above tell parents
-/// apart by their coordinates, whatever their kind.
+/// Whether singletons in no chain can hold these coordinates: no parent has two. Levels above distinguish parents by their coordinates,
+/// whatever their kind.
 pub(super) fn holds<'c>(format: &Format, coordinates: impl Iterator<Item = &'c Vec<i64>>) -> bool {
     let mut children: BTreeMap<(usize, Vec<i64>), i64> = BTreeMap::new();
     let mut fits = true;
@@ -151,7 +151,7 @@ pub(super) fn holds<'c>(format: &Format, coordinates: impl Iterator<Item = &'c V
     fits
 }
 
-/// Whether level `l` is a singleton, with something else than nonunique above it and the singletons directly above it.
+/// Whether level `l` is a singleton in no chain.
 fn alone(format: &Format, l: usize) -> bool {
     format.levels[l] == LevelKind::Singleton
         && match format.levels[l - 1] {

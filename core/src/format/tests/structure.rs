@@ -67,7 +67,7 @@ fn what_a_structure_has_no_place_for_is_refused() {
     refused(Upper, &[(2, 0, 1.0)], "a value stands at (2, 0), below the diagonal");
     refused(Symmetric, &[(2, 0, 1.0)], "what stands at (2, 0) does not stand where");
     refused(Symmetric, &[(2, 0, 1.0), (0, 2, 2.0)], "what stands at (0, 2) does not stand where");
-    // A fill value is nothing that stands there.
+    // A fill value does not count as a value outside of the triangle.
     assert_eq!(matrix([Dense, Lower], [2, 2], &[(0, 1, 0.0)]).values, vec![0.0; 3].into());
     let unequal = Entries::of(2, Type::F64, []).unwrap().assemble(
         &[2, 3],
@@ -130,7 +130,7 @@ fn each_invariant_is_checked_at_its_first_offence() {
     refused(&flagged, Some(1), 0, "below a flag that is not set there is one run");
 }
 
-/// All mixtures with such a level among these.
+/// All mixtures of these levels with a structured level among them.
 fn formats(rank: usize, among: &[LevelKind]) -> Vec<Format> {
     let mut all = vec![vec![]];
     for _ in 0..rank {
@@ -144,7 +144,7 @@ fn formats(rank: usize, among: &[LevelKind]) -> Vec<Format> {
     all.into_iter().map(Format::of).flat_map(|f| [f.clone().reversed(), f]).collect()
 }
 
-/// Whether triangles and symmetric levels of a format can hold a map.
+/// Whether the triangles and symmetric levels of a format can hold a map.
 fn fits(format: &Format, map: &Map) -> bool {
     let mirrored = |at: &Vec<i64>, l: usize| {
         let mut mirrored = at.clone();
@@ -161,7 +161,7 @@ fn fits(format: &Format, map: &Map) -> bool {
     })
 }
 
-/// Every map of these extents, values told apart by `value`.
+/// Every map of these extents, with the values given by `value`.
 fn maps(extents: &[u64], value: impl Fn(&[i64]) -> i128) -> Vec<Map> {
     let all: Vec<Vec<i64>> = coordinates(extents).collect();
     let some = |which: usize| all.iter().enumerate().filter(move |(e, _)| which >> e & 1 == 1);
@@ -175,7 +175,7 @@ fn every_mixture_of_levels_holds_the_small_tensors_that_it_can() {
     let few = [Dense, Compressed, Bitmap, Band, Lower, Symmetric, Runs, Vbl, Packbits];
     let (mut held, mut refused, how) = (0, 0, Assembly::default());
     for (extents, among) in [(&[3][..], &all[..]), (&[2, 2], &all), (&[3, 3], &few), (&[2, 2, 2], &few)] {
-        // Told apart; equal where mirrored; equal.
+        // Distinct values; values equal where mirrored; all values equal.
         let values: [fn(&[i64]) -> i128; 3] =
             [|at| at.iter().fold(1, |n, c| 3 * n + *c as i128), |at| 1 + at.iter().sum::<i64>() as i128, |_| 1];
         for value in values {
@@ -202,7 +202,7 @@ fn every_mixture_of_levels_holds_the_small_tensors_that_it_can() {
     assert!(held > 50_000 && refused > 5_000, "{held} {refused}");
 }
 
-/// What rounded sums gave: zeros are one, and mirrored values are equal in half of their digits.
+/// Values of rounded sums: zeros of either sign are equal, and mirrored values are equal in half of their digits.
 #[test]
 fn rounded_values_settle() {
     let settled = |kind, rounded, entries: &[(i64, i64, f64)]| {

@@ -1,8 +1,8 @@
-//! Random kernels, to hold the checker to the machine: what the checker promises, the machine never finds broken.
+//! Random kernels that test the checker against the machine: the machine never finds a rule broken that the checker promises.
 
 use super::*;
 
-/// Makes small kernels as text. Most are refused by the checker; that is the point.
+/// Makes small kernels as text. The checker refuses most of them, as intended.
 struct Random(u64);
 
 impl Random {
@@ -62,7 +62,7 @@ fn what_the_checker_takes_breaks_no_rule_that_it_promises() {
         let end = random.one(&["", "alloc r[1] = 2\nfinish r[1]\n"]);
         let text =
             format!("kernel k(n)\noperand a: i64\nworkspace w: i64\nresult r: i64\n{start}{}{end}", random.block(2));
-        // An expression may name what no line before defines: that is the reader's to refuse.
+        // An expression may name an undefined variable: the reader refuses that.
         let Ok(kernel) = read(&text) else { continue };
         let checked = loops::check(&kernel);
         let a = Array::I64(vec![4].into());
@@ -86,6 +86,6 @@ fn what_the_checker_takes_breaks_no_rule_that_it_promises() {
             (Err(_), _) => refused += 1,
         }
     }
-    // Of both kinds there were many.
+    // There are many of both kinds.
     assert!(taken > 1_000 && done > 500 && refused > 1_000, "{taken} taken, {done} done, {refused} refused");
 }
