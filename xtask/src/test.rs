@@ -97,7 +97,7 @@ pub fn test(arguments: &[&str]) -> Result<(), String> {
 
     let environment = environment.map(|made| made.join().map_err(|_| "the environment of the Python package panicked"));
     let environment = environment.transpose()?.transpose()?;
-    let beside = environment.clone().map(|made| thread::spawn(move || python_steps(&made, effort == Effort::Long)));
+    let beside = environment.clone().map(|made| thread::spawn(move || python_steps(&made, effort)));
     for (name, mut command) in members.tests(effort, &this)? {
         command.env(EFFORT, effort.word());
         if let Some(environment) = &environment {
@@ -170,15 +170,16 @@ impl Members {
 }
 
 /// Runs the Python package's steps: what they print, and say.
-fn python_steps(environment: &Path, wheel: bool) -> Result<(Vec<u8>, Report), String> {
+fn python_steps(environment: &Path, effort: Effort) -> Result<(Vec<u8>, Report), String> {
     let (mut text, mut report) = (vec![], Report::default());
-    match python::steps(environment, wheel) {
+    match python::steps(environment, effort == Effort::Long) {
         Err(what) => {
             report.total.failed += 1;
             report.summary.push(format!("python   failed: {what}"));
         }
         Ok(steps) => {
             for mut command in steps {
+                command.env(EFFORT, effort.word());
                 banner(&mut text, "python", &cargo::text(&command));
                 let since = Instant::now();
                 report.note("python", step_into(&mut command, &mut text)?, since);
