@@ -105,7 +105,7 @@ def by_numpy(array, key):
         return error
 
 
-@pytest.mark.parametrize("seed", range(12 if LONG else 4))
+@pytest.mark.parametrize("seed", range(12 if LONG else 3))
 def test_keys_are_numpys(seed):
     rng = np.random.default_rng(seed)
     read = refused = 0
@@ -423,7 +423,7 @@ def test_corrections_at_the_count_and_above(name, format):
     for fold in ("var", "std"):
         for axis in (None, 1):
             count = x.size if axis is None else x.shape[axis]
-            for ddof in (0, 0.5, count - 1, count, count + 1):
+            for ddof in (0, 0.5, count - 1, count, count + 1)[(axis is None) and not LONG :: 1 if LONG else 2]:
                 got, want = getattr(T, fold)(axis=axis, ddof=ddof), np.asarray(getattr(np, fold)(x, axis=axis, ddof=ddof))
                 assert got.dtype == want.dtype
                 np.testing.assert_allclose(got.to_numpy(), want, rtol=8 * np.finfo(want.dtype).eps)
@@ -464,7 +464,7 @@ def test_powers_are_numpys(dtype, format):
     """Integers to a negative power are an error where there is one, and so is an exponent that the base's type does not hold."""
     rng = np.random.default_rng([dtype.num, len(format)])
     raised = 0
-    for n in range(60 if LONG else 10):
+    for n in range(60 if LONG else 7):
         shape = (3, 4) if n % 5 else (0, 4)
         x = rng.integers(0 if dtype.kind in "bu" else -3, 4, shape).astype(dtype)
         # A negative power of nothing is nothing, and one at least is refused.
