@@ -200,11 +200,14 @@ def test_pairs_of_limits(dtype):
     assert refused == ({"floor_divide", "remainder", "left_shift", "right_shift"} if dtype.kind == "b" else set())
 
 
-@pytest.mark.parametrize("formats", [("csr", "coo"), ("csc", "dense")], ids="-".join)
-@pytest.mark.parametrize("dtype", [np.dtype(name) for name in ("bool", "int8", "uint64", "float32")], ids=str)
-def test_pairs_of_limits_of_sparse_arrays(dtype, formats):
+OF_FORMATS = [(name, formats) for name in ("bool", "int8", "uint64", "float32") for formats in (("csr", "coo"), ("csc", "dense"))]
+
+
+# In the usual run each of the formats with two of the types.
+@pytest.mark.parametrize("name, formats", OF_FORMATS if LONG else OF_FORMATS[:4:3] + OF_FORMATS[4::3])
+def test_pairs_of_limits_of_sparse_arrays(name, formats):
     """What is not stored is 0. Of floats 0 times x is 0 whatever x is, so that products and quotients are not compared."""
-    rng = np.random.default_rng(3)
+    rng, dtype = np.random.default_rng(3), np.dtype(name)
     stand = limits(dtype)
     x, y = (np.where(rng.random((6, 7)) < 0.5, rng.choice(stand, (6, 7)), dtype.type(0)) for _ in range(2))
     A, B = fl.asarray(x.copy(), formats[0]), fl.asarray(y.copy(), formats[1])
@@ -480,7 +483,7 @@ def test_powers_are_numpys(dtype, format):
         pairs = [(lambda: np.power(T, given), lambda: np.power(x, e))]
         if dtype.kind != "b":  # `x**2` of truth values has a type of its own at NumPy, and another one from version to version.
             pairs += [(lambda: T**given, lambda: x**e), (lambda: given**T, lambda: e**x)]
-        for ours, theirs in pairs:
+        for ours, theirs in pairs if LONG or n < 2 else pairs[n % len(pairs) :][:1]:
             with np.errstate(all="ignore"):
                 try:
                     want = np.asarray(theirs())
