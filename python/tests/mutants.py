@@ -42,6 +42,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 from dataclasses import dataclass
 from functools import lru_cache
@@ -96,7 +97,11 @@ class Mistake:
         line = text[text.rfind("\n", 0, start) + 1 : start]
         indent = line[: len(line) - len(line.lstrip())]
         changed = text[:start] + (self.mistaken.replace("\n", "\n" + indent) or "pass") + text[end:]
-        ast.parse(changed, self.file)
+        longer = len(changed) - len(text)
+        around = [(a, b) for a, b in functions(text) if a <= start and end <= b and text[a:b].lstrip()[:1] in "d@"]
+        # The least function that it stands in is Python, or else the file.
+        a, b = min(around, key=lambda place: place[1] - place[0], default=(0, len(text)))
+        ast.parse(textwrap.dedent(changed[a : b + longer]), self.file)
         if self.mistaken.split() == self.original.split():
             raise ValueError(f"{self.file}: `{self.name}` changes nothing")
         return changed

@@ -309,7 +309,7 @@ KEYED = {
 @pytest.mark.filterwarnings("ignore")
 def test_calls_that_differ_in_one_part_are_told_apart(name):
     random = np.random.default_rng(len(name))
-    arrays = [with_part(**PARTS[part]) for part in ["nothing", *random.choice(list(PARTS)[1:], 5, replace=False)]]
+    arrays = [with_part(**PARTS[part]) for part in ["nothing", *random.choice(list(PARTS)[1:], 4, replace=False)]]
     calls = [(n, line) for n in range(len(arrays)) for line in range(len(KEYED[name]))]
     tried = 0
     for n, line in [calls[k] for k in random.permutation(len(calls) * 2) % len(calls)]:

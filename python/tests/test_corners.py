@@ -105,7 +105,7 @@ def by_numpy(array, key):
         return error
 
 
-@pytest.mark.parametrize("seed", range(12 if LONG else 4))
+@pytest.mark.parametrize("seed", range(12 if LONG else 3))
 def test_keys_are_numpys(seed):
     rng = np.random.default_rng(seed)
     read = refused = 0
@@ -200,11 +200,14 @@ def test_pairs_of_limits(dtype):
     assert refused == ({"floor_divide", "remainder", "left_shift", "right_shift"} if dtype.kind == "b" else set())
 
 
-@pytest.mark.parametrize("formats", [("csr", "coo"), ("csc", "dense")], ids="-".join)
-@pytest.mark.parametrize("dtype", [np.dtype(name) for name in ("bool", "int8", "uint64", "float32")], ids=str)
-def test_pairs_of_limits_of_sparse_arrays(dtype, formats):
+OF_FORMATS = [(name, formats) for name in ("bool", "int8", "uint64", "float32") for formats in (("csr", "coo"), ("csc", "dense"))]
+
+
+# In the usual run each of the formats with two of the types.
+@pytest.mark.parametrize("name, formats", OF_FORMATS if LONG else OF_FORMATS[:4:3] + OF_FORMATS[4::3])
+def test_pairs_of_limits_of_sparse_arrays(name, formats):
     """What is not stored is 0. Of floats 0 times x is 0 whatever x is, so that products and quotients are not compared."""
-    rng = np.random.default_rng(3)
+    rng, dtype = np.random.default_rng(3), np.dtype(name)
     stand = limits(dtype)
     x, y = (np.where(rng.random((6, 7)) < 0.5, rng.choice(stand, (6, 7)), dtype.type(0)) for _ in range(2))
     A, B = fl.asarray(x.copy(), formats[0]), fl.asarray(y.copy(), formats[1])
@@ -423,7 +426,7 @@ def test_corrections_at_the_count_and_above(name, format):
     for fold in ("var", "std"):
         for axis in (None, 1):
             count = x.size if axis is None else x.shape[axis]
-            for ddof in (0, 0.5, count - 1, count, count + 1):
+            for ddof in (0, 0.5, count - 1, count, count + 1)[(axis is None) and not LONG :: 1 if LONG else 2]:
                 got, want = getattr(T, fold)(axis=axis, ddof=ddof), np.asarray(getattr(np, fold)(x, axis=axis, ddof=ddof))
                 assert got.dtype == want.dtype
                 np.testing.assert_allclose(got.to_numpy(), want, rtol=8 * np.finfo(want.dtype).eps)
@@ -464,7 +467,7 @@ def test_powers_are_numpys(dtype, format):
     """Integers to a negative power are an error where there is one, and so is an exponent that the base's type does not hold."""
     rng = np.random.default_rng([dtype.num, len(format)])
     raised = 0
-    for n in range(60 if LONG else 10):
+    for n in range(60 if LONG else 7):
         shape = (3, 4) if n % 5 else (0, 4)
         x = rng.integers(0 if dtype.kind in "bu" else -3, 4, shape).astype(dtype)
         # A negative power of nothing is nothing, and one at least is refused.
@@ -480,7 +483,7 @@ def test_powers_are_numpys(dtype, format):
         pairs = [(lambda: np.power(T, given), lambda: np.power(x, e))]
         if dtype.kind != "b":  # `x**2` of truth values has a type of its own at NumPy, and another one from version to version.
             pairs += [(lambda: T**given, lambda: x**e), (lambda: given**T, lambda: e**x)]
-        for ours, theirs in pairs:
+        for ours, theirs in pairs if LONG or n < 2 else pairs[n % len(pairs) :][:1]:
             with np.errstate(all="ignore"):
                 try:
                     want = np.asarray(theirs())
