@@ -1,4 +1,4 @@
-//! Loops that append: arrays of a kernel that only grow, and loops that add an entry to them in each turn.
+//! Loops that append: arrays of a kernel that only grow, and loops that add an entry to them in each iteration.
 //!
 //! ```text
 //!   for p in A1_pos[i]..A1_pos[i + 1]         turn p
@@ -9,7 +9,7 @@
 //!     C1_pos[i + 1] = i32(c)                  perhaps notes of the count, in arrays that the loop does not read
 //! ```
 //!
-//! Or the loop finds its end on the way, by coordinates that are below a bound, or equal to one:
+//! The end of the loop may also be found on the way, by coordinates below a bound, or equal to one:
 //!
 //! ```text
 //!   while p < end && A1_crd[p] < stop         turn p
@@ -18,8 +18,8 @@
 //!     p = p + 1
 //! ```
 //!
-//! *Free*: every store to the array is at a counter that only grows, nothing is read from it, and it is allocated unset. So neither the
-//! order in which a loop stores there matters, nor what it stores behind the last entry.
+//! *Free*: every store to the array is at a counter that only grows, nothing reads the array, and it is allocated unset. So neither the
+//! order of a loop's stores there matters, nor what it stores behind the last entry.
 
 use super::arith::{int, plus};
 use super::blocks::steps_with;
@@ -30,9 +30,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The arrays that a kernel appends to.
 pub(super) struct Appends {
-    /// Results that are free behind their last entry, each with the counter of its entries.
+    /// Results that are free behind their last entry, each with its counter of entries.
     counted: BTreeMap<BufferId, Var>,
-    /// Whether each buffer is an operand, and so set up to its length.
+    /// Whether each buffer is an operand, whose elements are all set.
     pub operands: Vec<bool>,
     /// The element type of each buffer.
     types: Vec<Type>,
@@ -50,7 +50,7 @@ impl Appends {
         Appends { counted, operands, types: kernel.buffers.iter().map(|b| b.ty).collect() }
     }
 
-    /// The loop, if all it does is to append one entry in each turn, and to note the count.
+    /// The loop, if each iteration only appends one entry and notes the count.
     pub fn turn_of<'s>(&self, stmt: &'s Stmt) -> Option<Appending<'s>> {
         let Stmt::For { var: turn, lo, hi, how, body } = stmt else { return None };
         let (entry, [Stmt::Set(count, more), notes @ ..]) =
@@ -76,7 +76,7 @@ impl Appends {
         (appends && notes.iter().all(notes_only)).then_some(found)
     }
 
-    /// The loop, if all it does is to append one entry in each turn while an operand's coordinate is below a bound, or equal to one.
+    /// The loop, if each iteration only appends one entry, while an operand's coordinate is below a bound, or equal to one.
     pub fn turn_until<'s>(&self, stmt: &'s Stmt) -> Option<Until<'s>> {
         let Stmt::While(Expr::Op(Op::AndAlso, both), body) = stmt else { return None };
         let [Expr::Op(Op::Lt, range), Expr::Op(test, sides)] = &both[..] else { return None };
@@ -113,7 +113,7 @@ impl Appends {
         })
     }
 
-    /// The operand of which an expression is the element at the turn, as an `i64`.
+    /// The operand whose element at this iteration an expression is, as an `i64`.
     fn coordinate_at(&self, e: &Expr, turn: Var) -> Option<BufferId> {
         let (load, wide) = match e {
             Expr::Op(Op::Convert(Type::I64), args) => (&args[0], true),
@@ -143,13 +143,13 @@ fn is_next(v: Var, e: &Expr) -> bool {
     *e == plus(Expr::Var(v), int(1))
 }
 
-/// The variables that change from turn to turn.
+/// The variables that change from iteration to iteration.
 fn moving(turn: Var, count: Var, entry: &[Stmt]) -> BTreeSet<Var> {
     let named = entry.iter().filter_map(|stmt| if let Stmt::Let(v, _) = stmt { Some(*v) } else { None });
     named.chain([turn, count]).collect()
 }
 
-/// How a kernel uses its buffers and variables.
+/// The uses of buffers and variables in a kernel.
 #[derive(Default)]
 struct Seen<'k> {
     /// Buffers that are stored to, with the variable that is the index of every store, if there is one.
@@ -198,7 +198,7 @@ fn grows(kernel: &Kernel, c: Var, sets: &[&Expr]) -> bool {
     sets.iter().filter(begins).count() == 1 && sets.iter().filter(|e| !begins(e)).all(steps)
 }
 
-/// The block with `f` applied to each statement that is in no loop; blocks of the program do not count as loops.
+/// Applies `f` to each statement of the block that is in no loop; blocks of the program do not count as loops.
 pub(super) fn in_no_loop(block: Vec<Stmt>, f: &mut dyn FnMut(Stmt) -> Vec<Stmt>) -> Vec<Stmt> {
     let goes_through = |stmt: &Stmt| match stmt {
         Stmt::If(..) => true,
@@ -212,7 +212,7 @@ pub(super) fn in_no_loop(block: Vec<Stmt>, f: &mut dyn FnMut(Stmt) -> Vec<Stmt>)
     block.into_iter().flat_map(each).collect()
 }
 
-/// A loop that appends an entry in each turn.
+/// A loop that appends an entry in each iteration.
 pub(super) struct Appending<'s> {
     pub turn: Var,
     pub lo: &'s Expr,
@@ -220,15 +220,15 @@ pub(super) struct Appending<'s> {
     how: How,
     pub body: &'s [Stmt],
     pub count: Var,
-    /// The part of its body before the counting.
+    /// The part of its body before the count is increased.
     pub entry: &'s [Stmt],
-    /// The stores behind the counting.
+    /// The stores behind it.
     pub notes: &'s [Stmt],
-    /// The variables that change from turn to turn.
+    /// The variables that change from iteration to iteration.
     pub moving: BTreeSet<Var>,
 }
 
-/// A loop that appends an entry in each turn, up to a turn at which a coordinate ends it.
+/// A loop that appends an entry in each iteration, up to one at which a coordinate ends it.
 pub(super) struct Until<'s> {
     pub of: Appending<'s>,
     pub ends: Ends<'s>,
@@ -237,18 +237,18 @@ pub(super) struct Until<'s> {
 /// The test that ends a loop.
 pub(super) struct Ends<'s> {
     pub sought: Sought,
-    /// The array whose element at the turn is compared.
+    /// The array whose element at the iteration is compared.
     pub crd: BufferId,
     pub target: &'s Expr,
 }
 
 impl<'s> Appending<'s> {
-    /// The arrays that it stores to at the count, with the values.
+    /// The arrays to which the loop stores at the count, with the values.
     pub fn stores(&self) -> impl Iterator<Item = (BufferId, &'s Expr)> {
         self.entry.iter().filter_map(|stmt| if let Stmt::Store(b, _, e) = stmt { Some((*b, e)) } else { None })
     }
 
-    /// Whether an expression grows by one from turn to turn.
+    /// Whether an expression grows by one from iteration to iteration.
     pub fn steps(&self, e: &Expr) -> bool {
         steps_with(e, self.turn, &self.moving)
     }
@@ -258,12 +258,12 @@ impl<'s> Appending<'s> {
         self.entry.iter().filter_map(|stmt| stmt.exprs().last()).any(|e| e.reads(self.count))
     }
 
-    /// The loop over some of its turns, with its body.
+    /// The loop over some of its iterations, with its body.
     pub fn turns(&self, lo: Expr, hi: Expr) -> Stmt {
         self.each(lo, hi, self.body.to_vec())
     }
 
-    /// A loop over some of its turns, with another body.
+    /// The loop over some of its iterations, with another body.
     pub fn each(&self, lo: Expr, hi: Expr, body: Vec<Stmt>) -> Stmt {
         Stmt::For { var: self.turn, lo, hi, how: self.how, body }
     }

@@ -8,17 +8,17 @@ pub(super) fn int(x: i64) -> Expr {
     Expr::Const(Value::i64(x))
 }
 
-/// A coordinate or position in a variable, unless it is one or a constant.
+/// Names a coordinate or position in a variable, unless it is a variable or a constant.
 pub(super) fn held(d: &mut Symbolic, name: &str, e: Expr) -> Expr {
     if matches!(e, Expr::Const(_) | Expr::Var(_)) { e } else { d.define(name, Type::I64, e) }
 }
 
-/// `a op b`
+/// `a op b`.
 pub(super) fn binary(op: Op, a: Expr, b: Expr) -> Expr {
     Expr::Op(op, vec![a, b])
 }
 
-/// `a == b` or `a != b`, of values of a type. In strict mode 0.0 and −0.0 differ: their inverses are compared too.
+/// `a == b` or `a != b` for values of one type. In strict mode 0.0 and −0.0 differ, so their inverses are compared too.
 pub(super) fn compared(mode: Mode, op: Op, a: Expr, (b, ty): (Expr, Type)) -> Expr {
     if mode == Mode::Algebraic || !ty.is_float() {
         return binary(op, a, b);
@@ -28,7 +28,7 @@ pub(super) fn compared(mode: Mode, op: Op, a: Expr, (b, ty): (Expr, Type)) -> Ex
     binary(if op == Op::Eq { Op::AndAlso } else { Op::OrElse }, binary(op, a, b), inverses)
 }
 
-/// `a - b`, if it is a constant by the form of `a`.
+/// `a - b`, if the form of `a` shows that it is constant.
 pub(super) fn ahead(a: &Expr, b: &Expr) -> Option<i64> {
     match a {
         _ if a == b => Some(0),
@@ -40,7 +40,7 @@ pub(super) fn ahead(a: &Expr, b: &Expr) -> Option<i64> {
     }
 }
 
-/// `a + b`, constants gathered at the end.
+/// `a + b`, with constants combined at the end.
 pub(super) fn plus(a: Expr, b: Expr) -> Expr {
     match (a, b) {
         (Expr::Const(x), Expr::Const(y)) => int(x.bits().wrapping_add(y.bits()) as i64),
@@ -72,7 +72,7 @@ pub(super) fn times(a: Expr, b: Expr) -> Expr {
     }
 }
 
-/// `true`, for flags.
+/// `true`, as the value of a flag.
 pub(super) fn yes() -> Expr {
     Expr::Const(Value::bool(true))
 }

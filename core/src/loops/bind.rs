@@ -1,32 +1,31 @@
-//! From tensors to a kernel's parameters and operands, and from its results back to tensors.
+//! Binds tensors to a kernel's parameters and operands, and collects its results as tensors.
 
 use super::{Argument, BufferId, Kernel, Role, Var};
 use crate::format::{self, Array, Assembly, Format, Level, Tensor};
 use crate::notation::typed::{Extents, TensorId};
 use crate::words::counted;
 
-/// What a kernel is called with. The arrays are the tensors' own: borrowed where those are, else shared with them.
+/// The arguments of a kernel's call. The arrays are the tensors' own: borrowed if those are, else shared with them.
 #[derive(Clone, Debug)]
 pub struct Bound<'a> {
     /// The value of each of [`Kernel::params`].
     pub params: Vec<i64>,
-    /// For each of [`Kernel::buffers`] that is an operand, its array.
+    /// The array of each of [`Kernel::buffers`] that is an operand.
     pub operands: Vec<Option<Array<'a>>>,
 }
 
 impl<'a> Bound<'a> {
-    /// The operands' arrays, as engines take them.
+    /// The operands' arrays in the form that engines take.
     pub fn arrays(&self) -> Vec<Option<&Array<'a>>> {
         self.operands.iter().map(Option::as_ref).collect()
     }
 }
 
-/// Finds each operand of the kernel among `tensors`, by name; `extents` gives those of every tensor, results too, and `solved`
-/// has those of every index variable and size. The tensors must be well-formed ([`Checked`](crate::format::Checked)): nothing here
-/// checks them.
+/// Binds the kernel's operands to `tensors`, by name. `extents` gives the extents of every tensor, including results, and `solved` those
+/// of every index variable and size. The tensors must be well-formed ([`Checked`](crate::format::Checked)): binding does not check them.
 ///
 /// # Errors
-/// The operand that is missing, or the part of it that is not as the kernel was compiled for.
+/// The operand that is missing, or that does not fit the kernel, and why.
 pub fn bind<'a>(
     kernel: &Kernel,
     tensors: &[(&str, &Tensor<'a>)],
@@ -103,11 +102,11 @@ fn arrays<'t, 'a>(a: &Argument, tensor: &'t Tensor<'a>) -> Result<impl Iterator<
     Ok(tensor.levels.iter().flat_map(Level::arrays).chain([&tensor.values]))
 }
 
-/// The kernel's results as tensors, in the order of its arguments; `made` is called once for each array that the kernel made. Arrays
-/// that a result has of an operand are shared, or copied if they are borrowed; `None` if memory does not suffice for the copy.
+/// The kernel's results as tensors, in the order of its arguments. `made` is called once for each array that the kernel computed. Arrays
+/// that a result shares with an operand are shared, or copied if they are borrowed; `None` if memory does not suffice for the copy.
 ///
 /// # Panics
-/// If `bound` is not what this kernel was run on.
+/// If `bound` is not the argument of this kernel's call.
 pub fn collect(
     kernel: &Kernel,
     bound: &Bound,
@@ -134,24 +133,24 @@ pub fn collect(
     Some(results)
 }
 
-/// Whether [`collect`] copies arrays: a result has an operand's array that is borrowed.
+/// Whether [`collect`] copies arrays: a result shares an operand's array that is borrowed.
 pub fn shares_borrowed(kernel: &Kernel, bound: &Bound) -> bool {
     let of_results = kernel.arguments.iter().filter(|a| !a.operand).flat_map(Argument::buffers);
     of_results.into_iter().any(|(b, _)| bound.operands[b.0 as usize].as_ref().is_some_and(Array::is_borrowed))
 }
 
-/// The function that [`collect`] calls, from arrays by buffer.
+/// The function that [`collect`] calls, taking arrays by buffer.
 ///
 /// # Panics
-/// When the function is called for an array that is not there or was taken before.
+/// The function panics for an array that is missing or was taken before.
 pub fn taken(mut arrays: Vec<Option<Array<'static>>>) -> impl FnMut(BufferId) -> Array<'static> {
     move |b| arrays[b.0 as usize].take().expect("every result has its array")
 }
 
-/// The results of a kernel, converted from the formats in which it assembled them to the declared ones.
+/// Converts the results of a kernel from the formats in which it assembled them to the declared ones.
 ///
 /// # Errors
-/// The name of the first whose format has no place for a value, and why.
+/// The name of the first result whose format has no place for a value, and the reason.
 pub fn settle<'p>(
     kernel: &Kernel,
     results: Vec<(String, Tensor<'static>)>,

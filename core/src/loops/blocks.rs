@@ -1,4 +1,4 @@
-//! Fibers that are appended whole, one behind the other, become one block.
+//! Joins consecutive fibers that are appended as a whole to one block.
 //!
 //! ```text
 //!   for i in 0..n_I                                   let shift = c - A1_pos[0]
@@ -9,9 +9,9 @@
 //!                                                        c = c + 1
 //! ```
 //!
-//! Each turn of the inner loop appends one entry, so at a fiber's end the number of appended entries is its position,
-//! shifted. So positions are moved in one loop, which vectorizes, and entries in another, over consecutive fibers as
-//! `flatten` makes it. An entry must not depend on its fiber.
+//! Each iteration of the inner loop appends one entry, so at a fiber's end the number of appended entries is the fiber's position,
+//! shifted. So one loop copies the positions, which vectorizes, and another the entries, over the consecutive fibers, as in `flatten`. An
+//! entry must not depend on its fiber.
 
 use super::arith::plus;
 use super::flatten::{Known, bare, map_blocks, replaced};
@@ -21,7 +21,7 @@ use super::{BufferId, Expr, How, Kernel, Stmt, Var};
 use crate::algebra::{Op, Type, Value};
 use std::collections::BTreeSet;
 
-/// Makes one block of fibers that are appended one behind the other.
+/// Joins consecutive fibers that are appended to one block.
 pub fn blocks(kernel: &mut Kernel) {
     let known = Known::of(kernel);
     let body = std::mem::take(&mut kernel.body);
@@ -39,7 +39,7 @@ fn parted(block: Vec<Stmt>, known: &Known, vars: &mut Vars) -> Vec<Stmt> {
     out
 }
 
-/// A loop over fibers that appends the entries of each and stores where the fiber ends.
+/// A loop over fibers that appends the entries of each fiber and stores its end.
 struct Appending<'s> {
     /// The outer loop.
     fibers: (Var, &'s Expr, &'s Expr),
@@ -49,11 +49,11 @@ struct Appending<'s> {
     bounds: (&'s Expr, &'s Expr),
     /// The inner loop.
     entries: (Var, How, &'s [Stmt]),
-    /// The counter of entries.
+    /// The counter of appended entries.
     count: Var,
     /// The result's array of positions, with the index and value of the store to it.
     ends: (BufferId, &'s Expr, &'s Expr),
-    /// Whether there may be no fiber: nothing may be loaded then.
+    /// Whether there may be no fiber: then nothing may be loaded.
     guarded: bool,
 }
 
@@ -77,7 +77,7 @@ impl<'s> Appending<'s> {
             Stmt::Store(b, to, e) => b != ends && !to.loads_from(*ends) && !e.loads_from(*ends),
             _ => false,
         });
-        // The fiber's index moves with the outer loop alone.
+        // The fiber's index moves with the outer loop only.
         let steps = steps_with(at, *i, &fixed);
         fixed.remove(i);
         let outside = is_fixed(lo, &fixed) && is_fixed(hi, &fixed) && is_fixed(place, &fixed);
@@ -139,7 +139,7 @@ pub(super) fn steps_with(e: &Expr, i: Var, moving: &BTreeSet<Var>) -> bool {
     }
 }
 
-/// An expression without loads, with another in the place of a variable.
+/// An expression without loads, with a variable replaced by another expression.
 pub(super) fn with(e: &Expr, v: Var, other: &Expr) -> Expr {
     match e {
         Expr::Var(w) if *w == v => other.clone(),

@@ -1,4 +1,4 @@
-//! A fold over a range that grows from turn to turn goes on from where it was.
+//! Continues a fold over a range that grows from iteration to iteration, instead of starting it again.
 //!
 //! ```text
 //!   for i in 0..n_I                                run = 0.0; next = 0
@@ -19,9 +19,9 @@
 //!                                                    for k in next..i + 1: for j in 0..n_J: R[i, j] = R[i, j] + M[k, j]
 //! ```
 //!
-//! The loop inside must read nothing that changes from turn to turn but what it sets itself: a fold up to a bound is then the beginning
-//! of the fold up to a greater one, value by value, so that nothing is regrouped. Where a bound is less than the one before, the fold
-//! begins anew: that bounds look as if they grew decides what it costs, not what it computes.
+//! Apart from the variables that it sets itself, the inner loop must read nothing that changes from iteration to iteration. A fold up to
+//! a bound is then the beginning of the fold up to a greater bound, value by value, so nothing is regrouped. If a bound is less than the
+//! previous one, the fold starts again: whether bounds grow affects the cost, not the result.
 
 use super::downward::in_place;
 use super::flatten::map_blocks;
@@ -30,7 +30,7 @@ use super::{BufferId, Entry, Expr, Holds, How, Kernel, Stmt, Var, runs_statement
 use crate::algebra::{Op, Type, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Carries folds over ranges that grow from turn to turn of the loop around.
+/// Continues folds over ranges that grow from iteration to iteration of the loop around.
 pub fn carries(kernel: &mut Kernel) {
     let body = std::mem::take(&mut kernel.body);
     let asked = kernel.asked.keys().copied().collect();
@@ -42,38 +42,38 @@ pub fn carries(kernel: &mut Kernel) {
 
 struct Carries<'k> {
     vars: Vars<'k>,
-    /// Loops of which a schedule asks something: they stay.
+    /// Loops that a schedule asks to unroll or vectorize: they stay as they are.
     asked: BTreeSet<Var>,
-    /// Operands' positions, of which there is one at least.
+    /// Operands' arrays of positions, which have at least one element.
     positions: BTreeSet<BufferId>,
 }
 
-/// What a loop's body defines, sets and stores to.
+/// The variables and buffers that a loop's body changes.
 #[derive(Default)]
 struct Turn {
-    /// Variables that it defines or sets.
+    /// Variables that the body defines or sets.
     defined: BTreeSet<Var>,
-    /// Those of them that may have another value in another turn.
+    /// Those of them that may have another value in another iteration.
     changing: BTreeSet<Var>,
-    /// Buffers that it changes.
+    /// Buffers that the body changes.
     stored: BTreeSet<BufferId>,
 }
 
-/// A fold in a loop that a turn of the loop around may go on with.
+/// A fold in a loop that can be continued in the next iteration of the loop around.
 struct Fold {
-    /// What it sets, each with the value with which it begins and its place in the block.
+    /// The variables that the fold sets, each with its initial value and the place of that statement in the block.
     begins: Vec<(Var, Expr, usize)>,
-    /// What grows: the end of a counted loop, or the bound in a condition.
+    /// The bound that grows: the end of a counted loop, or the bound in a condition.
     bound: Expr,
 }
 
-/// A row into which each turn folds.
+/// A row into which each iteration folds.
 struct Row {
     fold: Stmt,
     buffer: BufferId,
-    /// The place of a column in it.
+    /// The index of a column in the row.
     at: Expr,
-    /// The column, and how many there are.
+    /// The column variable, and the number of columns.
     column: (Var, Expr),
 }
 
@@ -98,8 +98,8 @@ impl Carries<'_> {
         out
     }
 
-    /// The row of a result into which each turn over `i` folds, if that is all that it does; what is stored there `before` the loop is one
-    /// value.
+    /// The row of a result into which each iteration over `i` folds, if the loop does nothing else, and the row holds a single value
+    /// `before` the loop.
     fn row(&self, i: Var, body: &[Stmt], before: &[Stmt]) -> Option<Row> {
         let [Stmt::For { var: k, lo, hi, how: How::Serial, body: inside }] = body else { return None };
         let [lets @ .., Stmt::For { var: j, lo: first, hi: width, body: leaf, .. }] = &inside[..] else { return None };
@@ -126,7 +126,7 @@ impl Carries<'_> {
         })
     }
 
-    /// A turn over `i`, from `first` on, that goes on with the row of the turn before.
+    /// An iteration over `i`, from `first` on, that continues with the row of the previous iteration.
     fn rows(&mut self, (i, first): (Var, &Expr), row: Row, before: &mut Vec<Stmt>) -> Vec<Stmt> {
         let Row { fold, buffer, at, column: (j, width) } = row;
         let Stmt::For { var: k, lo, hi, how, body } = fold else { unreachable!("a fold is a loop") };
@@ -151,7 +151,7 @@ impl Carries<'_> {
         ]
     }
 
-    /// Whether some loop in each turn has a bound that grows.
+    /// Whether each iteration contains a loop with a bound that grows.
     fn may_carry(&self, i: Var, body: &[Stmt]) -> bool {
         let inside = |stmt: &Stmt| match stmt {
             Stmt::If(_, yes, no) => self.may_carry(i, yes) || self.may_carry(i, no),
@@ -160,7 +160,7 @@ impl Carries<'_> {
         !self.asked.contains(&i) && body.iter().any(inside) && !runs_statements(body)
     }
 
-    /// A block of each turn, its folds carried; what they begin with is put in `before` the loop.
+    /// The block of an iteration with its folds continued; their initial values are set `before` the loop.
     fn turn(&mut self, block: Vec<Stmt>, i: Var, turn: &Turn, before: &mut Vec<Stmt>) -> Vec<Stmt> {
         let folds: BTreeMap<usize, Fold> =
             (0..block.len()).filter_map(|n| Some((n, self.fold(&block[..=n], i, turn)?))).collect();
@@ -180,7 +180,7 @@ impl Carries<'_> {
         out
     }
 
-    /// The fold of a block's last statement, if it is a loop that can be gone on with.
+    /// The fold of a block's last statement, if it is a loop that can be continued.
     fn fold(&self, block: &[Stmt], i: Var, turn: &Turn) -> Option<Fold> {
         let (stmt, above) = block.split_last()?;
         let bound = bound(stmt).filter(|bound| grows(bound, i))?;
@@ -197,7 +197,7 @@ impl Carries<'_> {
         let begins = own.iter().map(|v| self.begins(above, *v, turn)).collect::<Option<Vec<_>>>()?;
         let mut inside = Turn::default();
         inside.note(std::slice::from_ref(stmt));
-        // What is compared with the bound, and how long a list is, stays too.
+        // The other parts of the condition, such as the length of a list, must not change either.
         let condition = if let Stmt::While(c, _) = stmt { beside_bound(c)? } else { vec![] };
         let stays = |e: &Expr| turn.stays(e, &inside.defined);
         let all = all_stay(body, &stays) && condition.into_iter().all(stays);
@@ -205,7 +205,7 @@ impl Carries<'_> {
             .then(|| Fold { begins, bound: bound.clone() })
     }
 
-    /// What a variable begins with above a loop, where nothing between reads or sets it.
+    /// The initial value of a variable above a loop, if no statement between reads or sets the variable.
     fn begins(&self, above: &[Stmt], v: Var, turn: &Turn) -> Option<(Var, Expr, usize)> {
         let n = above.iter().rposition(|stmt| touches(stmt, v))?;
         match &above[n] {
@@ -214,7 +214,7 @@ impl Carries<'_> {
         }
     }
 
-    /// Whether an expression can be computed before the loop around, and has that value in each turn.
+    /// Whether an expression can be computed before the loop around, and has that value in each iteration.
     fn is_known(&self, e: &Expr, turn: &Turn) -> bool {
         match e {
             Expr::Var(v) => !turn.defined.contains(v),
@@ -227,7 +227,7 @@ impl Carries<'_> {
         }
     }
 
-    /// A loop that goes on from where the turn before left it.
+    /// A loop that continues from where the previous iteration left it.
     fn carried(&mut self, stmt: Stmt, fold: &Fold, before: &mut Vec<Stmt>) -> Vec<Stmt> {
         let (mut begin, mut taken_up, mut left): (Vec<_>, Vec<_>, Vec<_>) = Default::default();
         for (v, e, _) in &fold.begins {
@@ -261,13 +261,13 @@ impl Carries<'_> {
 }
 
 impl Turn {
-    /// Of a loop over `i`.
+    /// The changes in an iteration of a loop over `i`.
     fn of(i: Var, body: &[Stmt]) -> Turn {
         let mut turn = Turn::default();
         turn.defined.insert(i);
         turn.note(body);
         turn.changing = turn.defined.clone();
-        // What is named before everything else, and reads nothing that changes, is the same in each turn.
+        // A name at the beginning whose value reads nothing that changes is the same in each iteration.
         for stmt in body {
             if let Stmt::Let(v, e) = stmt
                 && turn.stays(e, &BTreeSet::new())
@@ -290,7 +290,8 @@ impl Turn {
         }
     }
 
-    /// Whether an expression has the same value in each turn, but for what a loop in the turn defines and sets itself.
+    /// Whether an expression has the same value in each iteration, apart from variables that a loop `inside` the iteration defines and
+    /// sets.
     fn stays(&self, e: &Expr, inside: &BTreeSet<Var>) -> bool {
         let mut stays = true;
         e.each(&mut |e| {
@@ -304,7 +305,7 @@ impl Turn {
     }
 }
 
-/// What ends a loop: the end of a counted one, or the right side of `… && e < bound`.
+/// The bound of a loop: the end of a counted one, or the right side of `… && e < bound`.
 pub(super) fn bound(stmt: &Stmt) -> Option<&Expr> {
     match stmt {
         Stmt::For { hi, how: How::Serial | How::Vector, .. } => Some(hi),
@@ -316,14 +317,14 @@ pub(super) fn bound(stmt: &Stmt) -> Option<&Expr> {
     }
 }
 
-/// The parts of a loop's condition beside its bound.
+/// The parts of a loop's condition other than its bound.
 fn beside_bound(condition: &Expr) -> Option<Vec<&Expr>> {
     let Expr::Op(Op::AndAlso, both) = condition else { return None };
     let Expr::Op(Op::Lt | Op::Le, sides) = &both[1] else { return None };
     Some(vec![&both[0], &sides[0]])
 }
 
-/// The condition with another bound.
+/// The condition with its bound replaced.
 fn with_bound(condition: Expr, bound: Expr) -> Expr {
     match condition {
         Expr::Op(Op::AndAlso, mut both) => {
@@ -336,7 +337,7 @@ fn with_bound(condition: Expr, bound: Expr) -> Expr {
     }
 }
 
-/// Whether a number grows with `i`, as far as it looks so.
+/// Whether the form of an expression shows that it grows with `i`.
 pub(super) fn grows(e: &Expr, i: Var) -> bool {
     let stays = |e: &Expr| !e.reads(i) && !e.loads();
     match e {
@@ -353,7 +354,7 @@ pub(super) fn grows(e: &Expr, i: Var) -> bool {
     }
 }
 
-/// Whether `at` is column `j`, below `width`, of a row that is another in each turn over `i`.
+/// Whether `at` is column `j`, below `width`, of a row that differs in each iteration over `i`.
 fn is_row(at: &Expr, (i, j): (Var, Var), width: &Expr, is_known: &impl Fn(&Expr) -> bool) -> bool {
     let Expr::Op(Op::Add, args) = at else { return false };
     let [Expr::Op(Op::Mul, row), Expr::Var(column)] = &args[..] else { return false };
@@ -378,7 +379,7 @@ fn touches_buffer(stmt: &Stmt, b: BufferId) -> bool {
     own || stmt.exprs().any(|e| e.loads_from(b)) || stmt.blocks().flatten().any(|inner| touches_buffer(inner, b))
 }
 
-/// Whether statements only name and set variables, to what stays.
+/// Whether statements only define and set variables, to expressions that stay.
 fn all_stay(block: &[Stmt], stays: &impl Fn(&Expr) -> bool) -> bool {
     block.iter().all(|stmt| {
         let quiet = matches!(stmt, Stmt::Let(..) | Stmt::Set(..) | Stmt::If(..) | Stmt::Comment(_));

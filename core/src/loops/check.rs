@@ -63,10 +63,10 @@ impl std::fmt::Display for Sound {
     }
 }
 
-/// Whether the kernel holds the invariants of this module's page.
+/// Checks that the kernel holds the invariants of this module's page.
 ///
 /// # Errors
-/// What does not hold, with the statement or the name it is about.
+/// The invariant that does not hold, with the statement or the name concerned.
 pub fn check(kernel: &Kernel) -> Result<(), String> {
     names(kernel)?;
     parameters(kernel)?;
@@ -77,7 +77,7 @@ pub fn check(kernel: &Kernel) -> Result<(), String> {
     shared::check(kernel)
 }
 
-/// Holds blocks to `depth` levels of nesting, and expressions to [`DEPTH`].
+/// Limits the nesting of blocks to `depth`, and of expressions to [`DEPTH`].
 fn nesting(stmts: &[Stmt], depth: usize) -> Result<(), String> {
     let Some(depth) = depth.checked_sub(1) else {
         return Err(format!("blocks are nested more than {NESTING} deep"));
@@ -130,7 +130,7 @@ fn parameters(kernel: &Kernel) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks that each extent that is solved for or given is a parameter, and no tensor's extent.
+/// Checks that each extent that is solved for or given is a parameter, and not the extent of a tensor.
 fn solved(kernel: &Kernel) -> Result<(), String> {
     let solved = kernel.solved.iter().map(|(v, _)| (*v, "solved for"));
     let all: Vec<(Var, &str)> = solved.chain(kernel.given.iter().map(|(v, _)| (*v, "given"))).collect();
@@ -155,8 +155,8 @@ fn buffer(kernel: &Kernel, b: BufferId) -> Result<&super::Buffer, String> {
     kernel.buffers.get(b.0 as usize).ok_or_else(|| format!("there is no buffer number {}", b.0))
 }
 
-/// No buffer is two arrays of tensors, but for those that results share with operands; each is an operand or a result of
-/// a type that its array can have.
+/// Checks that no buffer is two arrays of tensors, except those that results share with operands, and that each array is an operand or a
+/// result of a type that the array can have.
 fn arguments(kernel: &Kernel) -> Result<(), String> {
     let mut used = FxHashSet::default();
     for a in &kernel.arguments {
@@ -200,8 +200,8 @@ fn shape(kernel: &Kernel, a: &Argument) -> Result<(), String> {
     Ok(())
 }
 
-/// Arrays that a result may have of an operand: those of its outermost levels as far as both have the same; if it has the operand's
-/// values, also any of the operand's coordinates.
+/// The arrays that a result may share with an operand: those of its outermost levels as far as both have the same; if it has the
+/// operand's values, also any of the operand's coordinates.
 fn shared(kernel: &Kernel, a: &Argument) -> FxHashSet<BufferId> {
     let of = |operand: &Argument| -> Vec<BufferId> {
         let pairs = operand.levels.iter().zip(&a.levels);
@@ -232,7 +232,7 @@ fn array(kernel: &Kernel, a: &Argument, (b, role): (BufferId, Role), holds: Hold
 }
 
 impl Argument {
-    /// Its buffers in storage order, the values last; with each, what it holds.
+    /// The tensor's buffers in storage order, the values last; each with its contents.
     pub fn buffers(&self) -> impl Iterator<Item = (BufferId, Holds)> + '_ {
         self.levels.iter().flat_map(LevelBuffers::buffers).chain([(self.values, Holds::Values)])
     }

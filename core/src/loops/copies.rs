@@ -1,4 +1,4 @@
-//! Long loops that append copy array by array.
+//! Splits long loops that append into a loop for each array.
 //!
 //! ```text
 //!   for p in A1_pos[0]..A1_pos[n_I]                  let begin = A1_pos[0]
@@ -12,8 +12,8 @@
 //!                                                    c = ahead + max(last, begin)
 //! ```
 //!
-//! Consecutive fibers are one loop for the arrays whose elements do not depend on the fiber, as values and column
-//! coordinates of a matrix in compressed rows that becomes a list:
+//! Consecutive fibers become one loop for the arrays whose elements do not depend on the fiber, such as the values and column coordinates
+//! of a matrix in compressed rows that is converted to a list:
 //!
 //! ```text
 //!   for i in 0..n_I                                  if 0 < n_I
@@ -26,8 +26,8 @@
 //!                                                        c = c + 1
 //! ```
 //!
-//! A loop that only copies becomes a copy of memory ([`whole_copy`]), which the C library does as this machine does it
-//! best. Only loops that stand in no other are rewritten: short rows are [strips](super::strips).
+//! A loop that only copies becomes a copy of memory ([`whole_copy`]), which the C library does in the best way for the machine. Only
+//! loops that are in no other loop are rewritten: for short rows there are [strips](super::strips).
 
 use super::appending::{Appending, Appends, in_no_loop};
 use super::arith::{int, minus, plus};
@@ -38,7 +38,7 @@ use super::{Buffer, BufferId, Expr, How, Kernel, Stmt, Var};
 use crate::algebra::{Op, Type};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Splits copies off loops that append and stand in no other.
+/// Splits copies off loops that append and are in no other loop.
 pub fn copies(kernel: &mut Kernel) {
     let (appends, known) = (Appends::of(kernel), Known::of(kernel));
     let body = std::mem::take(&mut kernel.body);
@@ -49,13 +49,13 @@ pub fn copies(kernel: &mut Kernel) {
 /// An element of an array: the buffer and the index.
 pub type Element<'s> = (BufferId, &'s Expr);
 
-/// The destination and the source of a loop that only copies consecutive elements of one array into another, as
-/// elements at a turn; `None` of any other loop.
+/// The destination and the source of a loop that only copies consecutive elements of one array into another, as elements at an iteration;
+/// `None` for any other loop.
 pub fn whole_copy<'s>(turn: Var, body: &'s [Stmt], buffers: &[Buffer]) -> Option<[Element<'s>; 2]> {
     let [Stmt::Store(to, at, Expr::Load(from, start))] = body else { return None };
     let moving = BTreeSet::from([turn]);
     let steps = [at, &**start].into_iter().all(|e| steps_with(e, turn, &moving));
-    // Any byte but 0 is a true truth value: copying bytes may not normalize it.
+    // Any byte except 0 is a valid true value; copying bytes would not normalize it.
     let is_bytes = buffers[to.0 as usize].ty != Type::Bool;
     (to != from && is_bytes && steps).then_some([(*to, at), (*from, start)])
 }
@@ -71,7 +71,7 @@ struct Copies<'k> {
 type Copied<'s> = (BufferId, BufferId, &'s Expr);
 
 impl Copies<'_> {
-    /// Rewrites a statement that stands in no loop.
+    /// Rewrites a statement that is in no loop.
     fn stmt(&mut self, stmt: Stmt) -> Vec<Stmt> {
         self.one_loop(&stmt).or_else(|| self.fibers(&stmt)).unwrap_or_else(|| vec![stmt])
     }
@@ -113,7 +113,7 @@ impl Copies<'_> {
         Some(std::iter::once(Stmt::If(some, out, vec![])).chain(rest).collect())
     }
 
-    /// The arrays that get consecutive elements of operands, unchanged.
+    /// The arrays that get consecutive elements of operands unchanged.
     fn copied<'s>(&self, of: &Appending<'s>) -> Vec<Copied<'s>> {
         let arrays: BTreeSet<BufferId> = of.stores().map(|(b, _)| b).collect();
         if arrays.len() < of.stores().count() || of.reads_count() {
@@ -128,7 +128,7 @@ impl Copies<'_> {
         of.stores().filter_map(copied).collect()
     }
 
-    /// The element that a stored value is, without conversions that only widen and narrow it.
+    /// The element that is stored, without conversions that only widen and narrow it.
     fn as_it_is<'s>(&self, of: &Appending<'s>, value: &'s Expr, to: BufferId) -> Option<&'s Expr> {
         match value {
             Expr::Var(v) => {
@@ -138,7 +138,7 @@ impl Copies<'_> {
                 };
                 self.as_it_is(of, of.entry.iter().find_map(named)?, to)
             }
-            // From 32 bits to 64 and back to 32 changes nothing.
+            // Conversion from 32 bits to 64 and back to 32 changes nothing.
             Expr::Op(Op::Convert(Type::I32 | Type::I64), args) if self.ty(to) == Type::I32 => {
                 self.as_it_is(of, &args[0], to)
             }
@@ -151,8 +151,8 @@ impl Copies<'_> {
         self.buffers[b.0 as usize].ty
     }
 
-    /// The loop from `lo` to `hi`: one loop for each copied array, then one for the other `chosen` arrays together; and
-    /// the number of entries behind it.
+    /// The loop from `lo` to `hi` as one loop for each copied array, then one loop for all other `chosen` arrays; and the number of
+    /// entries behind it.
     fn array_by_array(
         &mut self,
         of: &Appending,
@@ -197,7 +197,7 @@ fn asking(outer: Var, of: &Appending) -> BTreeSet<BufferId> {
     arrays
 }
 
-/// The body of a turn whose entry is stored at `place`; notes use `counted` for the count.
+/// The body of an iteration whose entry is stored at `place`; notes use `counted` for the count.
 fn placed(of: &Appending, place: &Expr, counted: Var) -> Vec<Stmt> {
     let now = BTreeMap::from([(of.count, counted)]);
     let entry = of.entry.iter().map(|stmt| match stmt {
@@ -211,7 +211,7 @@ fn placed(of: &Appending, place: &Expr, counted: Var) -> Vec<Stmt> {
     entry.chain([Stmt::Let(counted, plus(place.clone(), int(1)))]).chain(noted).collect()
 }
 
-/// The body of a turn without the stores to some arrays, and without names that only those use.
+/// The body of an iteration without the stores to some arrays, and without names that only those stores use.
 fn without(turn: Vec<Stmt>, some: &dyn Fn(BufferId) -> bool) -> Vec<Stmt> {
     let mut needed: BTreeSet<Var> = BTreeSet::new();
     let mut out = vec![];

@@ -1,4 +1,4 @@
-//! A loop in whose turns a fold's range begins later and later, and ends where it ended, runs downward: then the range grows (`carry.rs`).
+//! Reverses a loop in which a fold's range begins later in each iteration and keeps its end: in reverse, the range grows (`carry.rs`).
 //!
 //! ```text
 //!   for i in 0..n_I                                for back in 0..n_I
@@ -8,8 +8,8 @@
 //!     y_vals[i] = t                                  y_vals[n_I - 1 - back] = t
 //! ```
 //!
-//! Each turn has to be by itself: it sets what it reads, or reads what no turn stores, and stores to places of its own. What is folded may be
-//! regrouped, since its values come in reverse order.
+//! Iterations have to be independent: each sets what it reads, or reads what no iteration stores, and stores to places of its own. The
+//! fold may have to be regrouped, since its values come in reverse order.
 
 use super::arith::{binary, int, minus, plus};
 use super::carry::{bound, grows, touches};
@@ -21,7 +21,7 @@ use super::{BufferId, Expr, How, Kernel, Stmt, Var};
 use crate::algebra::{Op, Type};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Runs loops downward whose folds begin later from turn to turn.
+/// Reverses loops whose folds begin later in each iteration.
 pub fn downward(kernel: &mut Kernel) {
     let body = std::mem::take(&mut kernel.body);
     let asked = kernel.asked.keys().copied().collect();
@@ -33,9 +33,9 @@ pub fn downward(kernel: &mut Kernel) {
 
 struct Downward<'k> {
     vars: Vars<'k>,
-    /// Loops of which a schedule asks something: they stay.
+    /// Loops that a schedule asks to unroll or vectorize: they stay as they are.
     asked: BTreeSet<Var>,
-    /// How often the kernel reads each variable.
+    /// The number of reads of each variable in the kernel.
     reads: Vec<usize>,
     /// The type of each buffer's elements.
     elements: Vec<Type>,
@@ -48,7 +48,7 @@ impl Downward<'_> {
         block.into_iter().map(|stmt| self.turned(stmt)).collect()
     }
 
-    /// A loop that runs downward, if one of its folds begins later from turn to turn.
+    /// The loop in reverse, if one of its folds begins later in each iteration.
     fn turned(&mut self, stmt: Stmt) -> Stmt {
         let Stmt::For { var: i, lo, hi, how: How::Serial, body } = stmt else { return stmt };
         if self.asked.contains(&i) || !self.may_turn(i, &lo, &hi, &body) {
@@ -68,7 +68,7 @@ impl Downward<'_> {
         Stmt::For { var: back, lo, hi, how: How::Serial, body }
     }
 
-    /// A fold from its end on, `i` being `last - back`.
+    /// A fold in reverse, with `i` replaced by `last - back`.
     fn fold(
         &mut self,
         k: Var,
@@ -95,14 +95,14 @@ impl Downward<'_> {
             && own.is_by_itself(body, &self.reads)
     }
 
-    /// Whether a loop only folds, in any order, up to an end that is the same in each turn.
+    /// Whether a loop only folds, in any order, up to an end that is the same in each iteration.
     fn is_fold(&self, stmt: &Stmt, own: &Own) -> bool {
         let Stmt::For { var, hi, how: How::Serial | How::Vector, body, .. } = stmt else { return false };
         !self.asked.contains(var) && own.is_fixed(hi) && self.only_folds(body)
     }
 
-    /// Whether statements change nothing but by folding into it, with one function whose values may come in any order, and read of it nothing
-    /// else.
+    /// Whether statements change variables and buffers only by folding into them, each with one function whose values may come in any
+    /// order, and do not read them otherwise.
     fn only_folds(&self, body: &[Stmt]) -> bool {
         let own = Own::of(Var(u32::MAX), body);
         let variable = |v: &Var| {
@@ -121,7 +121,7 @@ impl Downward<'_> {
     }
 }
 
-/// Whether statements change a buffer only by folding values into its elements, with `found`, and read nothing else of it.
+/// Whether statements change a buffer only by folding values into its elements with `found`, and do not read it otherwise.
 fn stores_fold(block: &[Stmt], b: BufferId, found: &mut Option<Op>) -> bool {
     block.iter().all(|stmt| match stmt {
         Stmt::Store(to, at, e) if *to == b => {
@@ -136,19 +136,19 @@ fn stores_fold(block: &[Stmt], b: BufferId, found: &mut Option<Op>) -> bool {
     })
 }
 
-/// Whether all loops in it are counted, and nothing is called.
+/// Whether all loops in a block are counted, and it calls nothing.
 fn is_counted(block: &[Stmt]) -> bool {
     block.iter().all(|stmt| !matches!(stmt, Stmt::Call(_) | Stmt::While(..)) && stmt.blocks().all(is_counted))
 }
 
-/// What a turn of a loop defines, sets and stores.
+/// The variables and buffers that an iteration of a loop changes.
 struct Own {
     i: Var,
     defined: BTreeSet<Var>,
     set: BTreeSet<Var>,
-    /// The loops in it, with how far each goes from 0 on.
+    /// The loops in it that begin at 0, with their ends.
     loops: BTreeMap<Var, Expr>,
-    /// The place in each buffer that a turn stores to; none where there are several.
+    /// The index at which an iteration stores to each buffer; `None` if there are several.
     stored: BTreeMap<BufferId, Option<Expr>>,
 }
 
@@ -184,14 +184,14 @@ impl Own {
         }
     }
 
-    /// Whether an expression is the same in each turn, and before the loop.
+    /// Whether an expression is the same in each iteration, and before the loop.
     fn is_fixed(&self, e: &Expr) -> bool {
         let mut fixed = !e.loads();
         e.each(&mut |e| fixed &= !matches!(e, Expr::Var(v) if *v == self.i || self.defined.contains(v)));
         fixed
     }
 
-    /// Whether no turn reads what another one leaves.
+    /// Whether no iteration reads what another one leaves.
     fn is_by_itself(&self, body: &[Stmt], reads: &[usize]) -> bool {
         let here = uses(body, reads.len());
         let left = |v: &Var| reads.get(v.0 as usize) != here.get(v.0 as usize);
@@ -199,7 +199,7 @@ impl Own {
         own_places && self.set.iter().all(|v| !left(v) && begins(body, *v)) && self.reads_own(body) && is_plain(body)
     }
 
-    /// Whether each turn has a place of its own: it steps with the loop, or is in a row that does.
+    /// Whether each iteration has an index of its own: it steps with the loop, or is in a row that does.
     fn is_own(&self, at: &Expr) -> bool {
         let row = |e: &Expr| match e {
             Expr::Op(Op::Mul, args) => self.steps(&args[0]).then(|| args[1].clone()),
@@ -213,7 +213,7 @@ impl Own {
             || matches!(at, Expr::Op(Op::Add, args) if in_row(&args[0], &args[1]) || in_row(&args[1], &args[0]))
     }
 
-    /// Whether it is the loop's variable, and what is fixed added.
+    /// Whether an expression is the loop's variable plus a fixed expression.
     fn steps(&self, e: &Expr) -> bool {
         match e {
             Expr::Var(v) => *v == self.i,
@@ -226,7 +226,7 @@ impl Own {
         }
     }
 
-    /// Whether of what is stored a turn reads only its own places.
+    /// Whether an iteration reads stored buffers only at its own index.
     fn reads_own(&self, block: &[Stmt]) -> bool {
         let own = |e: &Expr| {
             let mut own = true;
@@ -248,12 +248,12 @@ fn is_plain(block: &[Stmt]) -> bool {
     block.iter().all(|stmt| !matches!(stmt, Stmt::Call(_)) && stmt.blocks().all(is_plain))
 }
 
-/// Whether the first that a block does with a variable is to set it.
+/// Whether the first use of a variable in a block is to set it.
 fn begins(block: &[Stmt], v: Var) -> bool {
     let touches = |stmt: &Stmt| touches(stmt, v);
     match block.iter().find(|stmt| touches(stmt)) {
         Some(Stmt::Set(_, e)) => !e.reads(v),
-        // One block has it for itself.
+        // Only one statement of the block uses it.
         Some(stmt) if block.iter().filter(|stmt| touches(stmt)).count() == 1 => {
             !stmt.exprs().any(|e| e.reads(v))
                 && stmt.blocks().all(|inner| !inner.iter().any(touches) || begins(inner, v))
@@ -263,7 +263,7 @@ fn begins(block: &[Stmt], v: Var) -> bool {
     }
 }
 
-/// How far it is from a bound that grows with `i` to `end`, as what grows with `back`, where `i` is `last - back`.
+/// The distance from a bound that grows with `i` to `end`, as an expression that grows with `back`, where `i` is `last - back`.
 fn up_to(end: &Expr, bound: &Expr, (i, last, back): (Var, &Expr, Var)) -> Expr {
     let to = (i, last, back);
     match bound {
@@ -279,7 +279,7 @@ fn up_to(end: &Expr, bound: &Expr, (i, last, back): (Var, &Expr, Var)) -> Expr {
     }
 }
 
-/// Statements with an expression in the place of a variable.
+/// Statements with a variable replaced by an expression.
 fn replaced(block: Vec<Stmt>, v: Var, by: &Expr) -> Vec<Stmt> {
     let e = |e: Expr| in_place(e, v, by);
     let stmt = |stmt: Stmt| match stmt {
@@ -296,7 +296,7 @@ fn replaced(block: Vec<Stmt>, v: Var, by: &Expr) -> Vec<Stmt> {
     block.into_iter().map(stmt).collect()
 }
 
-/// An expression with another in the place of a variable.
+/// An expression with a variable replaced by another expression.
 pub(super) fn in_place(e: Expr, v: Var, by: &Expr) -> Expr {
     match e {
         Expr::Var(w) if w == v => by.clone(),

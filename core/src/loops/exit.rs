@@ -1,4 +1,4 @@
-//! Folds end where no further turn can change them.
+//! Ends folds as soon as no further iteration can change them.
 //!
 //! ```text
 //!   t = false                                        t = false
@@ -9,13 +9,13 @@
 //!                                                      t = t || x_vals[A1_crd[p]]; p = p + 1
 //! ```
 //!
-//! *Absorbed*: once `t` is an annihilator of its fold, each further turn leaves it so. The loops must do nothing else:
-//! variables that they set beside `t`, such as cursors, are read by them alone. Loops around them and inside of them
-//! end for the same reason.
+//! *Absorbed*: once `t` is an annihilator of its fold, each further iteration leaves it so. The loops must do nothing else: other
+//! variables that they set, such as cursors, are read only by the loops themselves. Loops around them and inside of them end for the same
+//! reason.
 //!
-//! Only folds of truth values and products of whole numbers reach an annihilator often enough to test for it at each
-//! turn, and stay there whatever follows; of floats 0 times NaN is NaN. A loop over consecutive memory without a
-//! branch, which vectorizes, is not rewritten: the test would cost more.
+//! Only folds of truth values and products of whole numbers reach an annihilator often enough to test for it in each iteration, and stay
+//! there in any case; for floats, 0 times NaN is NaN. A loop over consecutive memory without a branch, which vectorizes, is not
+//! rewritten: the test would cost more.
 
 use super::arith::plus;
 use super::flatten::map_blocks;
@@ -25,7 +25,7 @@ use super::{Expr, How, Kernel, Stmt, Var, fold_of, gathers};
 use crate::algebra::{Mode, Op, Type, Value, properties};
 use std::collections::BTreeSet;
 
-/// Ends loops whose folds no further turn can change.
+/// Ends loops whose folds no further iteration can change.
 pub fn exits(kernel: &mut Kernel) {
     let body = std::mem::take(&mut kernel.body);
     kernel.body = Exits { uses: uses(&body, kernel.vars.len()), vars: Vars::of(&mut kernel.vars) }.block(body);
@@ -37,7 +37,7 @@ struct Exits<'k> {
     vars: Vars<'k>,
 }
 
-/// A scalar that is folded into, and the annihilator at which it stays.
+/// A variable into which values are folded, and the annihilator of the fold.
 #[derive(Clone, Copy, PartialEq)]
 struct Absorbed {
     t: Var,
@@ -62,7 +62,7 @@ impl Exits<'_> {
         out
     }
 
-    /// The parts of a block: the number of statements of each, and at which value their loops end, if at any.
+    /// The parts of a block: the number of statements of each, and the value at which their loops end, if there is one.
     fn parts(&self, mut stmts: &[Stmt]) -> Vec<(usize, Option<Absorbed>)> {
         let mut parts = Vec::new();
         while !stmts.is_empty() {
@@ -73,8 +73,8 @@ impl Exits<'_> {
         parts
     }
 
-    /// The number of statements, from a loop on, that may end together, and at which value: up to the last that reads a
-    /// variable that those before it set.
+    /// The number of statements, from a loop on, that may end together, and the value at which they do: up to the last statement that
+    /// reads a variable which those before it set.
     fn region(&self, stmts: &[Stmt]) -> Option<(usize, Absorbed)> {
         let (Stmt::While(..) | Stmt::For { .. }) = &stmts[0] else { return None };
         let absorbed = self.folded(&stmts[..1]).into_iter().find_map(|t| self.absorbed(t, &stmts[..1]))?;
@@ -113,7 +113,7 @@ impl Exits<'_> {
     fn folds(&self, t: Var, e: &Expr) -> Option<Value> {
         let (op, _) = fold_of(t, e)?;
         let ty = self.vars.ty(t);
-        // Statements behind the loop fold in other values, of floats perhaps NaN.
+        // Statements behind the loop fold in other values; for floats these may be NaN.
         let asked = ty == Type::Bool || !ty.is_float() && matches!(op, Op::Mul | Op::And | Op::Or);
         if !asked {
             return None;
@@ -153,7 +153,7 @@ impl Exits<'_> {
 }
 
 impl Absorbed {
-    /// The condition that another turn may change it.
+    /// The condition that another iteration may change the variable.
     fn goes_on(self) -> Expr {
         let t = Expr::Var(self.t);
         match self.by {

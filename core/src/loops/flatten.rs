@@ -1,4 +1,4 @@
-//! A loop over consecutive fibers, and the loop over each, become one loop.
+//! Joins a loop over consecutive fibers, and the loop over each fiber, to one loop.
 //!
 //! ```text
 //!   for i in 0..n_I                                  for p in A1_pos[0]..A1_pos[n_I]
@@ -6,11 +6,10 @@
 //!       B_vals[p] = 2.0 * A_vals[p]
 //! ```
 //!
-//! The same turns in the same order: `pos` ascends (an invariant of operands, checked before a kernel runs), so a fiber
-//! begins where the one before ends. The inner loop must be all that the outer one does and must not depend on the fiber, and
-//! the outer loop must visit all positions from its first to its last: from 0 to an extent, or over a fiber. So the rewrite
-//! applies again, level by level. Statements that nothing reads are dropped first, such as coordinates that an outer loop
-//! names.
+//! The iterations and their order stay the same: `pos` ascends (an invariant of operands, checked before a kernel runs), so a fiber
+//! begins where the previous one ends. The outer loop must contain nothing but the inner loop, which must not depend on the fiber, and
+//! the outer loop must visit all positions from its first to its last: from 0 to an extent, or over a fiber. So the rewrite applies
+//! again, level by level. Statements that nothing reads are dropped first, such as coordinates that an outer loop names.
 
 use super::arith::plus;
 use super::inline::uses;
@@ -18,8 +17,8 @@ use super::{BufferId, Entry, Expr, Holds, How, Kernel, Role, Stmt, Var};
 use crate::algebra::{Op, Value};
 use std::collections::BTreeSet;
 
-/// Drops every `let` whose variable is not read, stores to and allocations of workspaces that are not read, and empty counted loops, until
-/// nothing changes. Expressions have no effects.
+/// Drops every `let` whose variable is not read, stores to and allocations of workspaces that are not read, and empty counted loops,
+/// until nothing changes. Expressions have no effects.
 pub fn sweep(kernel: &mut Kernel) {
     loop {
         let used = uses(&kernel.body, kernel.vars.len());
@@ -47,7 +46,7 @@ fn swept(block: Vec<Stmt>, keep: &impl Fn(&Stmt) -> bool) -> Vec<Stmt> {
     map_blocks(block.into_iter().filter(keep).collect(), &mut |inner| swept(inner, keep))
 }
 
-/// Marks the buffers that are read, or whose capacity is.
+/// Marks the buffers of which elements or the capacity are read.
 fn reads(block: &[Stmt], read: &mut [bool]) {
     for stmt in block {
         let mut asks = |e: &Expr| {
@@ -70,7 +69,7 @@ fn size(block: &[Stmt]) -> usize {
     block.iter().map(|stmt| 1 + stmt.blocks().map(size).sum::<usize>()).sum()
 }
 
-/// Makes one loop of two wherever fibers are consecutive.
+/// Joins two loops to one wherever fibers are consecutive.
 pub fn flatten(kernel: &mut Kernel) {
     let known = Known::of(kernel);
     let body = std::mem::take(&mut kernel.body);
@@ -81,7 +80,7 @@ pub fn flatten(kernel: &mut Kernel) {
 pub(super) struct Known {
     /// Operands' arrays of positions, which ascend.
     ascending: BTreeSet<BufferId>,
-    /// Parameters: extents, not negative and never set.
+    /// Parameters: extents, which are not negative and never set.
     extents: BTreeSet<Var>,
     vars: usize,
 }
@@ -103,7 +102,7 @@ impl Known {
         *bare(lo) == Expr::Const(Value::i64(0)) && matches!(hi, Expr::Var(n) if self.extents.contains(n))
     }
 
-    /// The two loops as one, if they may be.
+    /// The two loops as one, if they can be joined.
     fn one_loop(&self, outer: &Stmt) -> Option<Stmt> {
         let Stmt::For { var: p, lo, hi, how: How::Serial, body } = outer else { return None };
         let [Stmt::For { var, lo: first, hi: last, how, body }] = &body[..] else { return None };
@@ -122,7 +121,7 @@ impl Known {
         self.ascending.contains(&pos)
     }
 
-    /// The ascending array of positions of which these are the bounds of the fiber at `parent`.
+    /// The ascending array of positions that has `lo` and `hi` as the bounds of its fiber at `parent`.
     pub fn fiber(&self, lo: &Expr, hi: &Expr, parent: &Expr) -> Option<BufferId> {
         one_fiber(lo, hi).filter(|(pos, at)| *at == parent && self.ascends(*pos)).map(|(pos, _)| pos)
     }
@@ -143,7 +142,7 @@ pub fn bare(e: &Expr) -> &Expr {
     }
 }
 
-/// The load of `pos` that `e` is, up to conversions, at another index.
+/// A load of `pos`, up to conversions, with its index replaced.
 pub(super) fn replaced(e: &Expr, pos: BufferId, place: &Expr) -> Expr {
     match e {
         Expr::Op(op, args) => Expr::Op(*op, args.iter().map(|a| replaced(a, pos, place)).collect()),

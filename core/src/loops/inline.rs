@@ -1,4 +1,4 @@
-//! A value that is used once, in the next statement, is substituted there.
+//! Substitutes a value that is used once, in the next statement, for its name.
 //!
 //! Before: `j = A1_crd[p]`, `t = t + A_vals[p] * x_vals[j]`; after: `t = t + A_vals[p] * x_vals[A1_crd[p]]`. No
 //! statement stands between the two, so no load can see another store. A value deeper than [`DEEPEST`] stays a `let`,
@@ -9,10 +9,10 @@ use super::check::is_shallow;
 use super::{Expr, Kernel, Stmt, Var};
 use crate::algebra::Op;
 
-/// Depth of the deepest value that is substituted.
+/// The depth of the deepest value that is substituted.
 const DEEPEST: usize = 64;
 
-/// Applies the rewrite everywhere.
+/// Substitutes values everywhere in the kernel.
 pub fn inline(kernel: &mut Kernel) {
     let uses = uses(&kernel.body, kernel.vars.len());
     kernel.body = block(std::mem::take(&mut kernel.body), &uses);
@@ -41,7 +41,7 @@ fn block(stmts: Vec<Stmt>, uses: &[usize]) -> Vec<Stmt> {
     out
 }
 
-/// Substitutes `value` for `v` in a statement's own expressions. Whether it did.
+/// Substitutes `value` for `v` in a statement's own expressions; returns whether it was there.
 fn replace(stmt: &mut Stmt, v: Var, value: &Expr) -> bool {
     let exprs: Vec<&mut Expr> = match stmt {
         Stmt::Let(_, e) | Stmt::Set(_, e) | Stmt::If(e, _, _) => vec![e],

@@ -1,12 +1,12 @@
-//! What a body names, sets and stores to: what of an expression stays as it is while the body runs.
+//! The variables and buffers that a body changes, to find the expressions that stay the same while it runs.
 
 use super::{BufferId, Expr, Stmt, Var};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The most parts of an expression in which names are replaced by what they stand for.
+/// The most parts of an expression in which names are replaced by their values.
 pub(super) const LARGEST: usize = 64;
 
-/// Names, with what they stand for.
+/// Names with their values.
 pub(super) struct Named(BTreeMap<Var, Expr>);
 
 impl Named {
@@ -20,7 +20,7 @@ impl Named {
         for stmt in stmts {
             if let Stmt::Let(v, e) = stmt {
                 let e = self.within(e);
-                // Without what would be too large, a name is a variable of the body, which is not fixed.
+                // A name whose value is too large is left: it counts as a variable of the body, which is not fixed.
                 if parts(&e) <= LARGEST {
                     self.0.insert(*v, e);
                 }
@@ -28,7 +28,7 @@ impl Named {
         }
     }
 
-    /// An expression with names replaced by what they stand for.
+    /// An expression with names replaced by their values.
     pub(super) fn within(&self, e: &Expr) -> Expr {
         match e {
             Expr::Var(v) => self.0.get(v).unwrap_or(e).clone(),
@@ -42,7 +42,7 @@ impl Named {
     }
 }
 
-/// What a body sets and names, the turns of its loops, and what it stores to.
+/// The variables that a body sets and names, the variables of its loops, and the buffers to which it stores.
 #[derive(Default)]
 pub(super) struct Inside {
     pub vars: BTreeSet<Var>,
@@ -70,7 +70,7 @@ impl Inside {
         }
     }
 
-    /// Whether an expression is not too large, and what the body does changes nothing that it reads, but for the turns of loops.
+    /// Whether an expression is not too large, and the body changes nothing that it reads, except the variables of loops.
     pub(super) fn holds(&self, e: &Expr) -> bool {
         let mut stays = parts(e) <= LARGEST;
         e.each(&mut |e| {

@@ -15,71 +15,71 @@ pub struct Var(pub u32);
 /// A kernel: what one call computes from operands and extents.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Kernel {
-    /// Its name, an identifier.
+    /// The kernel's name, an identifier.
     pub name: String,
-    /// Names and types of all variables.
+    /// The names and types of all variables.
     pub vars: Vec<(String, Type)>,
-    /// Variables that the caller sets, all `i64`: extents, not negative.
+    /// The variables that the caller sets, all `i64`: extents, which are not negative.
     pub params: Vec<Var>,
-    /// Buffers.
+    /// The buffers.
     pub buffers: Vec<Buffer>,
-    /// What runs.
+    /// The statements.
     pub body: Vec<Stmt>,
-    /// The program's tensors: which buffers and params are theirs.
+    /// The program's tensors, with their buffers and params.
     pub arguments: Vec<Argument>,
-    /// Params that are extents of no tensor, each with an index variable of the typed program that has the extent. No formula computes
-    /// them from the other params: a quotient by 0 determines nothing, and another equation may.
+    /// Params that are not extents of tensors, each with an index variable of the typed program that has the extent. The caller solves
+    /// for them, as formulas from the other params do not suffice: a quotient by 0 determines nothing, where another equation may.
     pub solved: Vec<(Var, VarId)>,
-    /// Params that are extents of no tensor, and sizes that the caller says.
+    /// Params that are not extents of tensors, with the sizes that the caller gives.
     pub given: Vec<(Var, SizeId)>,
-    /// Float sums may be reassociated and contracted (algebraic mode).
+    /// Whether float sums may be reassociated and contracted (algebraic mode).
     pub reassociate: bool,
-    /// What a schedule asks of `for` loops, by their variables.
+    /// A schedule's requests for `for` loops, by their variables.
     pub asked: BTreeMap<Var, Asked>,
 }
 
 /// An array in memory. Distinct buffers never overlap.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Buffer {
-    /// Its name, for people: `A1_pos`.
+    /// The name, for people: `A1_pos`.
     pub name: String,
-    /// Element type.
+    /// The element type.
     pub ty: Type,
-    /// Who owns it.
+    /// The owner.
     pub role: Role,
 }
 
-/// Who owns a buffer.
+/// The owner of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// The caller; read only; its length is known at the call.
+    /// The caller: read only; its length is known at the call.
     Operand,
-    /// Made by the kernel, given to the caller.
+    /// The kernel, which returns it to the caller.
     Result,
-    /// Made by the kernel, dropped at its end.
+    /// The kernel, which frees it at its end.
     Workspace,
 }
 
-/// How a tensor of the program is passed.
+/// The buffers and params with which a tensor of the program is passed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Argument {
     /// The tensor in the typed program.
     pub tensor: TensorId,
-    /// Its name.
+    /// The tensor's name.
     pub name: String,
-    /// Element type.
+    /// The element type.
     pub ty: Type,
-    /// Its format.
+    /// The tensor's format.
     pub format: Format,
-    /// Its fill value.
+    /// The tensor's fill value.
     pub fill: Value,
-    /// Parameter that holds each mode's extent, in the order of declaration. Tensors may share one.
+    /// The parameter with each mode's extent, in the order of declaration. Tensors may share one.
     pub extents: Vec<Var>,
-    /// Arrays of each level, in storage order.
+    /// The arrays of each level, in storage order.
     pub levels: Vec<LevelBuffers>,
-    /// The values.
+    /// The array of values.
     pub values: BufferId,
-    /// Whether the caller gives it (else the kernel makes it).
+    /// Whether the tensor is an operand; else it is a result.
     pub operand: bool,
 }
 
@@ -87,19 +87,19 @@ pub struct Argument {
 pub type LevelBuffers = Arrays<BufferId>;
 
 impl LevelBuffers {
-    /// Its buffers in storage order, each with what its elements are.
+    /// The level's buffers in storage order, each with its contents.
     pub fn buffers(&self) -> impl Iterator<Item = (BufferId, Holds)> {
         self.holding().map(|(buffer, holds)| (*buffer, holds))
     }
 
-    /// The first of its buffers that holds this.
+    /// The first of the level's buffers with these contents.
     pub fn array(&self, what: Holds) -> Option<BufferId> {
         self.first(what).copied()
     }
 }
 
-/// An expression. No side effects; both arguments of `AndAlso` and `OrElse` and all of `Select` may be evaluated only
-/// where needed: these three guard loads.
+/// An expression, without side effects. The arguments of `AndAlso`, `OrElse` and `Select` may be evaluated only where they are needed, so
+/// these three guard loads.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Expr {
     /// A constant.
@@ -108,17 +108,17 @@ pub enum Expr {
     Var(Var),
     /// An element; the index is an `i64` and in bounds.
     Load(BufferId, Box<Expr>),
-    /// The lane, among the next [`LANES`](crate::stream::LANES) elements, of the first that is sought; from `begin`, `end` and a
-    /// target, all `i64`. An `i64`. Elements are `i32` or `i64`, and in bounds; nothing at or behind `end` is read.
+    /// The lane of the first `Sought` element among the next [`LANES`](crate::stream::LANES); the arguments are `begin`, `end` and a
+    /// target, all `i64`. The value is an `i64`. Elements are `i32` or `i64`, and in bounds; nothing at or behind `end` is read.
     Among(Sought, BufferId, Box<[Expr; 3]>),
     /// A built-in function, typed as `algebra::Op` says. Never `Coalesce`.
     Op(Op, Vec<Expr>),
-    /// Number of elements for which a result or workspace has room; an operand's length. An `i64`.
+    /// The number of elements for which a result or workspace has room; an operand's length. An `i64`.
     Capacity(BufferId),
 }
 
 impl Expr {
-    /// Calls `f` with the expression and all its parts, each before its own parts.
+    /// Calls `f` with the expression and all its parts, outermost first.
     pub fn each(&self, f: &mut dyn FnMut(&Expr)) {
         f(self);
         match self {
@@ -136,7 +136,7 @@ impl Expr {
         found
     }
 
-    /// Whether it reads elements of a buffer.
+    /// Whether the expression reads elements of a buffer.
     pub fn loads_from(&self, b: BufferId) -> bool {
         let mut found = false;
         self.each(&mut |e| found |= matches!(e, Expr::Load(from, _) | Expr::Among(_, from, _) if *from == b));
@@ -156,21 +156,21 @@ impl Expr {
         }
     }
 
-    /// Whether it reads a buffer.
+    /// Whether the expression reads a buffer.
     pub fn loads(&self) -> bool {
         let mut found = false;
         self.each(&mut |e| found |= matches!(e, Expr::Load(..) | Expr::Among(..)));
         found
     }
 
-    /// Whether the expression reads one of some variables.
+    /// Whether the expression reads one of these variables.
     fn mentions(&self, vars: &BTreeSet<Var>) -> bool {
         let mut found = false;
         self.each(&mut |e| found |= matches!(e, Expr::Var(v) if vars.contains(v)));
         found
     }
 
-    /// Whether it loads at an index that is itself loaded, directly or through one of `named`.
+    /// Whether the expression loads at an index that is itself loaded, directly or through one of `named`.
     fn gathers(&self, named: &BTreeSet<Var>) -> bool {
         match self {
             Expr::Load(_, at) => at.loads() || at.mentions(named),
@@ -184,38 +184,38 @@ impl Expr {
 /// A statement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Stmt {
-    /// Defines a variable that does not change until its block is left or begun anew.
+    /// Defines a variable that does not change until its block ends or begins again.
     Let(Var, Expr),
     /// Sets a variable that may change.
     Set(Var, Expr),
-    /// Sets an element; the index is in bounds.
+    /// Sets an element; the index has to be in bounds.
     Store(BufferId, Expr, Expr),
     /// Both blocks may be empty.
     If(Expr, Vec<Stmt>, Vec<Stmt>),
-    /// While the condition holds.
+    /// Runs a block while the condition holds.
     While(Expr, Vec<Stmt>),
     /// `for var in lo..hi`, ascending by one, bounds evaluated once; none if `lo >= hi`. The variable is unchangeable
     /// in the body and undefined after the loop.
     For {
         /// The loop variable, an `i64`.
         var: Var,
-        /// First value.
+        /// The first value.
         lo: Expr,
-        /// One past the last.
+        /// One past the last value.
         hi: Expr,
-        /// How iterations run.
+        /// The way in which iterations run.
         how: How,
-        /// What runs.
+        /// The body.
         body: Vec<Stmt>,
     },
-    /// A runtime entry point.
+    /// Calls a runtime entry point.
     Call(Entry),
-    /// A line for people.
+    /// A comment for people.
     Comment(String),
 }
 
 impl Kernel {
-    /// The variables of its `for` loops.
+    /// The variables of the kernel's `for` loops.
     pub fn loops(&self) -> BTreeSet<Var> {
         fn visit(block: &[Stmt], all: &mut BTreeSet<Var>) {
             for stmt in block {
@@ -231,7 +231,7 @@ impl Kernel {
     }
 }
 
-/// Whether a loop's body loads at an index that it has loaded, in the same expression or through a name.
+/// Whether a loop's body loads at an index that is loaded, in the same expression or through a name.
 pub fn gathers(body: &[Stmt]) -> bool {
     let mut named = BTreeSet::new();
     body.iter().any(|stmt| {
@@ -245,7 +245,7 @@ pub fn gathers(body: &[Stmt]) -> bool {
     })
 }
 
-/// Whether a loop's body makes buffers: the loop is a block of the program, and each turn runs all loops of some statements.
+/// Whether a loop's body allocates buffers: the loop is a block of the program, and each iteration runs all loops of some statements.
 pub fn runs_statements(body: &[Stmt]) -> bool {
     body.iter().any(|stmt| match stmt {
         Stmt::Call(entry) => matches!(entry, Entry::Alloc { .. } | Entry::Move { .. }),
@@ -254,7 +254,7 @@ pub fn runs_statements(body: &[Stmt]) -> bool {
 }
 
 impl Stmt {
-    /// Its own expressions, in the order in which they are evaluated; not those of its blocks.
+    /// The statement's own expressions, in the order in which they are evaluated; not those of its blocks.
     pub fn exprs(&self) -> impl Iterator<Item = &Expr> {
         let (first, second) = match self {
             Stmt::Let(_, e) | Stmt::Set(_, e) | Stmt::If(e, ..) | Stmt::While(e, _) => (Some(e), None),
@@ -279,7 +279,7 @@ impl Stmt {
         self.blocks().flatten().for_each(|stmt| stmt.each_set(f));
     }
 
-    /// Its blocks.
+    /// The statement's blocks.
     pub fn blocks(&self) -> impl Iterator<Item = &[Stmt]> {
         let (first, second): (Option<&[Stmt]>, Option<&[Stmt]>) = match self {
             Stmt::If(_, yes, no) => (Some(yes), Some(no)),
@@ -290,70 +290,70 @@ impl Stmt {
     }
 }
 
-/// How a loop's iterations run.
+/// The way in which a loop's iterations run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum How {
     /// One after the other.
     Serial,
-    /// Iterations are independent but for reassociable sums: machine code may run them as lanes.
+    /// Independent iterations, except for reassociable sums: machine code may run them as lanes.
     Vector,
-    /// Iterations are independent. No pass emits it, and machine code runs it serially.
+    /// Independent iterations. No pass emits this, and machine code runs them serially.
     Parallel,
 }
 
-/// The closed set of runtime entry points. Each but `SortInto` can fail (no memory, a limit), which ends the kernel with an error.
+/// The closed set of runtime entry points. All except `SortInto` can fail (no memory, a limit), which ends the kernel with an error.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Entry {
-    /// Makes the buffer anew with room for exactly `len` elements, each `fill`; `None` leaves them unset.
+    /// Allocates the buffer again, with room for exactly `len` elements, each set to `fill`; `None` leaves them unset.
     Alloc {
         /// A result or workspace.
         buffer: BufferId,
-        /// Elements; 0 if negative. Of `i64::MIN`, which is one more than the greatest number, memory has none.
+        /// The number of elements; 0 if negative. `i64::MIN` is taken as more than memory has.
         len: Expr,
-        /// What they hold.
+        /// The value of the elements.
         fill: Option<Value>,
     },
-    /// Makes room for at least `len` elements (and, if it must grow, for at least twice as many as before); what was
-    /// there stays, the rest is unset.
+    /// Makes room for at least `len` elements (and, if the buffer must grow, for at least twice as many as before). Existing elements
+    /// stay, the rest is unset.
     Reserve {
         /// A result or workspace, allocated before.
         buffer: BufferId,
-        /// Elements.
+        /// The number of elements.
         len: Expr,
     },
-    /// Sets the final length of a result, or of what moves to one; all elements up to it are set, and there is room for them.
+    /// Sets the final length of a result, or of a buffer that is moved to one; all elements up to it are set, and there is room for them.
     Finish {
         /// A result or workspace.
         buffer: BufferId,
-        /// Elements.
+        /// The number of elements.
         len: Expr,
     },
-    /// Gives `to` the elements, the room and, if it is finished, the length of `from`, in constant time. `from` is not allocated
-    /// afterwards; its next allocation reuses the memory that `to` had.
+    /// Moves the elements, the room and, if it is finished, the length of `from` to `to`, in constant time. `from` is unallocated
+    /// afterwards; its next allocation reuses the memory of `to`.
     Move {
         /// A result or workspace.
         to: BufferId,
-        /// Another of the same type, allocated before.
+        /// Another buffer of the same type, allocated before.
         from: BufferId,
     },
-    /// Sorts elements `0..len` of `keys`, ascending and stably. `order` gets the index that each key had before.
+    /// Sorts elements `0..len` of `keys`, ascending and stably. `order` gets the original index of each key.
     Sort {
         /// A workspace of `i64`.
         keys: BufferId,
         /// A workspace of `i64`.
         order: BufferId,
-        /// Elements.
+        /// The number of elements.
         len: Expr,
     },
-    /// Writes elements `0..len` of `keys` to `into`, ascending, from `at` on. What follows there stays.
+    /// Writes elements `0..len` of `keys` in ascending order to `into`, from `at` on. Elements behind them stay.
     SortInto {
         /// A workspace of `i32` or `i64`.
         keys: BufferId,
-        /// Another buffer, of the same type: a result or workspace with room for them.
+        /// Another buffer, of the same type: a result or workspace with enough room.
         into: BufferId,
-        /// Where the first goes.
+        /// The index of the first element written.
         at: Expr,
-        /// Elements, at most [`Entry::FEW`].
+        /// The number of elements, at most [`Entry::FEW`].
         len: Expr,
     },
     /// Ends the kernel with an error.
@@ -364,7 +364,7 @@ impl Entry {
     /// The most elements that [`Entry::SortInto`] sorts: as many as fit a core's vector registers.
     pub const FEW: i64 = 128;
 
-    /// The same with others in the place of its expressions.
+    /// The entry with `f` applied to its expressions.
     pub(super) fn mapped(self, f: &dyn Fn(&Expr) -> Expr) -> Entry {
         match self {
             Entry::Alloc { buffer, len, fill } => Entry::Alloc { buffer, len: f(&len), fill },
@@ -376,7 +376,7 @@ impl Entry {
         }
     }
 
-    /// The buffers that it works on.
+    /// The buffers that the entry uses.
     pub fn buffers(&self) -> impl Iterator<Item = BufferId> {
         let (first, second) = match self {
             Entry::Alloc { buffer, .. } | Entry::Reserve { buffer, .. } | Entry::Finish { buffer, .. } => {
@@ -391,29 +391,29 @@ impl Entry {
     }
 }
 
-/// Why a kernel stops before its end.
+/// The reason why a kernel stops before its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Failure {
-    /// Memory or the memory limit does not suffice.
+    /// Memory, or the limit on memory, does not suffice.
     Memory,
     /// A product of extents or a number of elements does not fit its integer type.
     Overflow,
     /// A 32-bit position array would have to hold a larger number: compile for 64-bit positions.
     Positions,
-    /// A step limit.
+    /// The limit on steps is reached.
     Steps,
-    /// A coordinate that was read from a tensor is outside of the extent that it indexes.
+    /// A coordinate that was read from a tensor is outside of the extent of the mode that it indexes.
     Outside,
-    /// A result that has an operand's values has another number of entries: a defect of the compiler.
+    /// A result that shares an operand's values has another number of entries: a defect of the compiler.
     Entries,
-    /// The limit on turns of the program's blocks.
+    /// The limit on iterations of the program's blocks is reached.
     Turns,
-    /// A value that is not the fill value stands where its result's format has no place.
+    /// A value that is not the fill value has no place in its result's format.
     Unheld,
 }
 
 impl Failure {
-    /// All of them.
+    /// All failures.
     pub const ALL: [Failure; 8] = [
         Failure::Memory,
         Failure::Overflow,

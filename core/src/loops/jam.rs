@@ -1,4 +1,4 @@
-//! Rows that are folded into one row are folded in four at a time.
+//! Folds four rows at a time into one row, instead of one after the other.
 //!
 //! ```text
 //!   for p in A1_pos[i]..A1_pos[i + 1]                  let begin = A1_pos[i]
@@ -13,9 +13,9 @@
 //!                                                      for p in begin + groups * 4..last  …  (as before)
 //! ```
 //!
-//! *Unroll and jam*: an element of the target row is loaded and stored once for four rows. The function needs no
-//! property: values are folded into each element in the same order as before, and elements are independent, each of one
-//! turn of the inner loop. A row whose length is a constant is left alone: it stays in registers.
+//! *Unroll and jam*: an element of the target row is loaded and stored once for four rows. The function needs no property: values are
+//! folded into each element in the same order as before, and elements are independent, each of one iteration of the inner loop. A row
+//! whose length is a constant is left alone: it stays in registers.
 
 use super::arith::{int, minus, plus, times};
 use super::blocks::{is_fixed, steps_with};
@@ -25,7 +25,7 @@ use super::{BufferId, Expr, How, Kernel, Stmt, Turn, Var};
 use crate::algebra::{Op, Type};
 use std::collections::BTreeMap;
 
-/// log₂ of the number of rows that go at a time: as many as leave registers for the rest of the loop.
+/// log₂ of the number of rows at a time: as many as leave registers for the rest of the loop.
 const SHIFT: u32 = 2;
 
 /// Folds rows into a row four at a time.
@@ -39,15 +39,15 @@ struct Jam<'k> {
     vars: Vars<'k>,
 }
 
-/// A loop that folds a row into the same row at each turn.
+/// A loop that folds a row into the same row in each iteration.
 struct Rows<'s> {
     turn: Var,
     range: [&'s Expr; 2],
-    /// Values that are named for a row.
+    /// The values that the loop over rows names.
     named: Vec<(Var, &'s Expr)>,
     column: Var,
     columns: [&'s Expr; 2],
-    /// Values that are named for an element.
+    /// The values that the loop over columns names.
     element: Vec<(Var, &'s Expr)>,
     into: (BufferId, &'s Expr),
     fold: (Op, &'s Expr),
@@ -65,7 +65,7 @@ impl Jam<'_> {
         out
     }
 
-    /// The loop over groups of rows, then the loop over the rest, one by one.
+    /// The loop over groups of rows, then the loop over the remaining rows, one by one.
     fn jammed(&mut self, rows: &Rows, stmt: &Stmt) -> Vec<Stmt> {
         let mut fresh = |name| self.vars.fresh(name, Type::I64);
         let [begin, last, groups, group] = ["begin", "last", "groups", "group"].map(&mut fresh);
@@ -85,7 +85,7 @@ impl Jam<'_> {
         ]
     }
 
-    /// The body that folds in the rows of these turns together.
+    /// The body that folds in the rows of these iterations together.
     fn group(&mut self, rows: &Rows, turns: impl Iterator<Item = Expr>) -> Vec<Stmt> {
         let (column, (b, at)) = (self.vars.again(rows.column), rows.into);
         let place = at.renamed(&BTreeMap::from([(rows.column, column)]));
@@ -106,7 +106,7 @@ impl Jam<'_> {
     }
 }
 
-/// The loop, if all it does is to fold a row into the same row at each turn.
+/// The loop, if it only folds a row into the same row in each iteration.
 fn rows(stmt: &Stmt) -> Option<Rows<'_>> {
     let Stmt::For { var, lo, hi, how: How::Serial, body } = stmt else { return None };
     let turn = Turn::of(*var, body);

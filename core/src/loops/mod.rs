@@ -5,15 +5,14 @@
 //!          ├ buffers   operands (read), results and workspaces (made by the kernel)
 //!          ├ vars      scalars, each with a type, local to the kernel
 //!          ├ body      Stmt*: structured control flow only
-//!          └ arguments which buffer is which array of which tensor
+//!          └ arguments the buffer of each array of each tensor
 //! ```
 //!
-//! Invariants, held by the checker of what runs ([`Sound`]): expressions are typed; a variable is set before it is read
-//! on every path and a `Let` is set once in its block; operands are never stored to, grown or resized; results and
-//! workspaces are allocated before they are used. The checker looks at a kernel after its last rewrite and, where debug
-//! assertions are on, after lowering and each rewrite. Checked only by the interpreter, as it runs
-//! (`semantics::machine`): every access is in bounds of what is allocated, what is read was written, results end with
-//! their length set.
+//! Invariants, checked before a kernel runs ([`Sound`]): expressions are typed; a variable is set before it is read on every path, and a
+//! `Let` is set once in its block; operands are never stored to, grown or resized; results and workspaces are allocated before they are
+//! used. The checker visits a kernel after its last rewrite and, with debug assertions, after lowering and each rewrite. Checked only by
+//! the interpreter, as it runs (`semantics::machine`): every access is in bounds of an allocated buffer, only elements that were written
+//! are read, and results end with their length set.
 mod appending;
 mod arith;
 mod bind;

@@ -1,17 +1,17 @@
-//! Names that nothing else has.
+//! Fresh names.
 //!
 //! ```text
 //!  t, p_A, p_A_2 taken      fresh("p_A") ─▶ p_A_3      fresh("q") ─▶ q
 //! ```
 //!
-//! A kernel may have ten thousand variables of one name: the last number of each name is stored, and not searched for.
+//! A kernel may have ten thousand variables of one name: the last number of each name is stored, so that it need not be searched for.
 
 use super::{Expr, Stmt, Var};
 use crate::algebra::Type;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
-/// Names that are taken, each with the last number that was appended to it.
+/// The names in use, each with the last number that was appended to it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names(FxHashMap<String, u32>);
 
@@ -35,10 +35,10 @@ impl Names {
     }
 }
 
-/// The variables of a kernel, of which a rewrite makes more.
+/// The variables of a kernel, to which a rewrite adds.
 pub(super) struct Vars<'k> {
     all: &'k mut Vec<(String, Type)>,
-    /// `None` until one is made.
+    /// The names in use; `None` until a variable is added.
     names: Option<Names>,
 }
 
@@ -47,7 +47,7 @@ impl Vars<'_> {
         Vars { all, names: None }
     }
 
-    /// How many there are.
+    /// The number of variables.
     pub(super) fn len(&self) -> usize {
         self.all.len()
     }
@@ -57,7 +57,7 @@ impl Vars<'_> {
         self.all[v.0 as usize].1
     }
 
-    /// A new variable of the same name stem and type.
+    /// A new variable with the same name stem and type.
     pub(super) fn again(&mut self, v: Var) -> Var {
         let (name, ty) = self.all[v.0 as usize].clone();
         self.fresh(&name, ty)
@@ -70,7 +70,7 @@ impl Vars<'_> {
         Stmt::Let(fresh, e)
     }
 
-    /// A new variable whose name begins with this one.
+    /// A new variable whose name begins with `name`.
     pub(super) fn fresh(&mut self, name: &str, ty: Type) -> Var {
         let taken = || Names(self.all.iter().map(|(name, _)| (name.clone(), 1)).collect());
         let name = self.names.get_or_insert_with(taken).fresh(name);

@@ -1,4 +1,4 @@
-//! A fold in an inner loop gets a variable of its own.
+//! Gives a fold in an inner loop a variable of its own.
 //!
 //! ```text
 //!   for j in 0..n_J                                  for j in 0..n_J
@@ -8,17 +8,16 @@
 //!                                                      t = t + part
 //! ```
 //!
-//! With one variable, the first turn of a fiber waits for the last of the fiber before, and lanes of vectors must be
-//! folded into one after each. With two, only the fold of `part` into `t` waits, once a fiber. The function must be
-//! associative and commutative, and have an identity, from which `part` begins and which changes nothing when it is
-//! folded into `t`.
+//! With one variable, the first iteration of a fiber waits for the last of the previous fiber, and vector lanes have to be combined after
+//! each fiber. With two, only the fold of `part` into `t` waits, once for each fiber. The function must be associative and commutative,
+//! and have an identity, with which `part` begins and which changes nothing when it is folded into `t`.
 
 use super::flatten::map_blocks;
 use super::names::Vars;
 use super::{Expr, How, Kernel, Stmt, Turn, Var, fold_of};
 use crate::algebra::{Mode, Op, Type, Value, identity, properties};
 
-/// Gives folds in loops that stand in others variables of their own.
+/// Gives folds in nested loops variables of their own.
 pub fn partials(kernel: &mut Kernel) {
     let mode = if kernel.reassociate { Mode::Algebraic } else { Mode::Strict };
     let body = std::mem::take(&mut kernel.body);
@@ -39,8 +38,7 @@ struct Fold {
 }
 
 impl Partials<'_> {
-    /// Rewrites a block; `begun` are variables that the current turn of the loop around has set so far, `None` outside
-    /// of loops.
+    /// Rewrites a block; `begun` are the variables that the current iteration of the loop around has set so far, `None` outside of loops.
     fn block(&mut self, block: Vec<Stmt>, begun: Option<&[Var]>) -> Vec<Stmt> {
         let mut begun = begun.map(<[Var]>::to_vec);
         let mut out: Vec<Stmt> = Vec::with_capacity(block.len());
@@ -60,7 +58,7 @@ impl Partials<'_> {
         out
     }
 
-    /// A loop's fold, if the loop does nothing else.
+    /// The fold of a loop that does nothing else.
     fn fold(&self, stmt: &Stmt) -> Option<Fold> {
         let Stmt::For { var, how: How::Serial, body, .. } = stmt else { return None };
         let turn = Turn::of(*var, body);
@@ -71,12 +69,12 @@ impl Partials<'_> {
         let fits = turn.only_sets() && properties.associative && properties.commutative;
         let only = turn.named.iter().all(|(_, e)| !e.reads(t)) && !folded.reads(t);
         let begins = identity(op, ty).filter(|_| fits && only && ty != Type::Bool)?;
-        // A loop may have no turns, so the identity must leave every `t` unchanged: gcd(−6, 0) is 6.
+        // A loop may have no iterations, so the identity must leave every `t` unchanged: gcd(−6, 0) is 6.
         let stays = properties.identities.contains(&(1, begins));
         stays.then_some(Fold { t, op, begins })
     }
 
-    /// The loop with a variable of its own, which is folded into `t` behind it.
+    /// The loop with a variable of its own, which is folded into `t` behind the loop.
     fn apart(&mut self, mut stmt: Stmt, Fold { t, op, begins }: Fold) -> [Stmt; 3] {
         let part = self.vars.fresh("part", self.vars.ty(t));
         let into = |v: Var, e: Expr| Stmt::Set(v, Expr::Op(op, vec![Expr::Var(v), e]));

@@ -1,21 +1,21 @@
-//! The plan of a program's loops: everything that lowering decides of them, before anything is emitted.
+//! The plan of a program's loops: every decision of lowering, made before anything is emitted.
 //!
 //! ```text
-//!  result y: own, values filled          how the result's arrays are made
+//!  result y: own, values filled          the assembly of the result's arrays
 //!    forall i                            a loop
 //!      range                             a part of its extent, in which the body is one expression
-//!        fiber A[i,j].0 Lookup           what each access looks like there: level 0 of A[i,j]
-//!        point 0 dense 𝓕                 the lattice: where a body runs, and the shape of its loop
+//!        fiber A[i,j].0 Lookup           the looplet of each access there: level 0 of A[i,j]
+//!        point 0 dense 𝓕                 the lattice: the coordinates at which a body runs, and its loop's shape
 //!        walk 0 every                    the loop of a point
-//!          seek A[i,j].0 locate          how a level is opened at a coordinate
+//!          seek A[i,j].0 locate          the way in which a level is opened at a coordinate
 //!          forall j
 //!            …
 //! ```
 //!
-//! A plan is a tree of [`Step`]s, made by one walk over the loops ([`lower::plan`]), and followed by the next
-//! ([`lower::emit`]), which decides nothing: it asks for each step in turn. A plan whose steps are not those of the program is refused.
+//! A plan is a tree of [`Step`]s. One walk over the loops makes it ([`lower::plan`]), and a second follows it ([`lower::emit`]) without
+//! decisions of its own: it takes the steps in order. A plan whose steps do not fit the program is refused.
 //!
-//! Printed by [`Plan::show`], read by [`Plan::read`], checked by [`Plan::check`]: names are those of a concrete program.
+//! [`Plan::show`] prints plans, [`Plan::read`] reads them, and [`Plan::check`] checks them: names are those of a concrete program.
 //!
 //! [`lower::plan`]: crate::loops::lower::plan
 //! [`lower::emit`]: crate::loops::lower::emit
@@ -32,33 +32,33 @@ use crate::notation::concrete::{AccessId, Expr, Index, Place};
 /// A level of an access.
 pub type Level = (AccessId, usize);
 
-/// What is decided, statement by statement.
+/// The decisions of lowering, statement by statement.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Plan {
-    /// The steps, those of a statement inside of its [`Statement`].
+    /// The steps; those of a statement are inside of its [`Statement`].
     pub steps: Vec<Node>,
 }
 
-/// A step and those that follow from it.
+/// A step with the steps inside of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
-    /// What is decided.
+    /// The decision.
     pub step: Step,
-    /// What is decided inside of it, in the order in which it is emitted.
+    /// The decisions inside of it, in the order in which they are emitted.
     pub inside: Vec<Node>,
 }
 
 /// A step of a plan, of one kind.
 pub trait Decision: Sized + Clone + PartialEq {
-    /// It, as any step.
+    /// The decision as a step of any kind.
     fn step(self) -> Step;
-    /// The step, if it is one of this kind.
+    /// The step as a decision of this kind, if it is one.
     fn of(step: &Step) -> Option<&Self>;
 }
 
 macro_rules! steps {
     ($($(#[$doc:meta])* $name:ident;)*) => {
-        /// What is decided at one place.
+        /// A decision at one place.
         #[derive(Clone, Debug, PartialEq)]
         pub enum Step {$(
             $(#[$doc])*
@@ -97,76 +97,76 @@ steps! {
     /** How a level is opened. */ Seek;
 }
 
-/// A statement, with how its result's arrays are made.
+/// A statement, with the assembly of its result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statement {
     /// The result.
     pub target: Place,
-    /// Its arrays.
+    /// The assembly of its arrays.
     pub assembly: Assembly,
 }
 
-/// How a result's arrays are made.
+/// The assembly of a result's arrays.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Assembly {
-    /// Whose they are.
+    /// The owner of the arrays.
     pub arrays: Arrays,
-    /// Whether values are filled beforehand, since loops may leave some unstored.
+    /// Whether values are filled beforehand, because loops may leave some unstored.
     pub filled: bool,
-    /// Lists of which loops may pass over a parent, so that a last pass carries positions forward.
+    /// Lists for which loops may skip a parent: a last pass carries their positions forward.
     pub carried: Vec<usize>,
-    /// What bounds the number of entries, if anything does: room for all is allocated at once. Else each loop makes its own.
+    /// A bound on the number of entries, if there is one: room for all is allocated at once. Otherwise each loop makes room for its own.
     pub room: Option<Room>,
 }
 
-/// Whose arrays a result has.
+/// The origin of a result's arrays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Arrays {
-    /// Its own.
+    /// The result's own arrays.
     #[default]
     Own,
-    /// Its own: entries are counted in one walk, and placed in another.
+    /// The result's own arrays: entries are counted in one walk, and stored in another.
     Counted,
-    /// An operand's: the result is that as it stands.
+    /// An operand's arrays: the result equals it.
     Operand(Place),
-    /// Those of an earlier version, which nothing reads any more.
+    /// The arrays of an earlier version that nothing reads any more.
     Taken(Place),
-    /// The levels are an access's, all of whose entries the loops visit; values are made for each.
+    /// The levels are those of an access, all of whose entries the loops visit; a value is stored for each.
     Levels(AccessId),
-    /// Values and coordinates are those of an access's entries, in another format.
+    /// The values and coordinates are those of an access's entries, in another format.
     Entries(AccessId),
 }
 
 /// A bound on a result's entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Room {
-    /// The lists whose entries lead to all of them.
+    /// The lists whose entries bound those of the result.
     pub leaders: Vec<Level>,
-    /// Whether one more may be written behind the last one, and not kept.
+    /// Whether one more entry may be written behind the last one, as a speculative store.
     pub spare: bool,
 }
 
-/// A table into which a list is scattered that stays while others move.
+/// The table for the position map of a list that stays while other lists move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Table {
     /// The list.
     pub list: Level,
-    /// Whether it holds values, and not positions.
+    /// Whether the table holds values instead of positions.
     pub by_value: bool,
-    /// Whether coordinates with an entry have flags, too.
+    /// Whether coordinates with an entry have flags as well.
     pub flagged: bool,
 }
 
-/// Where the windows of a list began: a position for each turn of a loop, or a single one.
+/// The beginnings of a list's windows: a position for each iteration of a loop, or a single one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Marks {
     /// The list.
     pub list: Level,
-    /// The loop.
+    /// The loop with a position for each of its iterations; `None` for a single position.
     pub by: Option<Index>,
 }
 
-/// A directory of an access's first list.
+/// A bucket index of an access's first list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Directory(pub AccessId);
 
@@ -179,13 +179,13 @@ pub enum Pass {
     Counting,
     /// Bounds the number of values of a row.
     Bounding,
-    /// Of a row of few values.
+    /// The walk for a row of few values.
     Short,
-    /// One list is much longer, and is galloped through.
+    /// The walk if one list is much longer: it is galloped through.
     Leaping,
-    /// Of a short fiber, each entry of which is tested.
+    /// The walk for a short fiber, each entry of which is tested.
     Sifting,
-    /// Of a fiber without gaps.
+    /// The walk for a fiber without gaps.
     Gapless,
 }
 
@@ -193,11 +193,11 @@ pub enum Pass {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Forall(pub Index);
 
-/// A list of which the loop visits blocks.
+/// A list whose blocks the loop visits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blocks(pub AccessId);
 
-/// A cursor in a list of which loops see one piece after the other.
+/// A cursor in a list whose consecutive pieces the loops visit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finger {
     /// The list.
@@ -206,33 +206,33 @@ pub struct Finger {
     pub through: Vec<Index>,
 }
 
-/// A list that is scattered into its table before the loop.
+/// A list that is scattered into its position map before the loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spread(pub Level);
 
-/// Two lists: if the first is much longer, the loop gallops through it.
+/// A pair of lists: if the first is much longer, the loop gallops through it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Leap {
-    /// The one that may be longer.
+    /// The list that may be longer.
     pub far: AccessId,
-    /// The one whose entries are visited.
+    /// The list whose entries are visited.
     pub near: AccessId,
 }
 
-/// What becomes of concatenations along a loop.
+/// The treatment of concatenations along a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choices {
-    /// They end ranges.
+    /// Their parts end ranges.
     Split,
-    /// They are asked.
+    /// They are guarded.
     Asked,
-    /// They are asked around a range in which all windows hold.
+    /// They are guarded around a range in which all windows hold.
     Around,
-    /// They are asked at each coordinate.
+    /// They are guarded at each coordinate.
     Everywhere,
 }
 
-/// What ends ranges of a loop.
+/// The reason why ranges of a loop end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
     /// The parts of a concatenation.
@@ -243,9 +243,9 @@ pub enum Cut {
     Phases,
     /// The first and the last coordinate of the intervals of several levels, each of which is tested.
     Hull,
-    /// Nothing: intervals are tested.
+    /// No end: intervals are tested.
     Tested,
-    /// Nothing.
+    /// No end: the range is the whole extent.
     Whole,
 }
 
@@ -253,19 +253,19 @@ pub enum Cut {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range;
 
-/// What an access's level looks like along a range.
+/// The looplet of an access's level along a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fiber {
     /// The level.
     pub level: Level,
-    /// What it is.
+    /// The level's looplet.
     pub looplet: Looplet,
 }
 
-/// A point of a range's lattice, without its body: that is the range's with the exhausted lists gone.
+/// A point of a range's lattice, without its body: that is the range's body with the exhausted lists at their fill values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
-    /// Where it runs.
+    /// The coordinates at which it runs.
     pub sequence: Sequence,
     /// As in [`crate::iteration::Point`].
     pub leaders: Vec<AccessId>,
@@ -273,63 +273,63 @@ pub struct Point {
     pub followers: Vec<AccessId>,
     /// As in [`crate::iteration::Point`].
     pub beside: Sequence,
-    /// The shape of its loop.
+    /// The shape of the point's loop.
     pub shape: Shape,
-    /// (exhausted list, point that is left)
+    /// (exhausted list, remaining point).
     pub edges: Vec<(AccessId, usize)>,
 }
 
-/// The loop of a point.
+/// The loop of a point, and the way in which it is walked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Walk {
-    /// Which point.
+    /// The number of the point.
     pub point: usize,
-    /// How it is walked.
+    /// The way in which it is walked.
     pub how: How,
 }
 
-/// How a point is walked.
+/// The way in which a point is walked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum How {
-    /// Not at all.
+    /// No coordinate.
     Nothing,
     /// Every coordinate.
     Every,
-    /// All coordinates at once: they have one value.
+    /// All coordinates at once: they have the same value.
     Constant,
-    /// Every coordinate, in the gaps between a list's entries and at them.
+    /// Every coordinate, in the gaps between a list's entries and at the entries.
     Gaps,
-    /// The same; a gap is folded in at once.
+    /// As `Gaps`, with the value of a gap folded in once for all of its coordinates.
     CountedGaps,
-    /// The same of several lists.
+    /// As `CountedGaps`, for several lists.
     Between,
     /// A list's entries.
     Each,
-    /// The same; where few are in view, each entry is tested.
+    /// A list's entries; if few are in view, each entry is tested.
     Sift,
-    /// The same; a fiber without gaps is inserted at once.
+    /// A list's entries; a fiber without gaps is inserted at once.
     Gapless,
-    /// A list's entries; each value is written, and kept if followers decide so.
+    /// A list's entries; each value is stored speculatively, and kept if the followers have an entry.
     Decided,
     /// A list's entries beside blocks of a follower.
     Lanes,
-    /// Where lists meet; each value is written, and kept where they do.
+    /// The intersection of lists; each value is stored speculatively, and kept at common coordinates.
     Tentative,
-    /// Where lists meet, some of them galloping.
+    /// The intersection of lists, some of which gallop.
     Leap,
-    /// Where lists meet; a value is computed at every step.
+    /// The intersection of lists; a value is computed at every step.
     Flat,
-    /// Where lists meet.
+    /// The intersection of lists.
     Meet,
-    /// Where one of two lists is, by a decision tree.
+    /// The union of two lists, by a decision tree.
     Tree,
-    /// The same, without branches.
+    /// The union of two lists, without branches.
     FlatTree,
-    /// Where lists are, the exhausted ones at infinity.
+    /// The union of lists in one loop, with exhausted lists at infinity.
     Wide,
 }
 
-/// Levels that list where their pieces end, and how a range is split by them.
+/// Levels that list the ends of their pieces, and the way in which they split a range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stepped {
     /// The accesses.
@@ -338,24 +338,24 @@ pub struct Stepped {
     pub by: By,
 }
 
-/// How a range is split by levels with pieces.
+/// The way in which levels with pieces split a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
-    /// It is not: pieces are searched at each coordinate.
+    /// No split: pieces are searched at each coordinate.
     Search,
-    /// Once where this access has a fiber, once where it has none.
+    /// Into one loop where this access has a fiber, and one where it has none.
     Presence(AccessId),
-    /// Only the blocks are visited.
+    /// Into blocks: only these are visited.
     Block,
-    /// At each end of a piece; so many packed levels have code for either kind of piece.
+    /// At each end of a piece; this many packed levels have code for either kind of piece.
     Piece(usize),
 }
 
-/// The place where these accesses have entries, of those of the walk around.
+/// The arm of a walk in which exactly these accesses have entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arm(pub Vec<AccessId>);
 
-/// How an access's level is opened at a coordinate that is bound.
+/// The way in which an access's level is opened at a coordinate that is bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seek {
     /// The level.
@@ -367,19 +367,19 @@ pub struct Seek {
 /// A way to open a level at a coordinate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sought {
-    /// By arithmetic.
+    /// By computing the position.
     Locate,
-    /// By arithmetic, and its flag is loaded.
+    /// By computing the position, and loading its flag.
     Flag,
-    /// By its interval, or its pieces.
+    /// By the level's interval, or its pieces.
     Piece,
-    /// In the table into which the list is scattered.
+    /// In the list's position map.
     Table,
-    /// In the level's own table.
+    /// In the level's own hash table.
     Hash,
-    /// By a search from where its directory says.
+    /// By a search that begins where the bucket index says.
     Directory,
-    /// By a search.
+    /// By a search in the list.
     Search,
 }
 
@@ -399,7 +399,7 @@ impl From<Point> for iteration::Point {
 }
 
 impl By {
-    /// Whether a range may be split so in the place of `other`: the two differ in lines or in speed, not in answers.
+    /// Whether a range may be split in this way in place of `other`: the two differ in code or in speed, not in results.
     pub fn fits(self, other: &By) -> bool {
         use By::{Block, Piece, Presence, Search};
         match (self, *other) {
@@ -412,24 +412,24 @@ impl By {
 }
 
 impl Sought {
-    /// All ways, those that cost least first.
+    /// All ways, in order of cost.
     pub const ALL: [Sought; 7] =
         [Sought::Flag, Sought::Locate, Sought::Piece, Sought::Table, Sought::Hash, Sought::Directory, Sought::Search];
 }
 
-/// A range of a loop, as a plan has it.
+/// A range of a loop in a plan.
 #[derive(Clone, Debug)]
 pub struct Loop {
     /// The index variables of the loops around it, outermost first, then its own.
     pub vars: Vec<Index>,
-    /// What accesses look like along it.
+    /// The looplets of accesses along it.
     pub fibers: Vec<Fiber>,
-    /// Its points.
+    /// The points of its lattice.
     pub points: Vec<Point>,
 }
 
 impl Plan {
-    /// The ranges of all loops, each once: of several walks over the same loops one, and none of those between the ends of pieces.
+    /// The ranges of all loops, each once: those of several walks over the same loops once, and none between the ends of pieces.
     pub fn loops(&self) -> Vec<Loop> {
         fn visit(node: &Node, vars: &[Index], all: &mut Vec<Loop>) {
             let vars = match node.step {
@@ -453,7 +453,7 @@ impl Plan {
 }
 
 impl Node {
-    /// A step with nothing inside.
+    /// A step without further steps inside.
     pub fn leaf(step: Step) -> Node {
         Node { step, inside: vec![] }
     }

@@ -21,14 +21,14 @@
 //! ```
 //!
 //! Rules that keep the text short and unambiguous:
-//! 1. a literal has its type in itself: `1` is an `i64`, `1.0` an `f64`, any other carries it: `1u8`, `1.0f32`, `inff32`;
-//! 2. a variable has the type of what it is first set to;
+//! 1. a literal determines its type: `1` is an `i64`, `1.0` an `f64`, any other carries its type: `1u8`, `1.0f32`, `inff32`;
+//! 2. a variable has the type of the first value that it is set to;
 //! 3. a load from an `i32` buffer is widened to `i64` where an `i64` is needed (an index, a bound, an `i64` variable or
-//!    element), where another argument of the same function is an `i64`, and where it is what a variable is first
-//!    set to, unless an annotation says otherwise: `let c: i32 = A1_crd[p]`. Any other widening is written `i64(…)`.
+//!    element), where another argument of the same function is an `i64`, and where it is the first value of a variable,
+//!    unless an annotation says otherwise: `let c: i32 = A1_crd[p]`. Any other widening is written `i64(…)`.
 //!
-//! Variables are not declared: reading numbers them in order of appearance, parameters first. So the print of what was
-//! read is the text, and what is read from a print is the kernel, up to the numbers of its variables.
+//! Variables are not declared: reading numbers them in order of appearance, parameters first. So printing a kernel that was read gives
+//! the same text, and reading a print gives the same kernel, up to the numbers of its variables.
 
 use super::{Argument, BufferId, Entry, Expr, Failure, How, Kernel, Role, Sought, Stmt, Var};
 use crate::algebra::{Op, Type, Value};
@@ -36,7 +36,7 @@ use crate::stack::with_room;
 use crate::text::{DEPTH, Printing, literal};
 use std::fmt::{self, Write};
 
-/// Widest line of the header.
+/// The widest line of the header.
 const WIDTH: usize = 110;
 
 impl fmt::Display for Kernel {
@@ -67,7 +67,7 @@ impl Kernel {
     }
 }
 
-/// A statement in one line, of a block only its head: for messages.
+/// A statement in one line, without its blocks, for messages.
 pub fn headline(kernel: &Kernel, stmt: &Stmt) -> String {
     let mut out = String::new();
     let mut printer = Printer { kernel, seen: vec![true; kernel.vars.len()], depth: DEPTH, out: &mut out };
@@ -75,14 +75,14 @@ pub fn headline(kernel: &Kernel, stmt: &Stmt) -> String {
     out
 }
 
-/// An expression in one line: for messages.
+/// An expression in one line, for messages.
 pub fn expression(kernel: &Kernel, expr: &Expr) -> String {
     let mut out = String::new();
     Printer { kernel, seen: Vec::new(), depth: DEPTH, out: &mut out }.expr(expr, 0).expect("writing to a string");
     out
 }
 
-/// The arguments that have one type: all, those behind a condition, or none.
+/// The arguments that share a type: all, those behind a condition, or none.
 pub(super) fn alike(op: Op, count: usize) -> std::ops::Range<usize> {
     match op {
         Op::Select | Op::Mask => 1..count,
@@ -100,7 +100,7 @@ pub(super) fn role_name(role: Role) -> &'static str {
 }
 
 impl Failure {
-    /// The word for it in the text of kernels.
+    /// The failure's word in the text of kernels.
     pub fn name(self) -> &'static str {
         match self {
             Failure::Memory => "memory",
@@ -123,7 +123,7 @@ fn buffer_name(kernel: &Kernel, b: BufferId) -> String {
     kernel.buffers.get(b.0 as usize).map_or_else(|| format!("buffer{}?", b.0), |b| b.name.clone())
 }
 
-/// One line for neighbours of one role, as wide as lines may be.
+/// Consecutive buffers of one role in a line, as far as the width allows.
 fn buffers(kernel: &Kernel, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let mut line = String::new();
     let mut role = None;
@@ -163,7 +163,7 @@ struct Printer<'a, W> {
     kernel: &'a Kernel,
     /// The variables that have been set so far in the text.
     seen: Vec<bool>,
-    /// Depth left for an expression: one that is too deep for the checker is cut off in its messages.
+    /// The remaining depth of an expression: one that is too deep for the checker is cut off in messages.
     depth: usize,
     out: &'a mut W,
 }
@@ -296,7 +296,7 @@ impl<W: Write> Printer<'_, W> {
         self.seen.get_mut(v.0 as usize).is_some_and(|seen| !std::mem::replace(seen, true))
     }
 
-    /// `x = e`, with an annotation where `e` alone would say another type (rules 2 and 3 of the module).
+    /// `x = e`, with an annotation if `e` alone would give another type (rules 2 and 3 of the module).
     fn set(&mut self, v: Var, e: &Expr) -> fmt::Result {
         let ty = self.kernel.vars.get(v.0 as usize).map(|(_, ty)| *ty);
         write!(self.out, "{}", var_name(self.kernel, v))?;

@@ -1,4 +1,4 @@
-//! Folds over what is less than something, or greater, are searched for in sorted copies.
+//! Replaces folds over values that compare with a bound by a search in a sorted copy.
 //!
 //! ```text
 //!   for i in 0..n_I                                  keys = p_vals, sorted, without NaN
@@ -9,12 +9,13 @@
 //!                                                      t = t + low
 //! ```
 //!
-//! A comparison of what depends on `j` alone with what does not depend on it holds for the first keys, or for the last ones. A count is
-//! the number of those; another fold is one of the folds from either end, which are made with the copy. Nothing compares with NaN, which
-//! is left out. So `n` searches cost n · log n, and a rank is one. Values are folded in another order, which the function must allow.
+//! A comparison of a key that depends on `j` alone with a bound that does not depend on `j` holds for the first keys of the sorted copy,
+//! or for the last ones. A count is the number of those keys; any other fold is one of the folds from either end, which are computed with
+//! the copy. No comparison with NaN holds, so NaNs are left out. So `n` folds cost n · log n, and one rank costs log n. Values are folded
+//! in another order, which the function has to allow.
 //!
-//! A copy is made in front of the outermost loop, where that has turns enough and the copy would be long enough: that is asked when the
-//! kernel runs.
+//! The copy is made in front of the outermost loop, if that has enough iterations and the copy is long enough; the kernel tests this when
+//! it runs.
 
 use super::appending::in_no_loop;
 use super::arith::{binary, int, minus, plus, times};
@@ -25,21 +26,21 @@ use super::names::Vars;
 use super::{Buffer, BufferId, Entry, Expr, How, Kernel, Role, Stmt, Var, fold_of};
 use crate::algebra::{Mode, Op, Type, Value, identity, properties};
 
-/// The fewest keys, and turns of the outermost loop, for which a copy is made.
+/// The fewest keys, and iterations of the outermost loop, for which a copy is made.
 const FEWEST: [i64; 2] = [64, 16];
 
-/// Sorts copies for folds over comparisons.
+/// Makes sorted copies for folds over comparisons.
 pub fn ranks(kernel: &mut Kernel) {
     ranks_of(kernel, FEWEST);
 }
 
-/// As [`ranks`], where there are at least so many keys, and turns of the outermost loop.
+/// As [`ranks`], with this least number of keys, and of iterations of the outermost loop.
 pub fn ranks_of(kernel: &mut Kernel, fewest: [i64; 2]) {
     let body = std::mem::take(&mut kernel.body);
     kernel.body = in_no_loop(body, &mut |stmt| outermost(stmt, kernel, fewest));
 }
 
-/// A loop that stands in no other, behind the copies for folds in it.
+/// A loop that is in no other, behind the copies for folds in it.
 fn outermost(stmt: Stmt, kernel: &mut Kernel, fewest: [i64; 2]) -> Vec<Stmt> {
     let Stmt::For { var, lo, hi, how: How::Serial, body } = stmt else { return vec![stmt] };
     let mut inside = Inside::of(&body);
@@ -52,7 +53,7 @@ fn outermost(stmt: Stmt, kernel: &mut Kernel, fewest: [i64; 2]) -> Vec<Stmt> {
     out
 }
 
-/// The folds of a loop that stands in no other.
+/// The folds inside of an outermost loop.
 struct Search<'k> {
     inside: Inside,
     turns: Expr,
@@ -61,29 +62,29 @@ struct Search<'k> {
     made: Vec<Stmt>,
 }
 
-/// A fold over what compares with something.
+/// A fold over values that compare with a bound.
 struct Compared {
     turn: Var,
     lo: Expr,
     hi: Expr,
-    /// What is folded into, and how.
+    /// The variable into which values are folded, and the function.
     t: Var,
     op: Op,
-    /// `key op bound`, of which the key depends on the turn.
+    /// `key op bound`; the key depends on the iteration.
     key: Expr,
     comparison: Op,
     bound: Expr,
     counted: Counted,
 }
 
-/// What is folded where the comparison holds.
+/// The value that is folded where the comparison holds.
 enum Counted {
-    /// 1, of the type of what is folded into.
+    /// 1, in the type of the variable.
     One,
-    /// Whether it holds anywhere, or everywhere.
+    /// A truth value: whether the comparison holds anywhere, or everywhere.
     Any,
     All,
-    /// A value, with what changes nothing.
+    /// A value, with the identity of the function.
     Value(Expr, Value),
 }
 
@@ -99,7 +100,8 @@ impl Search<'_> {
         out
     }
 
-    /// The fold, if a loop is one over what compares with something, and all but that stays from turn to turn of the loops around.
+    /// The fold, if a loop only folds over values that compare with a bound, and everything but the bound stays the same in the loops
+    /// around.
     fn compared(&self, stmt: &Stmt) -> Option<Compared> {
         let Stmt::For { var: turn, lo, hi, how: How::Serial, body } = stmt else { return None };
         let (Stmt::Set(t, e), lets) = body.split_last()? else { return None };
@@ -120,7 +122,7 @@ impl Search<'_> {
             stays
         };
         let value = if let Counted::Value(value, _) = &counted { Some(value) } else { None };
-        // A key that is loaded guards no load at a turn, and may guard one at what is loaded.
+        // A loaded key does not guard loads at the iteration, but may guard loads at loaded indices.
         let safe = value.is_none_or(|value| stays(value) && !gathers(value));
         let fits = key.loads() && !bound.reads(*t) && safe && [key, lo, hi].into_iter().all(stays);
         fits.then(|| Compared {
@@ -136,7 +138,7 @@ impl Search<'_> {
         })
     }
 
-    /// The condition of what is folded, and what that is where it holds.
+    /// The condition of the folded value, and the value where it holds.
     fn counted<'e>(&self, t: Var, op: Op, folded: &'e Expr) -> Option<(&'e Expr, Counted)> {
         let ty = self.kernel.vars[t.0 as usize].1;
         let mode = if self.kernel.reassociate { Mode::Algebraic } else { Mode::Strict };
@@ -159,7 +161,7 @@ impl Search<'_> {
         }
     }
 
-    /// The search in a copy, where there is one; else the loop.
+    /// The search in a copy, if the copy was made; else the loop.
     fn searched(&mut self, of: &Compared, as_it_is: Stmt) -> Stmt {
         let copy = self.copied(of);
         let mut fresh = |name| Vars::of(&mut self.kernel.vars).fresh(name, Type::I64);
@@ -198,7 +200,7 @@ impl Search<'_> {
         Stmt::If(Expr::Var(copy.many), search, vec![as_it_is])
     }
 
-    /// Makes a sorted copy of the keys in front of the loop that stands in no other, and the folds from an end.
+    /// Makes a sorted copy of the keys in front of the outermost loop, and the folds from an end.
     fn copied(&mut self, of: &Compared) -> Copied {
         let ty = self.kernel.type_of(&of.key).expect("it is compared");
         let as_i64 = ty.range().is_some_and(|(least, most)| least >= i64::MIN.into() && most <= i64::MAX.into());
@@ -237,16 +239,16 @@ impl Search<'_> {
     }
 }
 
-/// A sorted copy.
+/// A sorted copy of keys.
 #[derive(Clone, Copy)]
 struct Copied {
     keys: BufferId,
     key_ty: Type,
-    /// The turns that keys are of; where whole numbers are sorted, counted from the first.
+    /// The iterations to which keys belong; if whole numbers are sorted, counted from the first.
     places: Option<BufferId>,
-    /// Folds of the values of the first keys, or of the last: an element more than there are keys.
+    /// The folds of the values of the first keys, or of the last: one element more than there are keys.
     folded: Option<BufferId>,
-    /// Whether it was made, and how many keys it has.
+    /// Whether the copy was made, and its number of keys.
     many: Var,
     kept: Var,
 }
@@ -258,7 +260,7 @@ impl Copied {
     }
 }
 
-/// The parts of a copy.
+/// Emits the parts of a copy.
 impl Search<'_> {
     fn fresh(&mut self, name: &str) -> Var {
         Vars::of(&mut self.kernel.vars).fresh(name, Type::I64)
@@ -268,14 +270,14 @@ impl Search<'_> {
         super::tiles::workspace(self.kernel, name, ty)
     }
 
-    /// A workspace like another.
+    /// A workspace like another one.
     fn twin(&mut self, of: BufferId) -> BufferId {
         let Buffer { name, ty, role } = self.kernel.buffers[of.0 as usize].clone();
         debug_assert_eq!(role, Role::Workspace);
         self.workspace(&name, ty)
     }
 
-    /// Takes all keys but NaN.
+    /// Copies all keys except NaN.
     fn taken(&mut self, of: &Compared, to: &Copied) -> Stmt {
         let turn = Vars::of(&mut self.kernel.vars).again(of.turn);
         let key = in_place(of.key.clone(), of.turn, &Expr::Var(turn));
@@ -296,7 +298,7 @@ impl Search<'_> {
         Stmt::For { var: turn, lo: of.lo.clone(), hi: of.hi.clone(), how: How::Serial, body }
     }
 
-    /// Sorts by merging runs of one, two, four … keys, to and fro between two arrays.
+    /// Sorts by merging runs of one, two, four … keys, alternating between two arrays.
     fn merged(&mut self, to: &Copied, twins: [Option<(BufferId, BufferId)>; 2]) -> Stmt {
         let width = self.fresh("width");
         let back = twins.map(|twin| twin.map(|(a, b)| (b, a)));
@@ -311,7 +313,7 @@ impl Search<'_> {
         )
     }
 
-    /// Merges each two runs of `width` keys into one.
+    /// Merges each pair of runs of `width` keys to one.
     fn pass(&mut self, to: &Copied, arrays: [Option<(BufferId, BufferId)>; 2], width: Expr) -> Vec<Stmt> {
         let [start, left, right, s] = ["start", "left", "right", "s"].map(|name| self.fresh(name));
         let [mid, end, take] = ["mid", "end", "take"].map(|name| self.fresh(name));
@@ -342,7 +344,7 @@ impl Search<'_> {
         vec![Stmt::Set(start, int(0)), Stmt::While(binary(Op::Lt, Expr::Var(start), kept), runs)]
     }
 
-    /// Folds the values of the first keys, or the last ones, for each number of them.
+    /// Folds the values of the first keys, or of the last ones, for each number of keys.
     fn folds(
         &mut self,
         of: &Compared,
@@ -382,7 +384,7 @@ fn turned(comparison: Op) -> Op {
     }
 }
 
-/// Whether an expression loads at what is loaded.
+/// Whether an expression loads at a loaded index.
 fn gathers(e: &Expr) -> bool {
     let mut gathers = false;
     e.each(&mut |e| gathers |= matches!(e, Expr::Load(_, at) if at.loads()) || matches!(e, Expr::Among(..)));

@@ -1,11 +1,11 @@
-//! The reader of what `loops/print.rs` prints: by descent, with the types at hand.
+//! The reader of kernels' text as `loops/print.rs` prints it: recursive descent with types.
 //!
 //! ```text
 //!  text ──lex──▶ tokens with lines ──▶ header: names and types ──▶ statements, expressions ──▶ Kernel
 //! ```
 //!
-//! Words such as `for` or `alloc` are reserved nowhere: a statement begins with one exactly if it is not followed by
-//! `=`, `:` or `[`. What is read is typed, but not checked: [`super::check`] does that.
+//! Words such as `for` or `alloc` are not reserved: a statement begins with such a keyword exactly if it is not followed by `=`, `:` or
+//! `[`. The reader checks types; [`super::check`] checks the rest.
 mod expr;
 
 use super::check::NESTING;
@@ -20,10 +20,10 @@ use crate::text::{Operators, Read, Reading, Text, Token};
 use expr::Term;
 use std::collections::{BTreeMap, HashMap};
 
-/// The kernel of this text.
+/// Reads the kernel of a text.
 ///
 /// # Errors
-/// `line N: ` and what is not as it should be there.
+/// `line N: ` and what is wrong there.
 pub fn read(text: &str) -> Result<Kernel, String> {
     let mut reader = Reader { text: Text::of(text)?, kernel: empty(), names: HashMap::new() };
     reader.located(Reader::kernel)?;
@@ -46,7 +46,7 @@ fn empty() -> Kernel {
     }
 }
 
-/// What a name stands for.
+/// The meaning of a name.
 #[derive(Clone, Copy)]
 enum Name {
     Var(Var),
@@ -113,7 +113,7 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    /// Behind a word, parameters, each with the number of what it is.
+    /// Reads parameters behind a word, each with its number.
     fn numbered(&mut self) -> Read<Vec<(Var, u32)>> {
         self.skip();
         self.list(|r| {
@@ -190,7 +190,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Statements up to a closing brace or the end.
+    /// Reads statements up to a closing brace or the end.
     fn block(&mut self, nesting: usize) -> Read<Vec<Stmt>> {
         let Some(nesting) = nesting.checked_sub(1) else {
             return Err(format!("blocks are nested more than {NESTING} deep"));
@@ -250,7 +250,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// `unroll 4 for …`, `lanes for …`, `unroll 4 lanes for …`, each of a `vector` or `parallel` loop, too
+    /// Reads `unroll 4 for …`, `lanes for …`, `unroll 4 lanes for …`, also with `vector` or `parallel` before `for`.
     fn asked(&mut self, word: &str, nesting: usize) -> Read<Stmt> {
         let unroll = if word == "unroll" { self.number()? } else { 0 };
         let lanes = word == "lanes" || self.eat(Token::Word("lanes"));
@@ -279,7 +279,7 @@ impl<'t> Reader<'t> {
         self.needed(e, Type::I64)
     }
 
-    /// `= e` or `: type = e`, behind the name.
+    /// Reads `= e` or `: type = e`, behind the name.
     fn set(&mut self, name: &'t str) -> Read<(Var, Expr)> {
         let ty = if self.eat(Token::Sign(":")) { Some(self.ty()?) } else { None };
         self.sign("=")?;
@@ -327,7 +327,7 @@ impl<'t> Reader<'t> {
         Ok((lo, self.index()?))
     }
 
-    /// `buffer[index]`
+    /// Reads `buffer[index]`.
     fn place(&mut self) -> Read<(BufferId, Expr)> {
         let b = self.buffer()?;
         self.sign("[")?;

@@ -1,4 +1,4 @@
-//! Short loops that append are strips of eight.
+//! Strip-mines short loops that append: strips of eight entries.
 //!
 //! ```text
 //!   for i in 0..n_I                                  for i in 0..n_I
@@ -17,7 +17,7 @@
 //!                                                      for p in done..last …  (as before)
 //! ```
 //!
-//! Where the loop finds its end on the way, each strip counts how many of its eight entries belong to the fiber:
+//! If the loop finds its end on the way, each strip counts the entries that belong to the fiber:
 //!
 //! ```text
 //!   while p < end && A1_crd[p] < stop                p = p - 8; found = 8
@@ -29,9 +29,9 @@
 //!                                                    while p < end && A1_crd[p] < stop …  (as before)
 //! ```
 //!
-//! *Beyond the end*: the last strip of a fiber writes up to seven entries too many, which the next fiber overwrites: an
-//! appended array is free behind its last entry. So a short row takes a strip or two, and few branches on its length,
-//! which are unpredictable and cost more than the entries. Strips end before arrays do; the rest is done one by one.
+//! *Beyond the end*: the last strip of a fiber writes up to seven entries too many, which the next fiber overwrites, as an appended array
+//! is free behind its last entry. So a short row takes one or two strips, and few branches on its length, which are unpredictable and
+//! cost more than the entries. Strips end before arrays do; the remaining entries are appended one by one.
 
 use super::appending::{Appending, Appends, Ends, Until, in_no_loop};
 use super::arith::{int, minus, plus};
@@ -42,8 +42,8 @@ use super::{BufferId, Expr, How, Kernel, LANES, Stmt, Var};
 use crate::algebra::{Op, Type};
 use std::collections::BTreeMap;
 
-/// Makes strips of loops that stand in others and append. A strip is long enough for a usual row, and short enough that
-/// a row of one entry costs no more than a mispredicted branch.
+/// Strip-mines nested loops that append. A strip is long enough for a usual row, and short enough that a row of one entry costs no more
+/// than a mispredicted branch.
 pub fn strips(kernel: &mut Kernel) {
     strips_of(kernel, LANES);
 }
@@ -53,7 +53,7 @@ pub fn strips_of(kernel: &mut Kernel, lanes: i64) {
     let appends = Appends::of(kernel);
     let body = std::mem::take(&mut kernel.body);
     let mut strips = Strips { appends, lanes, vars: Vars::of(&mut kernel.vars) };
-    // The end of a loop that is in no other is reached once: it needs no strips.
+    // The end of an outermost loop is reached only once: it needs no strips.
     kernel.body = in_no_loop(body, &mut |stmt| map_blocks(vec![stmt], &mut |inner| strips.block(inner)));
 }
 
@@ -80,13 +80,13 @@ impl Strips<'_> {
         out
     }
 
-    /// The loop, if it appends and lanes can compute its entries.
+    /// The loop, if it appends and its entries can be computed as lanes.
     fn stripped<'s>(&self, stmt: &'s Stmt) -> Option<Strip<'s>> {
         let of = self.appends.turn_of(stmt).filter(|of| of.notes.is_empty())?;
         self.strip(of)
     }
 
-    /// The same for a loop that a coordinate ends, with the test that ends it.
+    /// As `stripped`, for a loop that a coordinate ends, with its test.
     fn stripped_until<'s>(&self, stmt: &'s Stmt) -> Option<(Strip<'s>, Ends<'s>)> {
         let Until { of, ends } = self.appends.turn_until(stmt)?;
         let mut strip = self.strip(of)?;
@@ -97,7 +97,7 @@ impl Strips<'_> {
         Some((strip, ends))
     }
 
-    /// The strip of a loop that appends, if lanes can compute its entries.
+    /// The strip of a loop that appends, if its entries can be computed as lanes.
     fn strip<'s>(&self, of: Appending<'s>) -> Option<Strip<'s>> {
         let (mut arrays, mut work) = (vec![], 0);
         for stmt in of.entry {
@@ -109,8 +109,8 @@ impl Strips<'_> {
         (work <= HEAVIEST).then_some(Strip { of, arrays })
     }
 
-    /// The number of operations of a value, if it reads only consecutive elements of operands and loop-invariant
-    /// values; notes the arrays that it walks.
+    /// The number of operations of a value, if it reads only consecutive elements of operands and loop-invariant values. Adds the arrays
+    /// that it walks to `arrays`.
     fn streams<'s>(
         &self,
         e: &'s Expr,
@@ -127,7 +127,7 @@ impl Strips<'_> {
             }
             Expr::Op(op, args) if is_cheap(*op) => {
                 let all = args.iter().map(|a| self.streams(a, of, arrays)).sum::<Option<usize>>()?;
-                // A guarded load is a branch in each lane, and lanes behind the row would take it in vain.
+                // A guarded load is a branch in each lane, and lanes behind the row would execute it in vain.
                 let guarded = *op == Op::Select && e.loads();
                 (!guarded).then_some(all + 1)
             }
@@ -135,7 +135,7 @@ impl Strips<'_> {
         }
     }
 
-    /// The loop in strips, then one by one.
+    /// The loop in strips, then the remaining entries one by one.
     fn in_strips(&mut self, Strip { of, arrays }: &Strip) -> Vec<Stmt> {
         let mut fresh = |name| self.vars.fresh(name, Type::I64);
         let [begin, last, ahead, stop, done] = ["begin", "last", "ahead", "stop", "done"].map(&mut fresh);
@@ -160,8 +160,7 @@ impl Strips<'_> {
         ]
     }
 
-    /// The loop in strips, up to the first that does not belong to it as a whole; the caller appends the loop for the
-    /// rest.
+    /// The loop in strips, up to the first strip that does not belong to the row as a whole; the caller appends the loop for the rest.
     fn in_strips_until(&mut self, Strip { of, arrays }: &Strip, Ends { sought, crd, target }: Ends) -> Vec<Stmt> {
         let mut fresh = |name| self.vars.fresh(name, Type::I64);
         let [ahead, stop, found, lane] = ["ahead", "stop", "found", "lane"].map(&mut fresh);
@@ -188,7 +187,7 @@ impl Strips<'_> {
         ]
     }
 
-    /// The turns from which on arrays have no room for a strip.
+    /// The iterations from which on an array has no room for a strip.
     fn full<'s>(&self, of: &Appending, arrays: &[Walked<'s>], ahead: Var) -> impl Iterator<Item = Expr> + use<'s> {
         let mut firsts: Vec<(Expr, Vec<Expr>)> = vec![];
         for (b, first) in arrays {
@@ -203,13 +202,13 @@ impl Strips<'_> {
         firsts.into_iter().map(|(first, rooms)| minus(rooms.into_iter().reduce(least).expect("one"), first))
     }
 
-    /// The loop over the lanes of a strip that begins at a turn.
+    /// The loop over the lanes of a strip that begins at an iteration.
     fn lanes(&mut self, of: &Appending, from: Expr, lane: Var, ahead: Var) -> Stmt {
         let body = self.lane(of, plus(from, Expr::Var(lane)), ahead);
         Stmt::For { var: lane, lo: int(0), hi: int(self.lanes), how: How::Vector, body }
     }
 
-    /// The body of a lane at a turn.
+    /// The body of a lane at an iteration.
     fn lane(&mut self, of: &Appending, turn: Expr, ahead: Var) -> Vec<Stmt> {
         let mut now = BTreeMap::from([(of.turn, self.vars.again(of.turn))]);
         let mut out = vec![Stmt::Let(now[&of.turn], turn)];
@@ -225,13 +224,13 @@ impl Strips<'_> {
     }
 }
 
-/// A loop that becomes strips.
+/// A loop that can be strip-mined.
 struct Strip<'s> {
     of: Appending<'s>,
     arrays: Vec<Walked<'s>>,
 }
 
-/// An array that is walked, and the index at which; `None`: at the count.
+/// An array that is walked, with its index; `None`: at the count.
 type Walked<'s> = (BufferId, Option<&'s Expr>);
 
 /// The lesser of two.
@@ -239,10 +238,10 @@ fn least(a: Expr, b: Expr) -> Expr {
     Expr::Op(Op::Min, vec![a, b])
 }
 
-/// The most operations of an entry: more cost more than the branches that strips save.
+/// The most operations of an entry: more would cost more than the branches that strips save.
 const HEAVIEST: usize = 8;
 
-/// Whether an operation takes lanes about a cycle.
+/// Whether an operation on lanes takes about a cycle.
 pub(super) fn is_cheap(op: Op) -> bool {
     let arithmetic = matches!(op, Op::Add | Op::Sub | Op::Mul | Op::Neg | Op::Abs | Op::Min | Op::Max | Op::Convert(_));
     let bits = matches!(op, Op::And | Op::Or | Op::Xor | Op::Not | Op::Select | Op::Mask);

@@ -1,9 +1,9 @@
-//! The domain that emits: coordinates are expressions of the loop language, effects are statements.
+//! The domain that emits code: coordinates are expressions of the loop language, effects are statements.
 //!
-//! Invariant (*no stale reads*): an expression is evaluated where it is placed, so one that reads a variable must not
-//! be placed after that variable was set again, nor in a loop that sets it if it was read before the loop. Every term
-//! carries the variables it reads with their versions. Placing a stale one is a defect of the compiler: it panics where
-//! debug assertions are on (`cargo test`), and is not looked for elsewhere.
+//! Invariant (*no stale reads*): an expression is evaluated where it is placed, so one that reads a variable must not be placed after
+//! that variable was set again, nor in a loop that sets it if it was read before the loop. Every term carries the variables that it
+//! reads, with their versions. Placing a stale term is a defect of the compiler, and panics with debug assertions (`cargo test`); without
+//! them it is not detected.
 
 use super::names::Names;
 use super::{Asked, Buffer, BufferId, Entry, Expr, How, Role, Sought, Stmt, Var};
@@ -19,7 +19,7 @@ pub struct Term {
     reads: Vec<Read>,
 }
 
-/// A variable that was read: in which version, and how many loops had been begun by then.
+/// A read of a variable: its version, and the number of loops begun before the read.
 #[derive(Clone, Copy, Debug)]
 struct Read {
     var: Var,
@@ -28,7 +28,7 @@ struct Read {
 }
 
 impl Term {
-    /// An expression that reads no variable which is ever set twice.
+    /// An expression that reads no variable which is set twice.
     pub fn fixed(expr: Expr) -> Term {
         Term { expr, reads: Vec::new() }
     }
@@ -41,7 +41,7 @@ impl Term {
 
 #[derive(Debug, Default)]
 struct Turn {
-    /// How many loops had been begun, with this one.
+    /// The number of loops begun, including this one.
     number: u64,
     read_before: FxHashSet<Var>,
     set: FxHashSet<Var>,
@@ -50,9 +50,9 @@ struct Turn {
 /// Emits loops.
 #[derive(Debug, Default)]
 pub struct Symbolic {
-    /// Variables so far.
+    /// The variables so far.
     pub vars: Vec<(String, Type)>,
-    /// Buffers so far.
+    /// The buffers so far.
     pub buffers: Vec<Buffer>,
     body: Vec<Stmt>,
     names: Names,
@@ -60,28 +60,28 @@ pub struct Symbolic {
     clock: u64,
     loops: u64,
     turns: Vec<Turn>,
-    /// What is asked of the next loops, outside of their bodies.
+    /// The requests for the next loops; not for loops inside of them.
     pub wanted: Option<Asked>,
-    /// What was asked of loops, by their variables.
+    /// The requests for loops, by their variables.
     pub asked: BTreeMap<Var, Asked>,
 }
 
 impl Symbolic {
-    /// A variable with a name of its own that begins with `name`.
+    /// A new variable with a distinct name that begins with `name`.
     pub fn fresh(&mut self, name: &str, ty: Type) -> Var {
         let name = self.names.fresh(name);
         self.vars.push((name, ty));
         Var(self.vars.len() as u32 - 1)
     }
 
-    /// A buffer with a name of its own that begins with `name`.
+    /// A new buffer with a distinct name that begins with `name`.
     pub fn buffer(&mut self, name: &str, ty: Type, role: Role) -> BufferId {
         let name = self.names.fresh(name);
         self.buffers.push(Buffer { name, ty, role });
         BufferId(self.buffers.len() as u32 - 1)
     }
 
-    /// The expression, to be placed here.
+    /// The term's expression, to be placed here.
     pub fn place(&mut self, term: &Term) -> Expr {
         for read in &term.reads {
             let now = self.version.get(&read.var).copied().unwrap_or(0);
@@ -93,17 +93,17 @@ impl Symbolic {
         term.expr.clone()
     }
 
-    /// A statement.
+    /// Emits a statement.
     pub fn emit(&mut self, stmt: Stmt) {
         self.body.push(stmt);
     }
 
-    /// A call of a runtime entry point.
+    /// Emits a call of a runtime entry point.
     pub fn call(&mut self, entry: Entry) {
         self.emit(Stmt::Call(entry));
     }
 
-    /// Sets a variable.
+    /// Emits setting a variable.
     pub fn assign(&mut self, v: Var, value: Expr) {
         self.emit(Stmt::Set(v, value));
         self.clock += 1;
@@ -113,13 +113,13 @@ impl Symbolic {
         }
     }
 
-    /// A variable's value, to be placed before it is set again.
+    /// The value of a variable; the term has to be placed before the variable is set again.
     pub fn read(&mut self, v: Var) -> Term {
         let version = self.version.get(&v).copied().unwrap_or(0);
         Term { expr: Expr::Var(v), reads: vec![Read { var: v, version, loops: self.loops }] }
     }
 
-    /// The type of an expression of this kernel.
+    /// The type of an expression in this kernel.
     ///
     /// # Panics
     /// If a function is applied to arguments that it does not take.
@@ -136,7 +136,7 @@ impl Symbolic {
         }
     }
 
-    /// An immutable variable of the expression's value.
+    /// An immutable variable with the expression's value.
     pub fn define(&mut self, name: &str, ty: Type, value: Expr) -> Expr {
         if matches!(value, Expr::Const(_)) {
             return value;
@@ -151,15 +151,15 @@ impl Symbolic {
         self.body.iter().all(|stmt| stmt.blocks().next().is_none())
     }
 
-    /// The statements that `f` emits, which go nowhere else.
+    /// The statements that `f` emits, which are not added to the open block.
     pub fn block(&mut self, f: impl FnOnce(&mut Symbolic)) -> Vec<Stmt> {
         let outer = std::mem::take(&mut self.body);
         f(self);
         std::mem::replace(&mut self.body, outer)
     }
 
-    /// A loop's block. Where debug assertions are on, it panics if a term that was read before the loop is placed in it
-    /// and the block sets the term's variable.
+    /// The block of a loop. With debug assertions, it panics if a term that was read before the loop is placed in it and the block sets
+    /// the term's variable.
     fn turn(&mut self, f: impl FnOnce(&mut Symbolic)) -> Vec<Stmt> {
         self.loops += 1;
         if cfg!(debug_assertions) {
@@ -173,7 +173,7 @@ impl Symbolic {
         block
     }
 
-    /// A conditional; one with two empty blocks is left out.
+    /// Emits a conditional; one with two empty blocks is omitted.
     pub fn when(&mut self, c: Expr, t: impl FnOnce(&mut Symbolic), e: impl FnOnce(&mut Symbolic)) {
         let (t, e) = (self.block(t), self.block(e));
         match (t.is_empty(), e.is_empty()) {
@@ -183,12 +183,12 @@ impl Symbolic {
         }
     }
 
-    /// A counted loop over plain expressions; an empty one is left out.
+    /// Emits a counted loop over plain expressions; an empty one is omitted.
     pub fn each(&mut self, name: &str, lo: Expr, hi: Expr, body: impl FnOnce(&mut Symbolic, Expr)) {
         self.turns(How::Serial, name, [lo, hi], body);
     }
 
-    /// A counted loop whose turns are independent: none reads or writes what another writes.
+    /// Emits a counted loop with independent iterations: none reads or writes what another writes.
     pub fn each_apart(&mut self, name: &str, lo: Expr, hi: Expr, body: impl FnOnce(&mut Symbolic, Expr)) {
         self.turns(How::Vector, name, [lo, hi], body);
     }
@@ -204,13 +204,13 @@ impl Symbolic {
         }
     }
 
-    /// A loop while `c`, as plain expressions.
+    /// Emits a loop while `c` holds.
     pub fn during(&mut self, c: Expr, body: impl FnOnce(&mut Symbolic)) {
         let body = self.turn(body);
         self.emit(Stmt::While(c, body));
     }
 
-    /// Variables, buffers and statements that were emitted.
+    /// The variables, buffers and statements that were emitted.
     pub fn finish(self) -> (Vec<(String, Type)>, Vec<Buffer>, Vec<Stmt>) {
         (self.vars, self.buffers, self.body)
     }
@@ -339,7 +339,7 @@ impl Domain for Symbolic {
         self.when(c, |d| t(d), |d| e(d));
     }
     fn repeat(&mut self, c: &dyn Fn(&mut Self) -> Term, body: &mut dyn FnMut(&mut Self)) {
-        // The condition is evaluated anew at every turn, so it is read inside.
+        // The condition is evaluated again in every iteration, so it is read inside of the loop.
         let mut condition = None;
         let body = self.turn(|d| {
             let c = d.pure(c);
@@ -355,7 +355,7 @@ impl Domain for Symbolic {
 }
 
 impl Symbolic {
-    /// A term whose making has no effects.
+    /// The term that `f` returns; `f` must emit nothing.
     fn pure(&mut self, f: &dyn Fn(&mut Self) -> Term) -> Term {
         let before = self.body.len();
         let term = f(self);

@@ -24,7 +24,7 @@ kernel spmv(n_i, n_j) reassociate
   finish y_vals[n_i]
 ";
 
-/// Every statement, and the notation's corners.
+/// Every statement, and corner cases of the notation.
 const ALL: &str = "\
 kernel all(n)
   operand a: i32, b: i32, c: i64, v: i32, u: u8, e: f32, o: bool
@@ -102,7 +102,7 @@ fn prints_what_it_reads() {
     }
 }
 
-/// The kernel that the text stands for, made by hand.
+/// Reading gives the kernel that is built by hand.
 #[test]
 fn reads_what_it_says() {
     let kernel =
@@ -145,7 +145,7 @@ fn reader_says_what_is_wrong_and_where() {
     }
 }
 
-/// Words with which statements begin can be names.
+/// Keywords that begin statements can be names.
 #[test]
 fn no_word_is_reserved() {
     let text = "kernel let(in)\n  operand for: i64\n  workspace alloc: i64\n\n  alloc alloc[in]\n  \
@@ -179,14 +179,14 @@ fn checker_says_what_is_wrong() {
         ("alloc f[n]\n move w from f", "in `move w from f`: what is moved is another buffer of the same type"),
         ("move w from a", "in `move w from a`: operand `a` is read only"),
         ("alloc w[n]\n move v from w\n x = w[0]", "in `x = w[0]`: `w` may not be allocated here"),
-        // What a turn moves elsewhere is not there in the next one.
+        // A buffer that an iteration moves away is missing in the next one.
         ("alloc w[n]\n for i in 0..n {\n x = w[0]\n move v from w\n }", "in `x = w[0]`: `w` may not be allocated here"),
         ("x = coalesce(n, 1)", "in `x = coalesce(n, 1)`: `coalesce(n, 1)` cannot be run: loops know no `missing`"),
         ("parallel for i in 0..n {\n alloc w[n]\n }", "in `alloc w[n]`: not in a parallel loop"),
         ("t = 0\n parallel for i in 0..n {\n t = t + i\n }", "in `t = t + i`: `t` may not be set here"),
         ("t = 0\n vector for i in 0..n {\n t = t - i\n }", "in `t = t - i`: `t` may not be set here"),
         ("t = 0.0\n vector for i in 0..n {\n t = t + 1.0\n }", "in `t = t + 1.0`: `t` may not be set here"),
-        // A turn forgets what a parallel loop inside it made its own.
+        // An iteration forgets the variables that are private to a parallel loop inside of it.
         (
             "x = 1\n for i in 0..n {\n let y = x\n parallel for j in 0..n {\n x = 2\n }\n }",
             "in `let y = x`: `x` may not be set here",
@@ -207,7 +207,7 @@ fn checker_says_what_is_wrong() {
     }
     let unfinished = SPMV.replace("  finish y_vals[n_i]\n", "  if n_i > 0 {\n    finish y_vals[n_i]\n  }\n");
     assert_eq!(check(&read(&unfinished).unwrap()), Err("result `y_vals` is not finished on every path".into()));
-    // A length moves with the buffer; one that a turn makes anew has none.
+    // A length moves with the buffer; a buffer that is allocated again has none.
     let moved = |finish: &str| {
         let moves = format!("  {finish}\n  move y_vals from z\n");
         let text = SPMV.replace("  finish y_vals[n_i]\n", &format!("  alloc z[n_i] = 0.0\n{moves}"));
@@ -236,7 +236,7 @@ fn checker_takes_what_is_certain() {
     }
 }
 
-/// What is too deep is refused, by reader and checker, and nothing overflows a thread's stack.
+/// Nesting that is too deep is refused, by reader and checker, and does not overflow a thread's stack.
 #[test]
 fn depth_has_a_limit() {
     let texts = [
@@ -264,7 +264,7 @@ fn depth_has_a_limit() {
     let mut kernel = read("kernel k()\n x = true").unwrap();
     kernel.body = vec![Stmt::Set(Var(0), e)];
     assert!(check(&kernel).unwrap_err().contains("nested more than 640 deep"));
-    // Numbers of nothing.
+    // Variables that do not exist.
     let nothing = vec![Stmt::Set(Var(9), Expr::Const(Value::i64(1)))];
     let (lo, hi) = (Expr::Const(Value::i64(0)), Expr::Const(Value::i64(1)));
     kernel.body = vec![Stmt::For { var: Var(1), lo, hi, how: How::Parallel, body: nothing }];
@@ -311,7 +311,7 @@ fn tensors_are_bound_by_name_and_results_collected() {
     assert_eq!((results[0].0.as_str(), &results[0].1.extents, &results[0].1.values), ("y", &vec![2], &y));
 }
 
-/// An extent that is no tensor's is a parameter, which the caller has solved.
+/// An extent that is not a tensor's is a parameter, which the caller has solved for.
 #[test]
 fn extents_of_no_tensor_are_passed() {
     let text = "kernel ones(n_i, n_c)
@@ -331,7 +331,7 @@ fn extents_of_no_tensor_are_passed() {
     assert_eq!(refused("n_c@1, n_c@2"), "`n_c` is solved for, and known otherwise");
 }
 
-/// `B[i,j] = 2·A[i,j]`, whose levels are A's.
+/// `B[i,j] = 2·A[i,j]`, with A's levels.
 const DOUBLE: &str = "kernel double(n_I, n_J)
   operand A1_pos: i32, A1_crd: i32, A_vals: f64
   result B_vals: f64
@@ -370,7 +370,7 @@ fn results_have_arrays_of_operands() {
     assert_eq!(refused, "tensor `B`: `A1_crd` is a operand, and should be a result");
 }
 
-/// Random kernels are read back from their print as they were.
+/// Random kernels are unchanged after printing and reading.
 #[test]
 fn random_kernels_survive_print_and_read() {
     for seed in 0..3000 {
@@ -384,7 +384,7 @@ fn random_kernels_survive_print_and_read() {
     }
 }
 
-/// No text makes the reader panic; what it takes is printed as something that it takes for the same.
+/// No text makes the reader panic; what it accepts is printed as a text that it reads as the same kernel.
 #[test]
 fn damaged_text_is_refused_or_means_something() {
     let (mut random, mut taken) = (Random::new(7), 0);
@@ -403,7 +403,7 @@ fn damaged_text_is_refused_or_means_something() {
         let text = String::from_utf8_lossy(&text);
         if let Ok(kernel) = read(&text) {
             taken += 1;
-            // Buffers that another kind of name hides, and variables that are no parameters, can be read; no more.
+            // Texts with buffers hidden by other names, and variables that are not parameters, can be read; the checker may refuse them.
             let _ = check(&kernel);
             assert_eq!(read(&kernel.to_string()).as_ref(), Ok(&kernel), "{text}");
         }
@@ -411,7 +411,7 @@ fn damaged_text_is_refused_or_means_something() {
     assert!(taken > 500, "only {taken} texts were kernels");
 }
 
-/// Makes well-typed kernels, most of them senseless, with variables in order of appearance.
+/// Makes well-typed, mostly senseless kernels, with variables in order of appearance.
 struct Random {
     state: u64,
     kernel: Kernel,
@@ -435,7 +435,7 @@ impl Random {
     }
 
     fn ty(&mut self) -> Type {
-        // Mostly the types between which widening has to be told apart.
+        // Mostly the types between which the reader has to distinguish widening.
         [Type::I64, Type::I32, Type::Bool].get(self.below(5)).copied().unwrap_or(Type::ALL[self.below(11)])
     }
 

@@ -1,32 +1,32 @@
-//! What a turn of a counted loop does: told once, for rewrites and for machine code.
+//! The effects of an iteration of a counted loop, analyzed in one place for rewrites and for machine code.
 //!
 //! ```text
 //!   for p in A1_pos[j]..A1_pos[j + 1]
-//!     let i = A1_crd[p]                     named     i, a coordinate: an element of A1_crd at the turn
+//!     let i = A1_crd[p]                     named     i, a coordinate: an element of A1_crd at the iteration
 //!     t = t + A_vals[p] * x_vals[i]         sets      t, which folds with +; A_vals is a stream, x_vals is gathered
 //!     y_vals[i] = y_vals[i] + A_vals[p]     stores    an element of y_vals, which folds with +
 //!     for k in …                            inside    loops, branches and calls
 //! ```
 //!
-//! It is read from the loop, and not written down beside it: rewrites change loops, and kernels that are read from text have no more
-//! than their text.
+//! The analysis is derived from the loop and not stored with it: rewrites change loops, and kernels that are read from text have only
+//! their text.
 
 use super::flatten::bare;
 use super::{BufferId, Expr, Stmt, Var};
 use crate::algebra::Op;
 use std::collections::BTreeSet;
 
-/// A turn of a counted loop.
+/// An iteration of a counted loop.
 pub struct Turn<'s> {
     /// The loop's variable.
     pub var: Var,
-    /// Values that are named.
+    /// The values that are named.
     pub named: Vec<(Var, &'s Expr)>,
-    /// Variables that are set.
+    /// The variables that are set.
     pub sets: Vec<(Var, &'s Expr)>,
-    /// Elements that are stored.
+    /// The elements that are stored.
     pub stores: Vec<Stored<'s>>,
-    /// All other statements.
+    /// All other statements: loops, branches and calls.
     pub inside: Vec<&'s Stmt>,
     body: &'s [Stmt],
 }
@@ -41,10 +41,10 @@ pub struct Stored<'s> {
     pub value: &'s Expr,
 }
 
-/// A function, and what it folds into something.
+/// The function of a fold, and the value that it folds in.
 pub type Fold<'s> = (Op, &'s Expr);
 
-/// The fold, if setting a variable to `e` folds something into it: `t = f(t, …)`.
+/// The fold, if setting a variable to `e` folds a value into it: `t = f(t, …)`.
 pub fn fold_of(t: Var, e: &Expr) -> Option<Fold<'_>> {
     match e {
         Expr::Op(op, args) => match &args[..] {
@@ -56,7 +56,7 @@ pub fn fold_of(t: Var, e: &Expr) -> Option<Fold<'_>> {
 }
 
 impl<'s> Stored<'s> {
-    /// The fold, if something is folded into the element: `b[i] = f(b[i], …)`.
+    /// The fold, if the store folds a value into the element: `b[i] = f(b[i], …)`.
     pub fn fold(&self) -> Option<Fold<'s>> {
         let Expr::Op(op, args) = self.value else { return None };
         match &args[..] {
@@ -67,7 +67,7 @@ impl<'s> Stored<'s> {
 }
 
 impl<'s> Turn<'s> {
-    /// The turn of a loop with a body.
+    /// The iteration of a loop with this body.
     pub fn of(var: Var, body: &'s [Stmt]) -> Turn<'s> {
         let mut turn = Turn { var, named: vec![], sets: vec![], stores: vec![], inside: vec![], body };
         for stmt in body {
@@ -81,13 +81,13 @@ impl<'s> Turn<'s> {
         turn
     }
 
-    /// The variables that change from turn to turn, but for those of what is inside.
+    /// The variables that change from iteration to iteration, except those of inner statements.
     pub fn moving(&self) -> BTreeSet<Var> {
         let changed = self.named.iter().chain(&self.sets).map(|(v, _)| *v);
         changed.chain([self.var]).collect()
     }
 
-    /// Names of elements at the turn, up to a conversion, each with its array.
+    /// Names of elements at the iteration, up to a conversion, each with its array.
     pub fn coordinates(&self) -> impl Iterator<Item = (Var, BufferId)> {
         self.named.iter().filter_map(|(v, e)| match bare(e) {
             Expr::Load(b, at) if **at == Expr::Var(self.var) => Some((*v, *b)),
@@ -95,7 +95,7 @@ impl<'s> Turn<'s> {
         })
     }
 
-    /// Arrays that are read at the turn, as often as they are; of what is inside, conditions and bounds count.
+    /// The arrays that are read at the iteration, once per read; conditions and bounds of inner statements count.
     pub fn streams(&self) -> Vec<BufferId> {
         let mut all = vec![];
         self.body.iter().flat_map(Stmt::exprs).for_each(|e| {
@@ -107,12 +107,12 @@ impl<'s> Turn<'s> {
         all
     }
 
-    /// Whether it only names values and sets variables.
+    /// Whether the iteration only names values and sets variables.
     pub fn only_sets(&self) -> bool {
         self.stores.is_empty() && self.inside.is_empty()
     }
 
-    /// Whether it only names values and stores elements.
+    /// Whether the iteration only names values and stores elements.
     pub fn only_stores(&self) -> bool {
         self.sets.is_empty() && self.inside.is_empty()
     }

@@ -1,10 +1,10 @@
-//! What holds on every path: variables are set before they are read, buffers are allocated before they are used,
-//! results are finished at the end.
+//! Checks what has to hold on every path: variables are set before they are read, buffers are allocated before they are used, results are
+//! finished at the end.
 //!
-//! A state is three sets of facts that hold at a place. Where paths meet, they are intersected; behind `fail` there is no
-//! path, hence no state. A loop's turn begins with the state before the loop, less the variables that are private to turns of vector and
-//! parallel loops inside it, and less what does not hold at the turn's end: where a turn undoes something, another pass over the body finds
-//! what else that undoes.
+//! A state is three sets of facts that hold at a place. Where paths meet, they are intersected; behind `fail` there is no path, hence no
+//! state. An iteration of a loop begins with the state before the loop, without the variables that are private to iterations of vector
+//! and parallel loops inside of it, and without the facts that do not hold at the iteration's end. Where an iteration invalidates facts,
+//! the body is visited again to find the facts that this invalidates.
 
 use super::{buffer, variable};
 use crate::algebra::{Op, Type};
@@ -22,7 +22,7 @@ struct State {
 /// `None`: no path leads here.
 type Reached = Option<State>;
 
-/// How a variable gets its values, throughout a kernel.
+/// The way in which a variable gets its values, throughout a kernel.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Kind {
     Parameter,
@@ -34,11 +34,11 @@ enum Kind {
 struct Flow<'k> {
     kernel: &'k Kernel,
     kinds: Vec<Option<Kind>>,
-    /// How the enclosing loops run: the most restricted of them.
+    /// The most restricted way in which an enclosing loop runs.
     how: How,
 }
 
-/// Types and paths of the whole body.
+/// Checks types and paths of the whole body.
 pub(super) fn check(kernel: &Kernel) -> Result<(), String> {
     let mut kinds = vec![None; kernel.vars.len()];
     let mut set = vec![false; kernel.vars.len()];
@@ -109,7 +109,7 @@ impl Flow<'_> {
         }
     }
 
-    /// A counted loop, once its bounds are checked.
+    /// Checks a counted loop whose bounds are checked.
     fn each(&mut self, var: Var, how: How, body: &[Stmt], mut before: Reached) -> Result<Reached, String> {
         let (v, outer) = (var.0 as usize, self.how);
         let private = private(self.kernel, how, body);
@@ -131,7 +131,7 @@ impl Flow<'_> {
         Ok(after)
     }
 
-    /// The effect of a statement's own expressions, before its blocks.
+    /// Applies the effect of a statement's own expressions, before its blocks.
     fn straight(&mut self, stmt: &Stmt, state: &mut Reached) -> Result<(), String> {
         match stmt {
             Stmt::Let(v, e) => {
@@ -260,7 +260,7 @@ impl Flow<'_> {
         }
     }
 
-    /// The kernel may change the buffer.
+    /// Checks that the kernel may change the buffer.
     fn changes(&self, b: BufferId) -> Result<(), String> {
         match buffer(self.kernel, b)? {
             b if b.role == Role::Operand => Err(format!("{} `{}` is read only", role_name(b.role), b.name)),
@@ -286,7 +286,7 @@ impl Flow<'_> {
         }
     }
 
-    /// Defines a variable that is not defined yet.
+    /// Defines a variable, which must not be defined yet.
     fn fresh(&self, v: Var, state: &mut Reached) -> Result<(), String> {
         self.is_fresh(v, state)?;
         state.iter_mut().for_each(|state| state.set[v.0 as usize] = true);
@@ -302,7 +302,7 @@ impl Flow<'_> {
         }
     }
 
-    /// The expression has that type and can be evaluated here.
+    /// Checks that the expression has this type and can be evaluated here.
     fn needs(&self, e: &Expr, ty: Type, state: &Reached) -> Result<(), String> {
         let has = self.kernel.type_of(e)?;
         if has != ty {
@@ -337,8 +337,8 @@ impl Flow<'_> {
     }
 }
 
-/// What holds wherever a turn of a loop begins, and behind the loop: what holds before it and at the end of each turn. What a turn undoes
-/// and makes again holds.
+/// The state at the beginning of every iteration of a loop, and behind the loop: the facts that hold before it and at the end of each
+/// iteration. A fact that an iteration invalidates and restores holds.
 fn settled(mut head: Reached, mut turn: impl FnMut(Reached) -> Result<Reached, String>) -> Result<Reached, String> {
     loop {
         let end = turn(head.clone())?;
@@ -353,7 +353,7 @@ fn settled(mut head: Reached, mut turn: impl FnMut(Reached) -> Result<Reached, S
 fn forget(state: &mut Reached, vars: &[Var]) {
     if let Some(state) = state {
         for v in vars {
-            // A variable that does not exist is not refused before here.
+            // A variable that does not exist is refused later.
             state.set.get_mut(v.0 as usize).into_iter().for_each(|set| *set = false);
         }
     }
@@ -369,8 +369,8 @@ fn undoes(kernel: &Kernel, stmts: &[Stmt], out: &mut Vec<Var>) {
     }
 }
 
-/// The variables that are private to each turn of a loop: those that the body of a vector or parallel loop sets, except those
-/// that a vector loop's body only accumulates into.
+/// The variables that are private to each iteration of a loop: those that the body of a vector or parallel loop sets, except those into
+/// which a vector loop's body only accumulates.
 pub fn private(kernel: &Kernel, how: How, body: &[Stmt]) -> Vec<Var> {
     let mut vars = vec![];
     if how != How::Serial {
@@ -382,16 +382,16 @@ pub fn private(kernel: &Kernel, how: How, body: &[Stmt]) -> Vec<Var> {
     vars
 }
 
-/// The function with which a vector loop's body accumulates into `v`, if that is all it does with `v`: `v` occurs only in
-/// statements `v = f(v, e)` or `v = f(e, v)` with one `f`, whose folds may be regrouped (`+` and `*` of floats only in a kernel
-/// that reassociates). Any other variable that such a body sets is private to its turn.
+/// The function with which a vector loop's body accumulates into `v`, if it does nothing else with `v`: `v` occurs only in statements `v
+/// = f(v, e)` or `v = f(e, v)` with one `f`, whose folds may be regrouped (`+` and `*` of floats only in a kernel that reassociates). Any
+/// other variable that such a body sets is private to its iteration.
 pub fn accumulates(kernel: &Kernel, body: &[Stmt], v: Var) -> Option<Op> {
     let mut found = None;
     let ty = kernel.vars.get(v.0 as usize)?.1;
     (folds(body, v, &mut found) && regroups(found?, ty, kernel.reassociate)).then_some(found?)
 }
 
-/// Whether what is folded with a function may come in another order.
+/// Whether values that are folded with a function may come in another order.
 pub fn regroups(op: Op, ty: Type, reassociate: bool) -> bool {
     match op {
         Op::Min | Op::Max | Op::And | Op::Or | Op::Xor | Op::AndAlso | Op::OrElse => true,
@@ -400,7 +400,7 @@ pub fn regroups(op: Op, ty: Type, reassociate: bool) -> bool {
     }
 }
 
-/// The function with which statements fold into a variable, if that is all that they do with it.
+/// The function with which statements fold into a variable, if they do nothing else with it.
 pub fn folded_with(block: &[Stmt], v: Var) -> Option<Op> {
     let mut found = None;
     folds(block, v, &mut found).then_some(found?)

@@ -3,9 +3,9 @@
 //! ```text
 //!   out B at dense, compressed(A1_pos, A1_crd), B_vals      B's levels are A's: it has a value for each entry of A1
 //!
-//!   for i in 0..n_I                          a dense level's coordinates, all of them
-//!     for p in A1_pos[i]..A1_pos[i + 1]      a list's fiber, all of it; or fibers of several levels, one behind the other
-//!       B_vals[p] = …                        at the entry's own position, whatever is there
+//!   for i in 0..n_I                          all of a dense level's coordinates
+//!     for p in A1_pos[i]..A1_pos[i + 1]      a list's whole fiber; or consecutive fibers of several levels
+//!       B_vals[p] = …                        at the entry's own position, unconditionally
 //!
 //!   for p in 0..capacity(A1_crd)             or all entries at once: an operand's array is as long as it has entries
 //! ```
@@ -18,17 +18,17 @@
 //!   if c != capacity(A_vals) { fail entries }                            stands outside of all loops
 //! ```
 //!
-//! Where a result's values are counted as they are stored, the counter shows that it is complete. Where the result has
-//! an operand's entries, nothing counts: the form of the loops must show that they visit every entry unconditionally,
-//! whatever the data. Of a conditional, both blocks must.
+//! If a result's values are counted while they are stored, the counter shows that it is complete. A result with an operand's entries has
+//! no counter: the form of the loops must show that they visit every entry unconditionally, for any data. Both blocks of a conditional
+//! must do so.
 
 use crate::algebra::Op;
 use crate::loops::arith::{int, plus, times};
 use crate::loops::flatten::bare;
 use crate::loops::{Argument, BufferId, Entry, Expr, Failure, Holds, Kernel, Stmt};
 
-/// Holds to these laws every result whose last level is an operand's and whose values are its own, or whose values are
-/// an operand's and whose levels are not.
+/// Checks these laws for every result whose last level is an operand's and whose values are its own, or whose values are an operand's and
+/// whose levels are not.
 pub(super) fn check(kernel: &Kernel) -> Result<(), String> {
     for result in kernel.arguments.iter().filter(|a| !a.operand) {
         let mut values = kernel.arguments.iter().filter(|a| a.operand && a.values == result.values).peekable();
@@ -57,12 +57,12 @@ fn compares(stmt: &Stmt, values: BufferId) -> bool {
         && matches!(yes[..], [Stmt::Call(Entry::Fail(Failure::Entries))])
 }
 
-/// The level that has these coordinates.
+/// The level with these coordinates.
 fn level(a: &Argument, crd: BufferId) -> Option<usize> {
     a.levels.iter().position(|level| level.array(Holds::Coordinates) == Some(crd))
 }
 
-/// The entries of an operand's level, and the result's values, one for each.
+/// The entries of an operand's level, and the result's values, one for each entry.
 struct Entries<'k> {
     of: &'k Argument,
     last: usize,
@@ -70,8 +70,7 @@ struct Entries<'k> {
 }
 
 impl Entries<'_> {
-    /// Whether a block stores a value for each entry below a position `at` of the levels above `level`; it runs once
-    /// for each such position.
+    /// Whether a block, which runs once for each position `at` of the levels above `level`, stores a value for each entry below it.
     fn are_stored(&self, block: &[Stmt], level: usize, at: &Expr) -> bool {
         block.iter().any(|stmt| match stmt {
             Stmt::Store(to, place, _) => level > self.last && *to == self.values && same(place, at),
@@ -91,7 +90,7 @@ impl Entries<'_> {
         values || self.of.levels[self.last].array(Holds::Coordinates) == Some(array)
     }
 
-    /// The level behind those, from `level` on, whose whole fiber at `at` a loop visits, and the position there.
+    /// The level behind those, from `level` on, whose whole fiber at `at` a loop visits, and the position of the loop's iteration there.
     fn open(&self, level: usize, at: &Expr, (var, lo, hi): (&Expr, &Expr, &Expr)) -> Option<(usize, Expr)> {
         if level == 0 && *lo == int(0) && matches!(hi, Expr::Capacity(b) if self.are_as_many(*b)) {
             return Some((self.last + 1, var.clone()));

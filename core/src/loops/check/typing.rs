@@ -9,7 +9,7 @@ impl Kernel {
     /// The type of an expression in this kernel.
     ///
     /// # Errors
-    /// Why it has none, with the part that is wrong.
+    /// The reason why it has no type, with the part that is wrong.
     pub fn type_of(&self, e: &Expr) -> Result<Type, String> {
         typed(self, e)
     }

@@ -1,4 +1,4 @@
-//! Accesses at a loop: which levels open, what they are, and which lists are walked.
+//! Accesses at a loop: the levels that open, their looplets, and the lists that are walked.
 
 use crate::format::LevelKind;
 use crate::iteration::{Point, background};
@@ -14,7 +14,7 @@ pub fn under(cx: &Facts, e: &concrete::Expr, w: Index) -> Vec<AccessId> {
     cx.program.reads(e).into_iter().filter(|a| cx.program.accesses[a.0].vars.iter().any(depends)).collect()
 }
 
-/// Whether a variable is `w` or made of it.
+/// Whether a variable is `w` or depends on it.
 pub fn depends(cx: &Facts, u: Index, w: Index) -> bool {
     u == w
         || match &cx.program.vars[u.0].origin {
@@ -24,7 +24,7 @@ pub fn depends(cx: &Facts, u: Index, w: Index) -> bool {
         }
 }
 
-/// Whether `w` is the variable of one list of an access, and of nothing else of it.
+/// Whether exactly one level of an access depends on `w`, and it is a list over `w` itself.
 pub fn is_listed_under(cx: &Facts, a: AccessId, w: Index) -> bool {
     let (access, format) = (&cx.program.accesses[a.0], &cx.program.tensor(a).format);
     let mut levels = (0..format.rank()).filter(|l| depends(cx, cx.program.level_var(access, *l), w));
@@ -44,17 +44,17 @@ pub fn is_all_located(cx: &Facts, scope: &Scope, body: &concrete::Expr) -> bool 
     body.accesses().iter().all(located)
 }
 
-/// Whether a variable is made of that of a part that is asked.
+/// Whether a variable depends on a guarded part.
 pub fn is_of_asked(cx: &Facts, scope: &Scope, u: Index) -> bool {
     scope.all_asked().iter().any(|asked| depends(cx, u, asked.part))
 }
 
-/// Whether a variable is made of that of a part behind which a range may begin.
+/// Whether a variable depends on a part behind which a range may begin.
 pub fn is_of_stray(cx: &Facts, scope: &Scope, u: Index) -> bool {
     scope.strays().any(|w| depends(cx, u, w))
 }
 
-/// The conditions that the parts hold, of those that are asked, of whose variables a variable is made.
+/// The guards of those guarded parts on which a variable depends.
 pub fn asked_around(cx: &Facts, scope: &Scope, u: Index) -> Vec<Sym> {
     let asked = scope.all_asked().iter().filter(|asked| depends(cx, u, asked.part));
     asked.filter_map(|asked| asked.inside).collect()
@@ -77,7 +77,7 @@ pub fn lists(cx: &Facts, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<
     opened_by(cx, scope, body, v, LevelKind::is_list)
 }
 
-/// The accesses of a body whose next level is over `v`, and of such a kind.
+/// The accesses of a body whose next level is over `v`, and whose kind satisfies `such`.
 pub fn opened_by(
     cx: &Facts,
     scope: &Scope,
@@ -93,8 +93,8 @@ pub fn opened_by(
     all
 }
 
-/// The lists over `v` that are walked. The others are searched: hashed ones that are intersected with other lists,
-/// those in tables, and those with the protocol `locate`.
+/// The lists over `v` that are walked. The others are searched: hashed ones that are intersected with other lists, those in position
+/// maps, and those with the protocol `locate`.
 pub fn walked(cx: &Facts, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
     let mut lists = lists(cx, scope, body, v);
     let asked = |a: AccessId| protocol(cx, scope, a) == Some(Iterated::As(Protocol::Locate));
@@ -137,8 +137,8 @@ pub fn looplets(cx: &Facts, scope: &Scope, body: &concrete::Expr, v: Index) -> V
     all
 }
 
-/// Whether these loops visit no coordinate of `w` twice: one of them moves it, or each moves it by the whole range
-/// of the next one. (A window, `i + k`, visits most coordinates again; nothing is known of computed ones.)
+/// Whether these loops visit no coordinate of `w` twice: one of them moves it, or each moves it by the whole range of the next one. (A
+/// window, `i + k`, visits most coordinates again; nothing is known about computed coordinates.)
 pub fn comes_once(cx: &Facts, w: Index, loops: &[Index]) -> bool {
     if cx.program.computed(w).is_some() {
         return false;
@@ -153,7 +153,7 @@ pub fn comes_once(cx: &Facts, w: Index, loops: &[Index]) -> bool {
     ascends || factors.windows(2).all(|pair| beyond(&pair[0], &pair[1]))
 }
 
-/// Whether an access's levels `from` on are all located, under coordinates that are not computed.
+/// Whether an access's levels from `from` on are all located, under coordinates that are not computed.
 pub fn is_located(cx: &Facts, a: AccessId, from: usize) -> bool {
     let (access, format) = (&cx.program.accesses[a.0], &cx.program.tensor(a).format);
     let counted = |l: usize| cx.program.computed(cx.program.level_var(access, l)).is_none();
@@ -165,7 +165,7 @@ pub fn gallops(cx: &Facts, scope: &Scope, a: AccessId) -> bool {
     protocol(cx, scope, a) == Some(Iterated::As(Protocol::Gallop)) || scope.leaps(a)
 }
 
-/// Whether a point's value takes neither loop nor search.
+/// Whether a point's value needs neither a loop nor a search.
 pub fn is_open(cx: &Facts, scope: &Scope, point: &Point) -> bool {
     let open = |a: AccessId| {
         let walked = point.leaders.contains(&a) || point.followers.contains(&a);
@@ -174,22 +174,22 @@ pub fn is_open(cx: &Facts, scope: &Scope, point: &Point) -> bool {
     !condition::has_loops(&point.body) && point.body.accesses().into_iter().all(open)
 }
 
-/// The accesses of a body whose next level has pieces along `v` and is in none yet.
+/// The accesses of a body whose next level has pieces along `v`, and has no phase yet.
 pub fn stepped_along(cx: &Facts, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
     in_no_phase(scope, opened_by(cx, scope, body, v, LevelKind::is_stepped))
 }
 
-/// Those of some accesses whose next level is in no phase yet.
+/// Those of these accesses whose next level has no phase yet.
 fn in_no_phase(scope: &Scope, mut all: Vec<AccessId>) -> Vec<AccessId> {
     all.retain(|a| scope.phase(*a).is_none() && !scope.is_pending(*a));
     all
 }
 
-/// The accesses of a body whose next level has phases along `v` and is in none yet.
+/// The accesses of a body whose next level has phases along `v`, and has no phase yet.
 pub fn phased(cx: &Facts, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
     let phases = |kind: LevelKind| kind.is_interval() || kind.is_mirrored() || kind.is_in_blocks();
     let mut all = in_no_phase(scope, opened_by(cx, scope, body, v, phases));
-    // A block has phases once a stepped loop is at it.
+    // A block has phases once a stepped loop has reached it.
     let blocks = |a: AccessId| cx.kind(a, scope.fiber(a).depth).is_in_blocks();
     all.retain(|a| !blocks(*a) || scope.interval(*a).is_some());
     all

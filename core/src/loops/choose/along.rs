@@ -1,4 +1,4 @@
-//! Variables along a loop: lines `c + r·v`, what they reach, and where concatenations along them end.
+//! Variables along a loop: lines `c + r·v`, their values at bounds, and the ends of concatenations along them.
 
 use crate::loops::choose::{
     Facts, access,
@@ -10,8 +10,8 @@ use crate::loops::choose::{
 use crate::map::{Map, Size};
 use crate::notation::concrete::{self, AccessId, Concat, Index, Limit, Origin};
 
-/// Whether a key compares the loop's own variable, over its whole extent, with another variable of that extent: no clamping is
-/// needed. A variable without roots may be the extent itself, which is not within it.
+/// Whether a key compares the loop's own variable, over its whole extent, with another variable of that extent, so that no clamping is
+/// needed. A variable without roots may equal the extent itself, which is not within it.
 pub fn is_within(cx: &Facts, v: Index, piece: &Piece, key: &Key) -> bool {
     let concrete::Expr::Index(u) = key.with else { return false };
     let [own, other] = [v, u].map(|u| &cx.program.vars[u.0]);
@@ -23,12 +23,12 @@ pub fn is_within(cx: &Facts, v: Index, piece: &Piece, key: &Key) -> bool {
         && piece.range.hi.at == cx.extents.name(own.extent)
 }
 
-/// Whether loops have bound an index variable, or all of which it is made.
+/// Whether loops have bound an index variable, or all variables on which it depends.
 pub fn is_bound(cx: &Facts, scope: &Scope, v: Index) -> bool {
     scope.coordinate(v).is_some() || cx.program.root_map(v).factors.keys().all(|u| scope.coordinate(*u).is_some())
 }
 
-/// Whether a map is 0, loops having bound its variables.
+/// Whether a map whose variables are bound by loops is 0.
 pub fn is_zero(cx: &Facts, scope: &Scope, map: &Map<Index>) -> bool {
     let is_none = |size: &Size| cx.extents.numbered(size) == Size::default();
     let vanishes = |(v, f): (&Index, &Size)| match scope.coordinate(*v) {
@@ -38,7 +38,7 @@ pub fn is_zero(cx: &Facts, scope: &Scope, map: &Map<Index>) -> bool {
     map.factors.iter().all(vanishes) && is_none(&map.constant)
 }
 
-/// Whether a loop over `v` binds `w`, all that is bound outside given.
+/// Whether a loop over `v` binds `w`, given the variables that are bound outside.
 pub fn binds(cx: &Facts, scope: &Scope, v: Index, w: Index) -> bool {
     cx.program.binds(v, w, |u| scope.coordinate(u).is_some())
 }
@@ -47,12 +47,12 @@ pub fn binds(cx: &Facts, scope: &Scope, v: Index, w: Index) -> bool {
 pub fn line(cx: &Facts, map: Map<Index>, v: Index) -> Line {
     let mut c = map;
     let r = c.factors.remove(&v).unwrap_or_default();
-    // A factor is 0 only if an extent is, and then the loops have no turns: 1 is as right.
+    // A factor is 0 only if an extent is 0, and then the loops have no iterations: 1 is as good.
     let r = Some(cx.extents.known(&r)).filter(|r| *r != Size::default()).unwrap_or(Size::number(1));
     Line { c, r }
 }
 
-/// Whether a loop over `v` steps over coordinates of an access's next level.
+/// Whether a loop over `v` skips coordinates of an access's next level.
 pub fn strides(cx: &Facts, scope: &Scope, a: AccessId, v: Index) -> bool {
     let next = access::next_var(cx, scope, a);
     next.is_some_and(|(_, w)| line(cx, cx.program.root_map(w), v).r != Size::number(1))

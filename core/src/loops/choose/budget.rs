@@ -1,4 +1,4 @@
-//! How far the loops of a statement may be split into ranges: so far that their lines are linear in what the text has.
+//! Limits the splitting of loops into ranges, so that the number of lines is linear in the length of the program's text.
 //!
 //! ```text
 //!   forall i              3 ranges    of each there are 3
@@ -6,30 +6,30 @@
 //!       forall k          3 ranges    of each there would be 27: more than the statement may have, so k is not split
 //! ```
 //!
-//! Ranges of a loop multiply those of the loops around it. Each split of a loop (by a choice, a comparison, an interval, a piece that
-//! may be absent) is made only if the lines of everything inside, once for each range, stay within [`LINES`] for each access and each
-//! range that the text has, or [`FEW`] in all. What may not be split is tested at each coordinate instead.
+//! Ranges of a loop multiply those of the loops around it. Each split of a loop (by a choice, a comparison, an interval, a piece that may
+//! be absent) is made only if the lines of everything inside, once for each range, stay within [`LINES`] for each access and each range
+//! in the text, or [`FEW`] in all. A condition that may not split a loop is tested at each coordinate instead.
 
 use crate::loops::choose::{Facts, scope::Scope};
 use crate::notation::concrete::{self, AccessId, Nest};
 use crate::notation::typed::Fun;
 
-/// Most lines for each access and each range of the text.
+/// The most lines for each access and each range in the text.
 const LINES: u64 = 40;
 
-/// Lines that any statement may have.
+/// The number of lines that any statement may have.
 const FEW: u64 = 1000;
 
-/// Lines of a loop.
+/// The lines of a loop.
 const OF_LOOP: u64 = 4;
 
-/// Lines of a list: its begin is sought, and it is walked.
+/// The lines of a list: a search for its beginning, and a loop over it.
 const OF_LIST: u64 = 25;
 
-/// Lines of a level with intervals or pieces: these are sought, and each has loops.
+/// The lines of a level with intervals or pieces: searches for these, and loops for each.
 const OF_LEVEL: u64 = 60;
 
-/// The lines that a statement's loops may have, and of how many ranges of the loops around a place is one.
+/// The lines that a statement's loops may have, and the number of copies of the current place in ranges of the loops around.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
     most: u64,
@@ -37,19 +37,19 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// That of a nest, around its loops.
+    /// The budget of a nest, outside of its loops.
     pub fn of(cx: &Facts, nest: &Nest) -> Budget {
         let others = nest.both.iter().map(|both| &both.rhs);
         let text: u64 = others.chain([&nest.rhs]).map(|e| of_text(cx, e)).sum();
         Budget { most: FEW.max(LINES.saturating_mul(text)), ranges: 1 }
     }
 
-    /// That of one of so many parts of a range.
+    /// The budget of one of so many parts of a range.
     pub fn shared(self, parts: usize) -> Budget {
         Budget { ranges: self.ranges.saturating_mul(parts.max(1) as u64), ..self }
     }
 
-    /// Nothing: what is not worth a split.
+    /// An exhausted budget, for places that are not worth a split.
     pub fn spent(self) -> Budget {
         Budget { ranges: u64::MAX, ..self }
     }
@@ -61,7 +61,7 @@ impl Default for Budget {
     }
 }
 
-/// The number of accesses of an expression and of the ranges of its choices, comparisons and levels.
+/// The number of accesses in an expression, and of the ranges of its choices, comparisons and levels.
 pub fn of_text(cx: &Facts, e: &concrete::Expr) -> u64 {
     let mut text = 0;
     e.each(&mut |e| {
@@ -75,7 +75,7 @@ pub fn of_text(cx: &Facts, e: &concrete::Expr) -> u64 {
     text
 }
 
-/// The number of an access's levels from one on that are neither dense nor lists.
+/// The number of an access's levels, from `from` on, that are neither located nor lists.
 pub fn structured(cx: &Facts, a: AccessId, from: usize) -> u64 {
     let levels = &cx.program.tensor(a).format.levels[from..];
     levels.iter().filter(|kind| !kind.is_located() && !kind.is_list()).count() as u64
@@ -91,7 +91,7 @@ pub fn lines(cx: &Facts, scope: &Scope, body: &concrete::Expr) -> u64 {
     OF_LOOP + body.accesses().into_iter().map(of).sum::<u64>()
 }
 
-/// Whether the loops inside of a range may stand once for each of so many parts of it.
+/// Whether the loops inside of a range may be emitted once for each of so many parts of it.
 pub fn affords(cx: &Facts, scope: &Scope, body: &concrete::Expr, parts: u64) -> bool {
     let Budget { most, ranges } = scope.budget;
     ranges.saturating_mul(parts).saturating_mul(lines(cx, scope, body)) <= most

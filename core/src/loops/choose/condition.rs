@@ -1,18 +1,16 @@
-//! Sieves: conditions that outer loops decide. What they rule out is passed over with all of its loops, and inside of
-//! what is left they hold.
+//! Guards: conditions that outer loops decide. Where a condition fails, all loops inside are skipped; inside of the guard it holds.
 //!
 //! ```text
 //!  forall i: y[i] = sum(j: mask(m[i], A[i,j] * x[j]))
 //!    ─▶  for i { if m[i] { for j … A[i,j] * x[j] } }         and not: for i { for j … mask(m[i], …) }
 //! ```
 //!
-//! A condition on a loop's own variable is no sieve but an end of its range (`keys.rs`):
-//! `sum(j: mask(j == p[i], x[j]))` comes to one coordinate. With the two a statement visits what its conditions leave,
-//! which is what `sieve` says in the looplets paper (section 5.2).
+//! A condition on a loop's own variable is not a guard but an end of its range (`keys.rs`): `sum(j: mask(j == p[i], x[j]))` visits one
+//! coordinate. With both, a statement visits only the coordinates that its conditions leave, as `sieve` does in the looplets paper
+//! (section 5.2).
 //!
-//! Where an innermost loop has come to a coordinate, what a declared `iterate` set takes away is an *omitter point*
-//! (functions paper, section 5.2): nothing is computed, and nothing stored. Explicit fills are no members, so that
-//! values are asked.
+//! Where an innermost loop has reached a coordinate that a declared `iterate` set excludes, the coordinate is an *omitter point*
+//! (functions paper, section 5.2): nothing is computed or stored. Explicit fill values are not in the sets, so values are tested.
 //!
 //! ```text
 //!  fn f(x, y) … where iterate(x & !y)
@@ -68,8 +66,8 @@ pub fn cheap(e: &concrete::Expr) -> bool {
     }
 }
 
-/// Whether an expression is invariant in a loop inside of this scope: everything that it reads is known from the
-/// variables in `order`, which are the scope's and, inside of its own folds, those of their loops.
+/// Whether an expression is invariant in a loop inside of this scope: it reads only what the variables in `order` determine, which are
+/// the scope's and, inside of its own folds, those of their loops.
 pub fn is_one(cx: &Facts, scope: &Scope, order: &[Index], e: &concrete::Expr) -> bool {
     let known = |v: &Index| cx.program.time(*v, order).is_some();
     let same = |e: &concrete::Expr| is_one(cx, scope, order, e);
@@ -94,8 +92,7 @@ pub fn is_one(cx: &Facts, scope: &Scope, order: &[Index], e: &concrete::Expr) ->
     }
 }
 
-/// Conditions that loops around have decided, without each of which a body has no effect, and the body where all
-/// hold.
+/// Conditions that loops around have decided, without each of which a body has no effect, and the body where all of them hold.
 pub fn all_needed(
     cx: &Facts,
     scope: &Scope,
@@ -110,8 +107,9 @@ pub fn all_needed(
     (all, body)
 }
 
-/// Conditions on values that a loop has come to, without each of which a body has no effect, and the body where all hold. What only
-/// reads truth values is none: entries are there because they hold. Nor is a body that is a condition itself, whose value is the test.
+/// Conditions on values that a loop has reached, without each of which a body has no effect, and the body where all of them hold. A
+/// condition that only reads truth values does not count, as entries exist where they hold; nor does a body that is a condition itself,
+/// as its value is the test.
 pub fn on_values(
     cx: &Facts,
     scope: &Scope,
@@ -130,9 +128,9 @@ pub fn on_values(
     if compares && !is_itself { (all, within) } else { (vec![], body.clone()) }
 }
 
-/// The conditions to ask first, of those that can be computed now and without each of which a body has no effect, and the body where
-/// they hold: of a body that gathers, or whose value `falls` on a place that is computed, so that what is asked first spares that.
-/// A conjunction is asked piece by piece, what gathers least first. `None` if nothing is spared.
+/// The conditions to test first, of those that can be computed at this point and without each of which a body has no effect, and the body
+/// where they hold; for a body that gathers, or whose value `falls` on a computed place, which a failing test skips. A conjunction is
+/// tested piece by piece, beginning with the piece that gathers least. `None` if nothing is saved.
 pub fn first_asked(
     cx: &Facts,
     scope: &Scope,
@@ -159,7 +157,7 @@ pub fn first_asked(
     (falls || gathers(cx, scope, &behind) > least).then_some((first, behind))
 }
 
-/// How many accesses an expression has that are not opened yet, and stand under coordinates that are computed.
+/// The number of accesses of an expression that are not opened yet and have computed coordinates.
 pub fn gathers(cx: &Facts, scope: &Scope, e: &concrete::Expr) -> usize {
     let computed = |a: &super::AccessId| {
         let vars = &cx.program.accesses[a.0].vars;
@@ -168,7 +166,7 @@ pub fn gathers(cx: &Facts, scope: &Scope, e: &concrete::Expr) -> usize {
     cx.program.reads(e).iter().filter(|a| computed(a)).count()
 }
 
-/// Whether an expression can be computed from what loops around have bound, by gathers and searches.
+/// Whether an expression can be computed from the variables that loops around have bound, by gathers and searches.
 pub fn is_ready(cx: &Facts, scope: &Scope, e: &concrete::Expr) -> bool {
     let bound = |v: &Index| {
         along::is_bound(cx, scope, *v) || cx.program.roots(*v).into_iter().all(|u| along::is_bound(cx, scope, u))
@@ -185,12 +183,12 @@ pub fn is_ready(cx: &Facts, scope: &Scope, e: &concrete::Expr) -> bool {
     }
 }
 
-/// The body simplified where a condition holds.
+/// The body simplified under a condition.
 pub fn where_it_holds(cx: &Facts, body: &concrete::Expr, condition: &concrete::Expr) -> concrete::Expr {
     where_it_is(cx, body, condition, true)
 }
 
-/// One condition that loops around have decided, without which a body has no effect.
+/// A condition that loops around have decided, without which a body has no effect.
 pub fn needed(
     cx: &Facts,
     scope: &Scope,
@@ -217,8 +215,8 @@ pub fn conditions<'e>(cx: &Facts, scope: &Scope, e: &'e concrete::Expr, all: &mu
     }
 }
 
-/// The condition, from the declared sets of the functions that a body calls, outside of which it has no effect;
-/// `None` if it may have one everywhere. Sets do not hold for NaN: an argument that is NaN counts as inside.
+/// The condition, from the declared sets of the functions that a body calls, outside of which the body has no effect; `None` if it may
+/// have one everywhere. Sets do not hold for NaN: a NaN argument counts as inside.
 pub fn produces(
     cx: &Facts,
     scope: &Scope,
@@ -246,7 +244,7 @@ pub fn produces(
     (all != concrete::Expr::Literal(Value::bool(true))).then_some(all)
 }
 
-/// Whether loops around have bound everything that an expression reads: it can be computed with no loop or search.
+/// Whether loops around have bound everything that an expression reads, so that it needs no loop or search.
 pub fn is_decided(cx: &Facts, scope: &Scope, e: &concrete::Expr) -> bool {
     match e {
         concrete::Expr::Literal(_) => true,
@@ -258,7 +256,7 @@ pub fn is_decided(cx: &Facts, scope: &Scope, e: &concrete::Expr) -> bool {
     }
 }
 
-/// The body simplified where a condition has a value.
+/// The body simplified under a condition's value.
 pub fn where_it_is(cx: &Facts, body: &concrete::Expr, condition: &concrete::Expr, holds: bool) -> concrete::Expr {
     let value = Value::bool(holds);
     let body = body.clone().settled(&|e| (e == condition).then_some(value));

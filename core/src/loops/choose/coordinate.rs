@@ -1,4 +1,4 @@
-//! Coordinates: of index variables, of lines `c + r·v`, of sizes, and how many steps of a loop reach one.
+//! Coordinates: of index variables, of lines `c + r·v`, of sizes, and the numbers of steps of a loop that reach one.
 
 use crate::algebra::Op;
 use crate::loops::choose::{
@@ -10,12 +10,12 @@ use crate::loops::choose::{
 use crate::map::{ClassId, Map, Size};
 use crate::notation::concrete::Index;
 
-/// An index variable's value, if loops have bound it.
+/// The value of an index variable, if loops have bound it.
 pub fn of(cx: &Facts, scope: &Scope, v: Index) -> Option<Sym> {
     scope.coordinate(v).or_else(|| mapped(cx, scope, &cx.program.root_map(v)))
 }
 
-/// A map, if loops have bound its variables.
+/// The value of a map, if loops have bound its variables.
 pub fn mapped(cx: &Facts, scope: &Scope, map: &Map<Index>) -> Option<Sym> {
     let mut terms = vec![];
     for (v, f) in &map.factors {
@@ -26,12 +26,12 @@ pub fn mapped(cx: &Facts, scope: &Scope, map: &Map<Index>) -> Option<Sym> {
     Some(sum(cx, terms))
 }
 
-/// A size.
+/// The value of a size.
 pub fn of_size(cx: &Facts, size: &Size) -> Sym {
     sum(cx, terms_of(cx, size))
 }
 
-/// The terms of a size, each with whether it is subtracted; a number comes last.
+/// The terms of a size, each with a flag that says whether it is subtracted; a number comes last.
 fn terms_of(cx: &Facts, size: &Size) -> Vec<(bool, Sym)> {
     let size = cx.extents.numbered(size);
     let term = |(n, extents): (i64, &[ClassId])| {
@@ -44,7 +44,7 @@ fn terms_of(cx: &Facts, size: &Size) -> Vec<(bool, Sym)> {
     terms
 }
 
-/// A sum of terms, some subtracted.
+/// The sum of terms, of which those with a flag are subtracted.
 fn sum(cx: &Facts, terms: Vec<(bool, Sym)>) -> Sym {
     let mut terms = terms.into_iter();
     let Some((minus, first)) = terms.next() else { return Sym::ZERO };
@@ -61,21 +61,21 @@ pub fn length(cx: &Facts, range: &Range) -> Sym {
     cx.symbols.minus(range.hi.at, range.lo.at)
 }
 
-/// The coordinate of `w` at the first turn of a piece, and one behind its last: at the next step it may not fit 64 bits.
+/// The coordinates of `w` at the first iteration of a piece, and one past its last: the coordinate of the next step may not fit 64 bits.
 pub fn ends(cx: &Facts, piece: &Piece, v: Index, w: Index) -> [Sym; 2] {
     let (c, r) = line_of(cx, piece, v, w);
     let at = |bound: &Bound| cx.symbols.plus(cx.symbols.times(bound.at, r), c);
     [at(&piece.range.lo), behind_last(cx, at(&piece.range.hi), r)]
 }
 
-/// A variable along `v` in a piece: `c + r·v`.
+/// A variable along `v` in a piece: `c + r·v`, as (c, r).
 pub fn line_of(cx: &Facts, piece: &Piece, v: Index, w: Index) -> (Sym, Sym) {
     let line = along::line(cx, cx.program.root_map(w), v);
     (mapped(cx, &piece.scope, &line.c).expect("bound outside"), of_size(cx, &line.r))
 }
 
-/// `at - c`, or a number that no coordinate reaches where that does not fit 64 bits; `at` is not negative. `None` if no
-/// loop has bound a variable of `c` yet.
+/// `at - c`, or a number beyond all coordinates if that does not fit 64 bits; `at` is not negative. `None` if no loop has bound a
+/// variable of `c` yet.
 pub fn behind(cx: &Facts, scope: &Scope, at: Sym, c: &Map<Index>) -> Option<Sym> {
     let symbols = &cx.symbols;
     let less = mapped(cx, scope, c)?;
@@ -95,7 +95,7 @@ pub fn behind(cx: &Facts, scope: &Scope, at: Sym, c: &Map<Index>) -> Option<Sym>
     Some(symbols.less(at, less))
 }
 
-/// The less or the greater of two; of numbers, a number.
+/// The minimum or maximum of two; a number, if both are numbers.
 pub fn joined(cx: &Facts, op: Op, a: Sym, b: Sym) -> Sym {
     match (cx.symbols.number(a), cx.symbols.number(b)) {
         (Some(a), Some(b)) => cx.symbols.int(if op == Op::Min { a.min(b) } else { a.max(b) }),
@@ -103,12 +103,12 @@ pub fn joined(cx: &Facts, op: Op, a: Sym, b: Sym) -> Sym {
     }
 }
 
-/// The first `v` at which `c + r·v` is not before `at`.
+/// The first `v` at which `c + r·v` is not below `at`.
 pub fn steps(cx: &Facts, at: Sym, c: Sym, r: Sym) -> Sym {
     steps_to(cx, cx.symbols.minus(at, c), r)
 }
 
-/// The least number of steps of `r` that reach `at`, which is not the least number of 64 bits.
+/// The least number of steps of `r` that reach `at`, which is not the least integer.
 pub fn steps_to(cx: &Facts, at: Sym, r: Sym) -> Sym {
     let one = cx.symbols.int(1);
     if r == one {
@@ -118,14 +118,14 @@ pub fn steps_to(cx: &Facts, at: Sym, r: Sym) -> Sym {
     cx.symbols.plus(cx.symbols.op(Op::FloorDiv, [before, r]), one)
 }
 
-/// The end of a range, or the first coordinate at which a line leaves an extent, if that comes before: the line may not fit 64 bits
-/// behind it.
+/// The end of a range, or the first coordinate at which a line leaves an extent, if that is earlier: behind it the line may not fit 64
+/// bits.
 pub fn until(cx: &Facts, scope: &Scope, line: &Line, hi: &Bound, extent: &Size) -> Bound {
     let left = behind(cx, scope, of_size(cx, extent), &line.c).expect("bound outside");
     Bound::at(cx.symbols.min(hi.at, steps_to(cx, left, of_size(cx, &line.r))))
 }
 
-/// One more than the coordinate a step of `r` before one, whether or not that one fits 64 bits.
+/// One more than the coordinate that is a step of `r` before `at`, even if `at` does not fit 64 bits.
 pub fn behind_last(cx: &Facts, at: Sym, r: Sym) -> Sym {
     match cx.symbols.number(r) {
         Some(r) => cx.symbols.plus(at, cx.symbols.int(1 - r)),

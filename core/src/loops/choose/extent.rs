@@ -1,4 +1,4 @@
-//! Extents of a kernel: their names, those that are numbers, and what they are in terms of others.
+//! The extents of a kernel: their names, their values as numbers, and their expressions in terms of other extents.
 
 use crate::loops::choose::symbol::Sym;
 use crate::map::{ClassId, Size};
@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 /// The extents of a kernel.
 #[derive(Default)]
 pub struct Extents {
-    /// Their names.
+    /// The names of the extents.
     pub names: BTreeMap<ClassId, Sym>,
-    /// Extents that are made of other extents, in terms of these.
+    /// Extents that follow from other extents, as sizes of these.
     pub sizes: BTreeMap<ClassId, Size>,
     /// Extents that the program states as numbers.
     pub constants: BTreeMap<ClassId, i64>,
@@ -31,19 +31,19 @@ impl Extents {
         size.within(&|c| self.number(c).map(Size::number))
     }
 
-    /// A size in the form in which sizes are compared: known extents are numbers, and extents made of parts are replaced by
-    /// these.
+    /// A size in the form in which sizes are compared: known extents are replaced by numbers, and extents that follow from others by
+    /// those.
     pub fn known(&self, size: &Size) -> Size {
         let number = |c: ClassId| self.number(c).map(Size::number);
         size.within(&|c| number(c).or_else(|| Some(self.sizes.get(&c)?.within(&number))))
     }
 
-    /// An extent in that form.
+    /// An extent in the form in which sizes are compared.
     pub fn known_extent(&self, class: ClassId) -> Size {
         self.known(&Size::unknown(class))
     }
 
-    /// The size of an extent; an extent of 0 is not told from one that is unknown.
+    /// The size of an extent. An extent of 0 counts as unknown.
     pub fn length(&self, class: ClassId) -> Size {
         self.number(class).filter(|n| *n != 0).map_or_else(|| Size::unknown(class), Size::number)
     }

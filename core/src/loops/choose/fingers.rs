@@ -1,4 +1,4 @@
-//! Lists of which loops see pieces one after another: fingers that stay where the last piece ended, and blocks.
+//! Lists whose consecutive pieces loops visit: by fingers that stay where the last piece ended, and by blocks.
 
 use crate::loops::choose::{
     Facts, access,
@@ -10,16 +10,16 @@ use crate::loops::plan::{self};
 use crate::map::{Map, Size};
 use crate::notation::concrete::{self, AccessId, Index};
 
-/// Fingers for the lists of a range: each turn sees the part behind the last one's.
+/// Fingers for the lists of a range: each iteration sees the part behind that of the last one.
 pub fn followed(cx: &Facts, piece: &Piece, v: Index) -> Vec<plan::Finger> {
     let lists = access::walked(cx, &piece.scope, &piece.body, v).into_iter().map(|a| (a, piece.scope.fiber(a).depth));
     let free = lists.filter(|list| !piece.scope.fingers.contains_key(list));
     free.map(|list| plan::Finger { list, through: vec![v] }).collect()
 }
 
-/// Fingers for the lists of which each turn of the outermost of these loops sees the piece behind the one
-/// before: coordinates `c + J·u + v` in a loop over `u` around one over `v` of extent `J`. No loop between the two
-/// sees a piece again, and no other loop walks the list.
+/// Fingers for lists of which each iteration of the outermost of these loops sees the piece behind the previous one: coordinates `c + J·u
+/// + v` in a loop over `u` around one over `v` of extent `J`. No loop between the two sees a piece again, and no other loop walks the
+/// list.
 pub fn fingers(cx: &Facts, scope: &Scope, order: &[Index], body: &concrete::Expr) -> Vec<plan::Finger> {
     let finger = |a: AccessId| {
         let (level, w) = access::next_var(cx, scope, a)?;
@@ -33,8 +33,7 @@ pub fn fingers(cx: &Facts, scope: &Scope, order: &[Index], body: &concrete::Expr
     body.accesses().into_iter().filter_map(finger).collect()
 }
 
-/// The loops, from the first up to the last that moves `w`, if together they visit its coordinates in order, piece
-/// by piece.
+/// The loops, from the first to the last that moves `w`, if together they visit the coordinates of `w` in order, piece by piece.
 pub fn in_pieces<'o>(cx: &Facts, scope: &Scope, w: Index, order: &'o [Index]) -> Option<&'o [Index]> {
     let (map, roots) = (cx.program.root_map(w), cx.program.roots(w));
     let last = order.iter().rposition(|u| roots.contains(u)).filter(|last| *last > 0)?;
@@ -50,8 +49,8 @@ pub fn in_pieces<'o>(cx: &Facts, scope: &Scope, w: Index, order: &'o [Index]) ->
     (roots.iter().all(bound) && through.windows(2).all(behind)).then_some(through)
 }
 
-/// The accesses of a body whose next level is a list that a loop over `v` may see in blocks: the loops inside visit
-/// exactly the coordinates between two of `v`.
+/// The accesses of a body whose next level is a list that a loop over `v` may see in blocks: the loops inside visit exactly the
+/// coordinates between two values of `v`.
 pub fn in_blocks(cx: &Facts, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
     let mut all = body.accesses();
     all.retain(|a| {
@@ -62,8 +61,7 @@ pub fn in_blocks(cx: &Facts, scope: &Scope, body: &concrete::Expr, v: Index) -> 
     all
 }
 
-/// Whether the variables of a map that are bound inside of the loop over `v` cover exactly the coordinates between
-/// two of its turns.
+/// Whether the variables of a map that are bound inside of the loop over `v` cover exactly the coordinates between two of its iterations.
 pub fn goes_between(cx: &Facts, scope: &Scope, map: &Map<Index>, v: Index) -> bool {
     let factor = |u: &Index| map.factors.get(u).map(|f| cx.extents.known(f)).filter(|f| *f != Size::default());
     let free = |u: &&Index| **u != v && scope.coordinate(**u).is_none();

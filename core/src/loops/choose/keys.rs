@@ -1,14 +1,14 @@
-//! Comparisons of a loop's variable with what is invariant in the loop.
+//! Comparisons of a loop's variable with a loop-invariant value.
 
 use crate::algebra::{Op, Type};
 use crate::loops::choose::{Facts, access, along, budget, condition, range::Piece};
 use crate::notation::concrete::{self, Index};
 use crate::notation::typed::Fun;
 
-/// Most keys by which one loop is split; comparisons with others are tested at each coordinate.
+/// The most keys by which one loop is split; comparisons with others are tested at each coordinate.
 const KEYS: usize = 3;
 
-/// Bound on numbers that are added to a coordinate; negative ones only to coordinates below 2⁶².
+/// A bound on numbers that are added to a coordinate; negative ones only to coordinates below 2⁶².
 pub const SMALL: i64 = 1 << 32;
 
 /// The two sides of a comparison.
@@ -19,24 +19,24 @@ pub struct Key {
     pub with: concrete::Expr,
 }
 
-/// The side that moves with the loop: the coordinate of `w`, less something.
+/// The side that moves with the loop: the coordinate of `w`, less a constant or invariant.
 #[derive(Clone, PartialEq)]
 pub struct Side {
     pub w: Index,
     pub less: Less,
 }
 
-/// What is subtracted from a coordinate.
+/// The value that is subtracted from a coordinate.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Less {
     Nothing,
     /// `w - u`; `u - w` if the flag is set.
     Other(Index, bool),
-    /// `w - c`
+    /// `w - c`.
     Number(i64),
 }
 
-/// Whether comparisons end ranges of a piece: not if the loop is split by [`KEYS`] of them already, or its lines would be too many
+/// Whether comparisons may end ranges of a piece: not if [`KEYS`] keys split the loop already, or it would have too many lines
 /// (`budget.rs`).
 pub fn decides(cx: &Facts, piece: &Piece) -> bool {
     piece.keys < KEYS && budget::affords(cx, &piece.scope, &piece.body, 3)
@@ -53,8 +53,8 @@ pub fn comparisons(cx: &Facts, v: Index, piece: &Piece) -> Vec<(Op, Key)> {
     found
 }
 
-/// An expression as a comparison of a side that moves with the loop over `v` and an invariant one; the operator is turned so that
-/// the moving side ascends and stands on the left.
+/// An expression as a comparison of a side that moves with the loop over `v` and an invariant one. The operator is exchanged if necessary
+/// so that the moving side ascends and is on the left.
 pub fn comparison(cx: &Facts, v: Index, piece: &Piece, e: &concrete::Expr) -> Option<(Op, Key)> {
     let concrete::Expr::Call(Fun::Op(op), args, _) = e else { return None };
     let [a, b] = &args[..] else { return None };
@@ -72,7 +72,7 @@ pub fn comparison(cx: &Facts, v: Index, piece: &Piece, e: &concrete::Expr) -> Op
 /// An expression as the moving side of a comparison, if it moves with a loop over `v` and cannot wrap.
 pub fn side(cx: &Facts, v: Index, piece: &Piece, e: &concrete::Expr) -> Option<Side> {
     use concrete::Expr::{Call, Index, Literal};
-    // A part that is asked is computed where it does not hold, too: there its coordinate may not fit.
+    // A guarded part is computed where its guard fails, too; there its coordinate may not fit 64 bits.
     let certain = |w| !access::is_of_asked(cx, &piece.scope, w);
     let moves =
         |w| cx.program.root_map(w).factors.contains_key(&v) && along::binds(cx, &piece.scope, v, w) && certain(w);
@@ -100,7 +100,7 @@ pub fn side(cx: &Facts, v: Index, piece: &Piece, e: &concrete::Expr) -> Option<S
     }
 }
 
-/// The operator that holds of exchanged sides.
+/// The operator for exchanged sides.
 pub fn turned(op: Op) -> Op {
     match op {
         Op::Lt => Op::Gt,

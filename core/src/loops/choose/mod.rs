@@ -1,24 +1,25 @@
-//! Choosing: what is decided of loops, each decision from what is known where the loop begins.
+//! Decides how loops are lowered, from the facts that are known where each loop begins.
 //!
 //! ```text
-//!  known      facts       the program, its extents, what it is compiled for: the same everywhere        (extent.rs)
-//!             scope       what the loops around have bound, opened and found absent                      (scope.rs)
+//!  known      facts       the program, its extents, the compilation options: the same everywhere        (extent.rs)
+//!             scope       the variables that loops around have bound, and open and absent levels               (scope.rs)
 //!             range       a part of a loop, in which the body is one expression                         (range.rs)
 //!             symbol      coordinates, positions and conditions: whether two are the same        (symbol.rs)
-//!             effect      what becomes of the loop's values
-//!  asked      access      which levels open at a loop, which lists are walked                           (access.rs)
+//!             effect      where the loop's values go
+//!  asked      access      the levels that open at a loop, and the lists that are walked                 (access.rs)
 //!             coordinate  index variables, lines and sizes as symbols                          (coordinate.rs)
 //!             along       lines `c + r·v` of variables along a loop, and what they reach                 (along.rs)
-//!             condition   which conditions loops around have decided, and what has no effect         (condition.rs)
-//!  decided    split       what ends the ranges of a loop: choices, comparisons, phases    (split.rs, keys.rs, budget.rs)
-//!             walk        how each point of the lattice is walked                                         (walk.rs)
-//!             fingers     lists that loops see in pieces or blocks                                     (fingers.rs)
-//!             given       what is computed before a loop                                          (given.rs)
-//!             tables      lists that are scattered into tables; windows that are marked     (tables.rs, windows.rs)
-//!             result      arrays of a result that are an operand's; temporaries inside      (result.rs, inner.rs)
+//!             condition   conditions that loops around have decided, and bodies without effect           (condition.rs)
+//!  decided    split       the ends of a loop's ranges: choices, comparisons, phases      (split.rs, keys.rs, budget.rs)
+//!             walk        the way to walk each point of the lattice                                      (walk.rs)
+//!             fingers     lists whose consecutive pieces or blocks loops see                           (fingers.rs)
+//!             given       values computed before a loop                                           (given.rs)
+//!             tables      lists in position maps; windows that are marked                    (tables.rs, windows.rs)
+//!             result      results with an operand's arrays; temporaries inside of loops      (result.rs, inner.rs)
 //! ```
 //!
-//! Nothing here emits. What a function decides it returns, and [`lower`](super::lower) writes it into the plan or reads it from one.
+//! Nothing here emits code. Functions return their decisions, and [`lower`](super::lower) writes these into a plan or reads them from
+//! one.
 
 pub(super) mod access;
 pub(super) mod along;
@@ -47,28 +48,28 @@ use crate::notation::typed::Fun;
 pub(super) use extent::Extents;
 use rustc_hash::FxHashSet;
 
-/// What is known of a kernel before any loop begins.
+/// The facts about a kernel that are known before any loop begins.
 pub(super) struct Facts<'a> {
     pub program: &'a Program,
     pub simplify: Simplify<'a>,
     pub extents: Extents,
-    /// Symbols of values.
+    /// The symbols of values.
     pub symbols: symbol::Symbols,
     /// Tensors whose arrays move.
     pub moving: FxHashSet<Place>,
 }
 
-/// What a place does with the values that come to it, as far as loops are chosen by it.
+/// The effect of a value at its place, as far as decisions about loops depend on it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Effect {
-    /// `t = f(t, value)`; where it `begins`, the first value is assigned and not folded in.
+    /// `t = f(t, value)`. If it `begins`, the first value is assigned and not folded in.
     Folded { fun: Fun, begins: bool },
     /// Stored over this value.
     Stored(Value),
 }
 
 impl Facts<'_> {
-    /// The fill value of what an access reads.
+    /// The fill value of an access's tensor.
     pub fn fill(&self, a: AccessId) -> Value {
         self.program.tensor(a).fill
     }
@@ -82,7 +83,7 @@ impl Facts<'_> {
     pub fn is_nothing(&self, effect: Effect, body: &Expr) -> bool {
         let Expr::Literal(v) = body else { return false };
         match effect {
-            // A fold that has not begun at its end takes its identity.
+            // A fold without any value ends with its identity.
             Effect::Folded { fun, begins } => {
                 let identity = || self.simplify.begins(fun, v.ty()) == Some(*v);
                 self.simplify.neutral(fun, *v) && (!begins || identity())

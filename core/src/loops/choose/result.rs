@@ -1,17 +1,17 @@
-//! Results that have an operand's arrays.
+//! Results that share an operand's arrays.
 
 use crate::format::Format;
 use crate::loops::choose::Facts;
 use crate::map::{Map, Size};
 use crate::notation::concrete::{self, AccessId, Index, Nest, Place, Role};
 
-/// Whether a tensor's arrays have their lengths set: the caller gets it, or what it moves to.
+/// Whether a tensor's arrays have their lengths set: the tensor is a result, or is moved to one.
 pub fn is_finished(cx: &Facts, place: Place) -> bool {
     matches!(cx.program.tensors[place.0].role, Role::Result(_)) || cx.moving.contains(&place)
 }
 
-/// Whether a nest's result may have arrays of an access's tensor: it is an operand, and the nest neither folds nor scatters.
-/// A result that moves has arrays of its own.
+/// Whether a nest's result may share arrays with an access's tensor: that is an operand, and the nest neither folds nor scatters. A
+/// result that is moved has arrays of its own.
 pub fn may_have(cx: &Facts, nest: &Nest, a: AccessId) -> bool {
     let moves = cx.moving.contains(&nest.target.tensor);
     let added = nest.places.is_some() || nest.fold.is_some();
@@ -26,7 +26,7 @@ pub fn copied(cx: &Facts, nest: &Nest) -> Option<AccessId> {
     (same && may_have(cx, nest, a)).then_some(a)
 }
 
-/// The operand that a nest's result is as it stands: the same format under the same variables.
+/// The operand that equals a nest's result: it has the same format and the same variables.
 pub fn is_operand(cx: &Facts, nest: &Nest) -> Option<Place> {
     let a = copied(cx, nest)?;
     let access = &cx.program.accesses[a.0];
@@ -35,7 +35,7 @@ pub fn is_operand(cx: &Facts, nest: &Nest) -> Option<Place> {
     same.then_some(access.tensor)
 }
 
-/// Whether a result whose loops visit exactly an access's entries can have that access's levels.
+/// Whether a result whose loops visit exactly an access's entries can share that access's levels.
 pub fn may_share(cx: &Facts, nest: &Nest, a: AccessId) -> bool {
     let (result, operand) = (&cx.program.tensors[nest.target.tensor.0], cx.program.tensor(a));
     let access = &cx.program.accesses[a.0];
@@ -48,9 +48,9 @@ pub fn may_share(cx: &Facts, nest: &Nest, a: AccessId) -> bool {
     may_have(cx, nest, a) && kinds && nest.order == vars(&nest.target) && vars(access) == nest.order
 }
 
-/// Whether loops in this order visit all coordinates of an access's levels once, in ascending order, from the outermost in: each
-/// level's coordinate is one loop's, or counted by several together, up to the level's extent. No loop is left
-/// inside, which would come to an entry again.
+/// Whether loops in this order visit all coordinates of an access's levels once, in ascending order, from the outermost level in. Each
+/// level's coordinate is one loop's, or counted by several together, up to the level's extent. No loop is left inside, which would visit
+/// an entry again.
 pub fn is_in_order(cx: &Facts, access: &concrete::Access, order: &[Index]) -> bool {
     let tensor = &cx.program.tensors[access.tensor.0];
     let mut rest = order;
@@ -65,7 +65,7 @@ pub fn is_in_order(cx: &Facts, access: &concrete::Access, order: &[Index]) -> bo
     (0..access.vars.len()).all(in_order) && rest.is_empty()
 }
 
-/// The number of the current turn of nested loops, counted over all of them.
+/// The number of the current iteration of nested loops, counted over all of them.
 pub fn counted_by(cx: &Facts, loops: &[Index]) -> Option<Map<Index>> {
     let extent = |v: Index| cx.extents.length(cx.program.vars[v.0].extent);
     let step = |outer: Map<Index>, v: Map<Index>, inner: Size| Map::split((&outer, &v), &inner);
@@ -83,7 +83,7 @@ pub fn is_list(format: &Format) -> bool {
         && format.levels.last().is_some_and(|kind| !kind.begins_chain())
 }
 
-/// Whether a level has a coordinate for each entry: the last, and those of its chain.
+/// Whether a level has a coordinate for each entry: the last level, and those of its chain.
 pub fn is_of_entries(format: &Format, l: usize) -> bool {
     let last = format.rank() - 1;
     let list = |l: usize| !format.levels[l].is_full();

@@ -1,4 +1,4 @@
-//! What the loops around a place have bound, and where each access stands.
+//! The variables that loops around a place have bound, and the state of each access.
 
 use crate::loops::choose::{
     Facts,
@@ -14,128 +14,128 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// An entry's first position, and the run of its positions if it has several.
 pub type Positions = (Sym, Option<Run>);
 
-/// What a range determines about an access's level.
+/// The part of an access's level in which a range lies.
 #[derive(Clone, Debug)]
 pub enum Phase {
     /// Within its interval: a coordinate's position is the coordinate plus this.
     Inside(Sym),
     /// Behind the diagonal of a symmetric level.
     Mirrored,
-    /// In a packed piece, a run or one with a position for each coordinate: a position is `base + step · coordinate`,
-    /// `step` 0 or 1.
+    /// In a packed piece, which is a run or has a position for each coordinate: a position is `base + step · coordinate`, with `step` 0
+    /// or 1.
     Packed { base: Sym, step: Sym },
-    /// Nothing: each coordinate is tested.
+    /// Unknown: each coordinate is tested.
     Asked,
 }
 
-/// How far an access has been opened.
+/// The levels that an access has opened.
 #[derive(Clone, Debug)]
 pub struct Fiber {
-    /// Levels that are open.
+    /// The number of open levels.
     pub depth: usize,
-    /// Position in the last open level; 0 at the root.
+    /// The position in the last open level; 0 at the root.
     pub position: Sym,
-    /// Position in the level above that.
+    /// The position in the level above that.
     pub above: Sym,
-    /// If the level's coordinates repeat: the positions of the entry.
+    /// The positions of the entry, if the level's coordinates repeat.
     pub run: Option<Run>,
     /// The conditions under all of which the access has this fiber, the newest first. Where one fails, `position` is not used.
     pub present: Vec<Sym>,
-    /// Conditions of parts that are asked, which hold wherever the access has this fiber.
+    /// Guards of parts that hold wherever the access has this fiber.
     pub implies: Vec<Sym>,
     /// The value, if it is loaded already.
     pub value: Option<Sym>,
 }
 
 impl Fiber {
-    /// Whether the access may not have this fiber.
+    /// Whether the access may lack this fiber.
     pub fn may_miss(&self) -> bool {
         !self.present.is_empty()
     }
 }
 
-/// What the loops around a place have bound.
+/// The variables that loops around a place have bound, and the state of each access.
 #[derive(Clone, Debug, Default)]
 pub struct Scope {
     coordinates: FxHashMap<Index, Sym>,
-    /// Variables in the order in which they were bound.
+    /// The variables in the order in which they were bound.
     pub order: Vec<Index>,
     fibers: FxHashMap<AccessId, Fiber>,
-    /// The phase that the innermost loop is in, of levels that open next, by depth.
+    /// The phases of levels that open next, in the innermost loop's current range, by access and depth.
     phases: FxHashMap<(AccessId, usize), Phase>,
     intervals: FxHashMap<(AccessId, usize), Interval<Sym>>,
     blocks: FxHashMap<(AccessId, usize), Block>,
     /// The accesses whose next levels the innermost loop sees in blocks.
     pub in_blocks: Vec<AccessId>,
-    /// Cursors of loops in lists, by access and level.
+    /// The cursors of loops in lists, by access and level.
     pub fingers: FxHashMap<(AccessId, usize), Finger>,
-    /// Lists that are scattered into tables, by access and level.
+    /// The lists that are in position maps, by access and level.
     laid: FxHashSet<(AccessId, usize)>,
-    /// Conditions that hold of each entry that an access has in its table; entries that violate one are not in it.
+    /// Conditions that hold for each entry in an access's position map; entries that violate one are left out of it.
     holding: FxHashMap<AccessId, Vec<concrete::Expr>>,
     /// The list that gallops to another's coordinates, because it is much longer.
     leaps: Option<AccessId>,
-    /// Cuts of which some loop over pieces has begun.
+    /// The cuts of which a loop over pieces has begun.
     pub cuts: FxHashMap<usize, Counting>,
     /// The piece of each cut whose loops have begun.
     pub pieces: FxHashMap<usize, Stretch>,
     /// The ranges of the loops that have begun, before they were split.
     pub ranges: FxHashMap<Index, (Sym, Sym)>,
-    /// How many lines of loops the statement may have for what is inside of this place.
+    /// The number of lines that the statement may have for the loops inside of this place.
     pub budget: Budget,
-    /// Variables that may leave their extents, and under which there are lists alone: those have no entry there.
+    /// Variables that may leave their extents. Only lists are below them, which have no entry there.
     loose: FxHashSet<Index>,
-    /// Parts of concatenations behind which the range may begin in which they hold.
+    /// Parts of concatenations with a range that may begin behind the part.
     stray: FxHashSet<Index>,
-    /// Parts of concatenations of which each coordinate is asked whether they hold there.
+    /// Parts of concatenations that are guarded at each coordinate.
     asked: Vec<Asked>,
 }
 
-/// A part of a concatenation that a loop does not end with (`choice.rs`).
+/// A part of a concatenation that is guarded, instead of ending the loop's ranges (`choice.rs`).
 #[derive(Clone, Debug)]
 pub struct Asked {
     /// The loop's variable.
     pub by: Index,
     /// The part's variable.
     pub part: Index,
-    /// Where it holds.
+    /// The range in which the part holds.
     pub range: Range,
-    /// The ends of the range inside of the loop's.
+    /// The ends of the range that lie inside of the loop's range.
     pub ends: [Option<Sym>; 2],
-    /// The accesses below it that are present where it holds.
+    /// The accesses below the part that are present only where it holds.
     pub under: Vec<AccessId>,
-    /// The lists below it that are walked in its range.
+    /// The lists below the part that are walked in its range.
     pub walked: Vec<AccessId>,
     /// The accesses below it that a part inside of it has recorded already.
     pub inner: Vec<AccessId>,
-    /// Whether it holds at the loop's coordinate, once that is bound; `None` if it always does.
+    /// The guard at the loop's coordinate, once that is bound; `None` if the part always holds.
     pub inside: Option<Sym>,
 }
 
-/// The block of a list's fiber that a loop around, which sees the list in blocks, is at.
+/// The current block of a list's fiber, for a loop around that sees the list in blocks.
 #[derive(Clone, Debug)]
 pub struct Block {
-    /// Its first position.
+    /// The block's first position.
     pub begin: Sym,
-    /// One past its last position.
+    /// One past the block's last position.
     pub end: Sym,
-    /// The first coordinate that may be in it.
+    /// The first coordinate that may be in the block.
     pub from: Map<Index>,
-    /// Number of coordinates that may be in it.
+    /// The number of coordinates that may be in the block.
     pub length: Size,
 }
 
-/// A cursor in a list of which loops see one piece after the other.
+/// A cursor in a list whose consecutive pieces loops see.
 #[derive(Clone, Debug)]
 pub struct Finger {
     /// The cursor's position.
     pub at: State,
-    /// Variables of the loops that move it, from the outermost inside of whose turns it stays valid.
+    /// The variables of the loops that move it; it stays valid within an iteration of the outermost.
     pub through: Vec<Index>,
 }
 
 impl Scope {
-    /// That around the loops of a nest.
+    /// The scope outside of the loops of a nest.
     pub fn of(cx: &Facts, nest: &concrete::Nest) -> Scope {
         Scope { budget: Budget::of(cx, nest), ..Scope::default() }
     }
@@ -145,7 +145,7 @@ impl Scope {
         self.coordinates.get(&v).copied()
     }
 
-    /// Notes the value of an index variable that no loop binds.
+    /// Records the value of an index variable that no loop binds.
     pub fn compute(&mut self, v: Index, x: Sym) {
         self.coordinates.insert(v, x);
     }
@@ -156,28 +156,28 @@ impl Scope {
         self.order.push(v);
     }
 
-    /// Whether the list that an access opens next is scattered into its table.
+    /// Whether the list that an access opens next is in its position map.
     pub fn is_laid(&self, a: AccessId) -> bool {
         self.laid.contains(&(a, self.fiber(a).depth))
     }
 
-    /// Notes that the list that an access opens next is in its table.
+    /// Records that the list that an access opens next is in its position map.
     pub fn lay(&mut self, a: AccessId) {
         self.laid.insert((a, self.fiber(a).depth));
     }
 
-    /// Notes that an access's table flags only entries for which these conditions hold.
+    /// Records that an access's position map flags only entries for which these conditions hold.
     pub fn lay_holding(&mut self, a: AccessId, conditions: Vec<concrete::Expr>) {
         self.holding.insert(a, conditions);
     }
 
-    /// Conditions that hold because these accesses' entries were found in their tables.
+    /// The conditions that hold because these accesses' entries were found in their position maps.
     pub fn holding<'s>(&'s self, found: &'s [AccessId]) -> impl Iterator<Item = &'s concrete::Expr> {
         let certain = found.iter().filter(|a| !self.fiber(**a).may_miss());
         certain.flat_map(|a| self.holding.get(a).into_iter().flatten())
     }
 
-    /// The scope in which `leaps` gallops to the entries of `walked`, which is walked and not looked up in its table.
+    /// The scope in which `leaps` gallops to the entries of `walked`, which is walked and not looked up in its position map.
     pub fn leaping(&self, leaps: AccessId, walked: AccessId) -> Scope {
         let mut scope = self.clone();
         scope.laid.remove(&(walked, self.fiber(walked).depth));
@@ -191,7 +191,7 @@ impl Scope {
         self.leaps == Some(a)
     }
 
-    /// Where an access stands.
+    /// The state of an access.
     pub fn fiber(&self, a: AccessId) -> Fiber {
         let root = || Fiber {
             depth: 0,
@@ -205,7 +205,7 @@ impl Scope {
         self.fibers.get(&a).cloned().unwrap_or_else(root)
     }
 
-    /// Moves an access one level down, to an entry of a list that is walked. In a part that is asked, a list is walked where that
+    /// Moves an access one level down, to an entry of a list that is walked. In a guarded part, a list is walked only where the guard
     /// holds.
     pub fn walk(&mut self, a: AccessId, place: Positions, present: Option<Sym>) {
         self.descend(a, place, present.into_iter().collect());
@@ -213,7 +213,7 @@ impl Scope {
         walked.filter_map(|asked| asked.inside).collect::<Vec<_>>().into_iter().for_each(|c| self.imply(a, c));
     }
 
-    /// Notes that a condition holds wherever an access has its fiber.
+    /// Records that a condition holds wherever an access has its fiber.
     pub fn imply(&mut self, a: AccessId, condition: Sym) {
         let mut fiber = self.fiber(a);
         if !fiber.implies.contains(&condition) {
@@ -233,17 +233,17 @@ impl Scope {
         self.phases.get(&(a, self.fiber(a).depth))
     }
 
-    /// Notes the phase of the level that an access opens next.
+    /// Records the phase of the level that an access opens next.
     pub fn enter(&mut self, a: AccessId, phase: Phase) {
         self.phases.insert((a, self.fiber(a).depth), phase);
     }
 
-    /// The interval of values of the level that an access opens next, if it is loaded already.
+    /// The interval of the level that an access opens next, if it is loaded already.
     pub fn interval(&self, a: AccessId) -> Option<&Interval<Sym>> {
         self.intervals.get(&(a, self.fiber(a).depth))
     }
 
-    /// Notes the interval of values of the level that an access opens next.
+    /// Records the interval of the level that an access opens next.
     pub fn found(&mut self, a: AccessId, interval: Interval<Sym>) {
         self.intervals.insert((a, self.fiber(a).depth), interval);
     }
@@ -261,13 +261,13 @@ impl Scope {
         present.into_iter().for_each(|present| self.restrict(a, present));
     }
 
-    /// Notes that a condition around this place implies that the access has its fiber.
+    /// Records that a condition around this place implies that the access has its fiber.
     pub fn certain(&mut self, a: AccessId) {
         let fiber = Fiber { present: vec![], ..self.fiber(a) };
         self.fibers.insert(a, fiber);
     }
 
-    /// Adds a condition under which alone the access has its fiber, unless that implies it.
+    /// Adds a condition that the access needs for its fiber, unless the fiber implies it.
     pub fn require(&mut self, a: AccessId, condition: Sym) {
         if !self.fiber(a).implies.contains(&condition) {
             self.imply(a, condition);
@@ -275,14 +275,14 @@ impl Scope {
         }
     }
 
-    /// Adds a condition under which alone the access has its fiber.
+    /// Adds a condition that the access needs for its fiber.
     pub fn restrict(&mut self, a: AccessId, condition: Sym) {
         let mut fiber = self.fiber(a);
         fiber.present.insert(0, condition);
         self.fibers.insert(a, fiber);
     }
 
-    /// Notes that a variable may leave its extent: what is under it are lists.
+    /// Records that a variable may leave its extent; only lists are below it.
     pub fn loosen(&mut self, w: Index) {
         self.loose.insert(w);
     }
@@ -292,7 +292,7 @@ impl Scope {
         self.loose.contains(&w)
     }
 
-    /// Notes that a loop's range in which a part holds may begin behind the part; it is empty then.
+    /// Records that a loop's range in which a part holds may begin behind the part; it is empty then.
     pub fn stray(&mut self, w: Index) {
         self.stray.insert(w);
     }
@@ -302,30 +302,30 @@ impl Scope {
         self.stray.iter().copied()
     }
 
-    /// Notes a part that is asked. What is walked in its range is no piece behind another.
+    /// Records a guarded part. Lists that are walked in its range need no finger: they are not pieces of consecutive ranges.
     pub fn ask(&mut self, asked: Asked) {
         asked.walked.iter().for_each(|a| drop(self.fingers.remove(&(*a, self.fiber(*a).depth))));
         self.asked.push(asked);
     }
 
-    /// The part under a variable, if it is asked.
+    /// The part under a variable, if it is guarded.
     pub fn asked(&self, w: Index) -> Option<&Asked> {
         self.asked.iter().find(|asked| asked.part == w)
     }
 
-    /// The parts that are asked.
+    /// The guarded parts.
     pub fn all_asked(&self) -> &[Asked] {
         &self.asked
     }
 
-    /// Notes whether the nth part that is asked holds at the coordinate that its loop is at.
+    /// Records the guard of the nth guarded part at the coordinate of its loop.
     pub fn answer(&mut self, n: usize, inside: Sym) {
         self.asked[n].inside = Some(inside);
         self.asked[n].under.clone().into_iter().for_each(|a| self.require(a, inside));
         self.asked[n].inner.clone().into_iter().for_each(|a| self.imply(a, inside));
     }
 
-    /// Whether an access is present only in a part of the loop that comes, which asks at each coordinate.
+    /// Whether an access is present only in a part of the next loop that is guarded at each coordinate.
     pub fn is_pending(&self, a: AccessId) -> bool {
         let pending = |asked: &&Asked| asked.ends.iter().any(Option::is_some) && self.coordinate(asked.by).is_none();
         self.asked.iter().filter(pending).any(|asked| asked.under.contains(&a))
@@ -336,7 +336,7 @@ impl Scope {
         self.asked.iter().find(|asked| asked.by == v && asked.walked.contains(&a))
     }
 
-    /// Notes the value of an access, which is loaded.
+    /// Records the value of an access, which is loaded.
     pub fn keep(&mut self, a: AccessId, value: Sym) {
         let fiber = Fiber { value: Some(value), ..self.fiber(a) };
         self.fibers.insert(a, fiber);

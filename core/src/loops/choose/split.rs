@@ -1,4 +1,4 @@
-//! What ends the ranges of a loop: choices of concatenations, comparisons, phases of levels.
+//! Decides where the ranges of a loop end: at choices of concatenations, at comparisons, at phases of levels.
 
 use crate::iteration::{Sequence, background};
 use crate::loops::choose::{
@@ -9,27 +9,27 @@ use crate::loops::choose::{
 use crate::loops::plan::Cut;
 use crate::notation::concrete::{self, AccessId, Concat, Index};
 
-/// Whether `along` holds of a concatenation that ends ranges of the loop at hand.
+/// Whether a concatenation can end ranges of the current loop.
 pub type Along<'a> = &'a dyn Fn(&Concat) -> bool;
 
-/// Most ranges of a loop, if the text has fewer.
+/// The most ranges of a loop, unless the text has more.
 const RANGES: u64 = 9;
 
-/// The same of a loop whose body has lists: each range walks them in loops of its own.
+/// The most ranges of a loop whose body has lists: each range walks them in loops of its own.
 const RANGES_OF_LISTS: u64 = 4;
 
-/// Most intervals of one loop that have phases of their own; of more, each is tested at each coordinate.
+/// The most intervals of one loop that have phases; if there are more, each is tested at each coordinate.
 const PHASES: usize = 3;
 
-/// Whether a concatenation is one along `v`: everything else that its coordinate is made of is bound, and it is not asked.
+/// Whether a concatenation is along `v`: all other variables of its coordinate are bound, and it is not guarded.
 pub fn is_along(cx: &Facts, scope: &Scope, v: Index, c: &Concat) -> bool {
     let roots = cx.program.roots_of(&c.of);
     let bound = |u: &Index| *u == v || scope.coordinate(*u).is_some();
     roots.contains(&v) && roots.iter().all(bound) && !c.parts.iter().any(|(u, _)| scope.asked(*u).is_some())
 }
 
-/// Whether an expression is `outside` where these accesses, those that depend on `w`, have no entries, and depends on `w` in no
-/// other way.
+/// Whether an expression is `outside` where these accesses, those that depend on `w`, have no entries, and depends on `w` in no other
+/// way.
 pub fn is_quiet(cx: &Facts, (w, e): (Index, &concrete::Expr), under: &[AccessId], outside: &concrete::Expr) -> bool {
     let mut only = true;
     e.each(&mut |part| match part {
@@ -50,14 +50,14 @@ pub fn is_split(cx: &Facts, piece: &Piece, v: Index) -> bool {
     let (ranges, text) = alternatives(cx, piece, v, &[&piece.body], &along);
     let located = access::is_all_located(cx, &piece.scope, &piece.body);
     let few = ranges <= text.max(if located { RANGES } else { RANGES_OF_LISTS });
-    // Where all end at the same coordinates, each choice has its lines in one range.
+    // If all end at the same coordinates, each choice has its lines in one range.
     let ends = outermost(&piece.body, &along);
     let parts = if ends.iter().all(|c| along::ends_with(cx, ends[0], c)) { 1 } else { ranges };
     few && budget::affords(cx, &piece.scope, &piece.body, parts)
 }
 
-/// Into how many ranges the concatenations of expressions that stand side by side can split a loop, and how many ranges these have
-/// in the text.
+/// The number of ranges into which the concatenations of expressions beside each other can split a loop, and the number of ranges that
+/// these have in the text.
 pub fn alternatives(cx: &Facts, piece: &Piece, v: Index, all: &[&concrete::Expr], along: Along) -> (u64, u64) {
     let mut groups: Vec<Vec<&Concat>> = Vec::new();
     for c in all.iter().flat_map(|e| outermost(e, along)) {
@@ -80,7 +80,7 @@ pub fn alternatives(cx: &Facts, piece: &Piece, v: Index, all: &[&concrete::Expr]
     groups.fold((1, 0), |(n, m), (a, b)| (n.saturating_mul(a), m.saturating_add(b)))
 }
 
-/// Whether a body can differ from what it is without lists anywhere.
+/// Whether a body can differ from its value without lists at every coordinate.
 pub fn is_full(cx: &Facts, v: Index, piece: &Piece) -> bool {
     let lists = access::walked(cx, &piece.scope, &piece.body, v);
     let (sequence, rest) = background(&piece.body, &lists, &|a| cx.fill(a), cx.simplify);
@@ -115,7 +115,7 @@ pub fn concats_of(e: &concrete::Expr, w: Index) -> Vec<Concat> {
     all
 }
 
-/// The concatenations of which `along` holds that stand in no other such.
+/// The concatenations for which `along` holds that are in no other such concatenation.
 pub fn outermost<'e>(e: &'e concrete::Expr, along: Along) -> Vec<&'e Concat> {
     match e {
         concrete::Expr::Concat(c, _) if along(c) => vec![c],
@@ -131,7 +131,7 @@ pub fn outermost<'e>(e: &'e concrete::Expr, along: Along) -> Vec<&'e Concat> {
     }
 }
 
-/// What may end ranges of a piece, what comes first first.
+/// The reasons for which a piece may be split, in order of precedence.
 pub fn may_cut(cx: &Facts, v: Index, piece: &Piece) -> Vec<Cut> {
     if !outermost(&piece.body, &|c| is_along(cx, &piece.scope, v, c)).is_empty() {
         return vec![Cut::Choice];
@@ -142,7 +142,7 @@ pub fn may_cut(cx: &Facts, v: Index, piece: &Piece) -> Vec<Cut> {
     compared.into_iter().chain(phases.iter().copied()).collect()
 }
 
-/// What ends ranges of a piece, of what may.
+/// The reason for which a piece is split, among those that are possible.
 pub fn cut_of(cx: &Facts, v: Index, piece: &Piece, found: &[Cut]) -> Cut {
     match found {
         [Cut::Comparison, ..] if keys::decides(cx, piece) => Cut::Comparison,
@@ -152,7 +152,7 @@ pub fn cut_of(cx: &Facts, v: Index, piece: &Piece, found: &[Cut]) -> Cut {
     }
 }
 
-/// How a range is split where accesses have phases: by those of one access, or by the hull of all if there are many.
+/// Whether a range with phases of accesses is split by those of one access, or by the hull of all, if there are many.
 pub fn phases_or_hull(cx: &Facts, v: Index, piece: &Piece) -> Cut {
     let phased = access::phased(cx, &piece.scope, &piece.body, v);
     let affords = |parts| budget::affords(cx, &piece.scope, &piece.body, parts);

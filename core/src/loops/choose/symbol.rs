@@ -1,11 +1,11 @@
-//! Symbols: names of values, and arithmetic with them. Of a value choices know its symbol: whether it is another, or a number, or made of
-//! others. What computes one that is made of nothing is known where loops are emitted (`lower/symbols.rs`).
+//! Symbols: names of values, and arithmetic on them. Decisions know a value only as a symbol: whether it equals another, is a number, or
+//! is a function of others. The expressions of the remaining symbols are known where loops are emitted (`lower/symbols.rs`).
 
 use crate::algebra::{Op, Value};
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 
-/// A coordinate, a position or a condition. Those that are made of the same in the same way are equal.
+/// A coordinate, a position or a condition. Symbols that are built in the same way from the same symbols are equal.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Sym(u32);
 
@@ -18,7 +18,7 @@ impl Sym {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Run(pub u32);
 
-/// What a cut counts.
+/// The count of a cut.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Counting(pub u32);
 
@@ -26,16 +26,16 @@ pub struct Counting(pub u32);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stretch(pub u32);
 
-/// What a symbol stands for.
+/// The meaning of a symbol.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Meaning {
     /// A constant.
     Constant(Value),
-    /// What a variable holds, by a number.
+    /// The value of a variable, by a number.
     Held(u32),
-    /// What is read where it is used, by a number.
+    /// A value that is read where it is used, by a number.
     Read(u32),
-    /// A built-in function of others.
+    /// A built-in function of other symbols.
     Of(Op, Vec<Sym>),
 }
 
@@ -45,7 +45,7 @@ pub struct Symbols(RefCell<Known>);
 struct Known {
     meanings: Vec<Meaning>,
     symbols: FxHashMap<Meaning, Sym>,
-    /// How many are held or read.
+    /// The number of held and read symbols.
     named: u32,
 }
 
@@ -58,7 +58,7 @@ impl Default for Symbols {
 }
 
 impl Symbols {
-    /// The symbol of what is meant.
+    /// The symbol with this meaning.
     pub fn of(&self, meaning: Meaning) -> Sym {
         let Known { meanings, symbols, .. } = &mut *self.0.borrow_mut();
         *symbols.entry(meaning).or_insert_with_key(|meaning| {
@@ -67,49 +67,49 @@ impl Symbols {
         })
     }
 
-    /// What a symbol stands for.
+    /// The meaning of a symbol.
     pub fn meaning(&self, s: Sym) -> Meaning {
         self.0.borrow().meanings[s.0 as usize].clone()
     }
 
-    /// The next number of what is held or read.
+    /// The next number for a held or read symbol.
     pub fn next(&self) -> u32 {
         let known = &mut *self.0.borrow_mut();
         known.named += 1;
         known.named - 1
     }
 
-    /// A symbol of what a variable will hold.
+    /// A symbol for the value of a new variable.
     pub fn held(&self) -> Sym {
         self.of(Meaning::Held(self.next()))
     }
 
-    /// A symbol of what will be read where it is used.
+    /// A symbol for a value that is read where it is used.
     pub fn read(&self) -> Sym {
         self.of(Meaning::Read(self.next()))
     }
 
-    /// Whether a symbol is a constant or what a variable holds.
+    /// Whether a symbol is a constant or the value of a variable.
     pub fn is_held(&self, s: Sym) -> bool {
         matches!(self.0.borrow().meanings[s.0 as usize], Meaning::Constant(_) | Meaning::Held(_))
     }
 
-    /// An integer.
+    /// The symbol of an integer.
     pub fn int(&self, x: i64) -> Sym {
         self.of(Meaning::Constant(Value::i64(x)))
     }
 
-    /// The integer that a symbol is.
+    /// The integer that a symbol stands for, if it is constant.
     pub fn number(&self, s: Sym) -> Option<i64> {
         if let Meaning::Constant(x) = self.0.borrow().meanings[s.0 as usize] { Some(x.bits() as i64) } else { None }
     }
 
-    /// A built-in function of others.
+    /// The symbol of a built-in function of other symbols.
     pub fn op(&self, op: Op, args: impl Into<Vec<Sym>>) -> Sym {
         self.of(Meaning::Of(op, args.into()))
     }
 
-    /// `a + b`, constants gathered at the end.
+    /// `a + b`, with constants combined at the end.
     pub fn plus(&self, a: Sym, b: Sym) -> Sym {
         match (self.number(a), self.number(b)) {
             (Some(x), Some(y)) => self.int(x.wrapping_add(y)),
@@ -123,13 +123,13 @@ impl Symbols {
         }
     }
 
-    /// What a number is added to last, and the number, if a symbol is such a sum.
+    /// A sum with a number as its symbol and number, if a symbol is such a sum.
     fn sum(&self, s: Sym) -> Option<(Sym, i64)> {
         let Meaning::Of(Op::Add, args) = self.meaning(s) else { return None };
         Some((args[0], self.number(args[1])?))
     }
 
-    /// `a - b`
+    /// `a - b`.
     pub fn sub(&self, a: Sym, b: Sym) -> Sym {
         self.op(Op::Sub, [a, b])
     }
@@ -139,7 +139,7 @@ impl Symbols {
         if b == Sym::ZERO { a } else { self.sub(a, b) }
     }
 
-    /// `a - b`, if `b` is a number by adding its opposite.
+    /// `a - b`, as the addition of the negated number if `b` is a number.
     pub fn less(&self, a: Sym, b: Sym) -> Sym {
         self.number(b).map_or_else(|| self.sub(a, b), |b| self.plus(a, self.int(b.wrapping_neg())))
     }
@@ -154,17 +154,17 @@ impl Symbols {
         }
     }
 
-    /// The less of two.
+    /// The minimum of two symbols.
     pub fn min(&self, a: Sym, b: Sym) -> Sym {
         self.op(Op::Min, [a, b])
     }
 
-    /// The greater of two.
+    /// The maximum of two symbols.
     pub fn max(&self, a: Sym, b: Sym) -> Sym {
         self.op(Op::Max, [a, b])
     }
 
-    /// `a - b`, if that is a number by the form of `a`.
+    /// `a - b`, if the form of `a` shows that it is a number.
     pub fn ahead(&self, a: Sym, b: Sym) -> Option<i64> {
         if a == b { Some(0) } else { self.sum(a).filter(|(of, _)| *of == b).map(|(_, n)| n) }
     }

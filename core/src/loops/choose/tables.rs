@@ -1,11 +1,11 @@
-//! Lists that are scattered into tables: by value or by position, and the entries that may be left out.
+//! Lists in position maps: by value or by position, and the entries that may be left out.
 
 use crate::algebra::{Type, Value};
 use crate::loops::choose::{Effect, Facts, condition, scope::Scope, symbol::Sym};
 use crate::loops::plan;
 use crate::notation::concrete::{self, AccessId, Iterated, Nest};
 
-/// The tables of the lists that a nest spreads.
+/// The tables for the position maps of a nest.
 pub fn spread_in(cx: &Facts, nest: &Nest) -> Vec<plan::Table> {
     let of = |a: AccessId| {
         let tensor = cx.program.tensor(a);
@@ -25,9 +25,8 @@ pub fn spread_in(cx: &Facts, nest: &Nest) -> Vec<plan::Table> {
     nest.rhs.accesses().into_iter().flat_map(of).collect()
 }
 
-/// Conditions on an entry of an access's last level, decided by loops around, without which a body has no effect at
-/// its coordinate, provided that it has none without the entry: an entry that violates one may be left out of the
-/// table.
+/// Conditions on an entry of an access's last level, decided by loops around, without which a body has no effect at the entry's
+/// coordinate, provided that it has none without the entry. An entry that violates one may be left out of the position map.
 pub fn needed_of(cx: &Facts, scope: &Scope, a: AccessId, body: &concrete::Expr, effect: Effect) -> Vec<concrete::Expr> {
     let without = cx.simplify.replace(body, &|x| (x == a).then(|| cx.fill(x)));
     let last = scope.fiber(a).depth + 1 == cx.program.tensor(a).format.rank();
@@ -40,13 +39,13 @@ pub fn needed_of(cx: &Facts, scope: &Scope, a: AccessId, body: &concrete::Expr, 
     conditions.into_iter().filter(|c| c.accesses().contains(&a)).collect()
 }
 
-/// Whether a body reads an access only in conditions of nothing else.
+/// Whether a body reads an access only in conditions that read nothing else.
 fn is_condition(e: &concrete::Expr, a: AccessId) -> bool {
     let of_it = |e: &concrete::Expr| e.ty() == Type::Bool && e.accesses() == [a];
     e.accesses().contains(&a) && !e.clone().settled(&|e| of_it(e).then(|| Value::bool(true))).accesses().contains(&a)
 }
 
-/// Whether an access is read inside of sums only, which need its value and not whether it has an entry.
+/// Whether an access is read only inside of sums, which need its value and not whether it has an entry.
 fn only_in_sums(e: &concrete::Expr, a: AccessId) -> bool {
     match e {
         concrete::Expr::Access(b, _) => *b != a,

@@ -1,4 +1,4 @@
-//! How a loop walks the points of its lattice.
+//! Decides how a loop walks the points of its lattice.
 
 use crate::algebra::{Op, identity};
 use crate::iteration::{Point, Sequence, Shape, background};
@@ -13,43 +13,43 @@ use crate::loops::plan::{By, How, Leap, Stepped};
 use crate::notation::concrete::{AccessId, Expr, Index};
 use crate::notation::typed::Fun;
 
-/// Most packed levels of one loop that have code for either kind of piece; of more, positions are computed without a
+/// The most packed levels of one loop that have code for either kind of piece; if there are more, positions are computed without a
 /// branch.
 const SWITCHES: usize = 2;
 
-/// Where the values of a loop go.
+/// The destination of a loop's values.
 #[derive(Clone, Copy, Debug)]
 pub enum Goal {
     /// Into a scalar.
     Scalar,
     /// Into a result.
     Result(Stored),
-    /// Into a workspace; `in_bulk`: coordinates without a gap can be put there at once.
+    /// Into a workspace; `in_bulk`: consecutive coordinates can be inserted at once.
     Workspace { in_bulk: bool },
     /// Nowhere: entries are counted.
     Counts,
-    /// Elsewhere, inside of the loop.
+    /// Into nested code, inside of the loop.
     Around,
 }
 
-/// How a loop's values are stored in a result.
+/// The way in which a loop's values are stored in a result.
 #[derive(Clone, Copy, Debug)]
 pub struct Stored {
-    /// Whether they are neither folded nor stored where a coordinate is computed.
+    /// Whether values are neither folded nor stored at computed coordinates.
     pub assigned: bool,
-    /// Whether the loop is the innermost over a level that is appended to.
+    /// Whether the loop is the innermost over an appended level.
     pub appends: bool,
     /// Whether that level is the last, and nothing else is written for an entry.
     pub last: bool,
-    /// Whether its chain goes on below it.
+    /// Whether the level's chain continues below it.
     pub chained: bool,
-    /// Whether all that stands below a coordinate of the level has to come at once.
+    /// Whether everything below a coordinate of the level has to come at once.
     pub whole: bool,
-    /// Whether it holds runs of the loop's own coordinates.
+    /// Whether the level holds runs of the loop's own coordinates.
     pub runs: bool,
 }
 
-/// What is known of the list of an access at a loop.
+/// Properties of an access's list at a loop.
 #[derive(Clone, Copy, Debug)]
 pub struct Listed {
     /// Whether several of its entries can be compared with a coordinate at once.
@@ -58,20 +58,20 @@ pub struct Listed {
     pub repeats: bool,
 }
 
-/// What is known of a fiber that a loop walks alone.
+/// Properties of a fiber that a loop walks alone.
 #[derive(Clone, Copy, Debug)]
 pub struct Alone {
-    /// Whether several of its positions may have one coordinate.
+    /// Whether several positions may have the same coordinate.
     pub repeats: bool,
-    /// Whether all of it is in view.
+    /// Whether the whole fiber is in view.
     pub whole: bool,
-    /// Whether it is in view from some coordinate on, without steps, and no cursor stands there.
+    /// Whether the fiber is in view from some coordinate on, without a stride, and no cursor is in it.
     pub piece: bool,
-    /// Whether it is a run of an entry of the level above, whose end is unknown before it is walked.
+    /// Whether the fiber is a run of an entry of the level above, whose end is unknown before it is walked.
     pub open: bool,
 }
 
-/// A loop, the loops over `rest` inside of it.
+/// A loop, with the loops over `rest` inside of it.
 pub struct Loop<'a> {
     pub rest: &'a [Index],
     pub scope: &'a Scope,
@@ -81,12 +81,12 @@ pub struct Loop<'a> {
 }
 
 impl Loop<'_> {
-    /// How its values are stored, if they are assigned to a result.
+    /// The way in which its values are stored, if they are assigned to a result.
     fn assigns(&self) -> Option<Stored> {
         if let Goal::Result(stored) = self.goal { Some(stored).filter(|stored| stored.assigned) } else { None }
     }
 
-    /// The fold of its scalar that each value goes into, if that is built in and has begun.
+    /// The function with which each value is folded into the loop's scalar, if it is built in and the fold has begun.
     fn folds(&self) -> Option<Op> {
         match (self.goal, self.effect) {
             (Goal::Scalar, Effect::Folded { fun: Fun::Op(op), begins: false }) => Some(op),
@@ -94,8 +94,7 @@ impl Loop<'_> {
         }
     }
 
-    /// Whether a point's value takes a few instructions and neither loop nor search: it may be computed where it is not
-    /// used.
+    /// Whether a point's value takes a few instructions and neither loop nor search: it may be computed where it is not used.
     pub fn is_flat(&self, cx: &Facts, point: &Point) -> bool {
         self.rest.is_empty() && cheap(&point.body) && access::is_open(cx, self.scope, point)
     }
@@ -110,7 +109,7 @@ impl Loop<'_> {
         }
     }
 
-    /// The ways to walk a point, what costs least first.
+    /// The ways to walk a point, in order of cost.
     pub fn ways(&self, cx: &Facts, point: &Point) -> Vec<How> {
         let special = match point.shape {
             Shape::Nothing => return vec![How::Nothing],
@@ -134,7 +133,7 @@ impl Loop<'_> {
         special.into_iter().chain([always]).collect()
     }
 
-    /// The way to walk a point over the whole extent that costs less than every coordinate, if there is one.
+    /// A cheaper way to walk a point over the whole extent than every coordinate, if there is one.
     fn of_whole_extent(&self, cx: &Facts, point: &Point) -> Option<How> {
         if self.is_one_run(cx, point) {
             return Some(How::Constant);
@@ -147,11 +146,11 @@ impl Loop<'_> {
         }
     }
 
-    /// Whether a value can be folded in for all coordinates of a gap at once.
+    /// Whether a value can be folded in once for all coordinates of a gap.
     fn counts(&self, cx: &Facts, body: &Expr) -> bool {
         let Some(op) = self.folds() else { return false };
         let value = if let Expr::Literal(v) = self.folded(body) { Some(v) } else { None };
-        // The value of loops inside is folded from its identity first.
+        // The value of inner loops is first folded on its own, from the identity.
         let apart = self.rest.is_empty() || identity(op, body.ty()).is_some();
         let invariant = || condition::is_one(cx, self.scope, &self.scope.order, &self.folded(body));
         apart && cx.simplify.at_once(Fun::Op(op), body.ty(), value) && invariant()
@@ -164,7 +163,7 @@ impl Loop<'_> {
         stores && innermost && condition::is_one(cx, self.scope, &self.scope.order, &point.body)
     }
 
-    /// Whether an intersection writes its values at every step and keeps them where the lists meet: they must be cheap
+    /// Whether an intersection stores its values speculatively at every step, and keeps them where the lists meet: values must be cheap
     /// and appended to the last list.
     fn is_tentative(&self, cx: &Facts, point: &Point) -> bool {
         let last = self.assigns().is_some_and(|stored| stored.last);
@@ -172,15 +171,15 @@ impl Loop<'_> {
         last && steps && self.is_flat(cx, point)
     }
 
-    /// The same for a leader with followers that decide whether its entry has a value.
+    /// As `is_tentative`, for a leader with followers that decide whether its entry has a value.
     fn decides_tentatively(&self, cx: &Facts, point: &Point) -> bool {
         let plain = |a: &AccessId| access::protocol(cx, self.scope, *a).is_none() && !(self.list)(*a).repeats;
         let decide = !point.beside.lists().is_empty() && point.followers.iter().all(plain);
         decide && self.is_tentative(cx, point)
     }
 
-    /// Whether a list has one follower, several of whose entries can be compared at once with each of the leader's. The
-    /// body must be small: it is emitted twice, for the part before the follower's end and for the part behind.
+    /// Whether a list has one follower, several of whose entries can be compared at once with each of the leader's. The body must be
+    /// small: it is emitted twice, for the parts before and behind the follower's end.
     fn has_follower_in_lanes(&self, cx: &Facts, point: &Point) -> bool {
         let [leader] = point.leaders[..] else { return false };
         let [follower] = point.followers[..] else { return false };
@@ -190,22 +189,21 @@ impl Loop<'_> {
         lanes && plain && one && self.rest.is_empty() && access::is_open(cx, self.scope, point)
     }
 
-    /// Whether the body of a union of two has an effect at each entry of either, and no entry repeats.
+    /// Whether the body of a union of two lists has an effect at each entry of either list, and no entry repeats.
     fn unites_flat(&self, cx: &Facts, point: &Point) -> bool {
         let alone = |a: &AccessId| !cx.is_nothing(self.effect, &without(cx, point, Some(*a)).body);
         point.leaders.iter().all(|a| alone(a) && !(self.list)(*a).repeats)
     }
 
-    /// Whether a fiber without gaps is inserted in bulk: its coordinates go to a set, and its values to a workspace
-    /// without a test.
+    /// Whether a fiber without gaps is inserted in bulk: its coordinates into a set, and its values into a workspace without a test.
     pub fn goes_in_bulk(&self, cx: &Facts, point: &Point, fiber: Alone) -> bool {
         let ends = !fiber.repeats && fiber.whole && !fiber.open;
         let in_bulk = matches!(self.goal, Goal::Workspace { in_bulk: true });
         ends && in_bulk && self.is_flat(cx, point) && self.is_everywhere(cx, point)
     }
 
-    /// Whether what a point reads stands at each coordinate that the loop comes to: below the list that is walked, and of all else, are
-    /// levels that hold every coordinate.
+    /// Whether everything that a point reads has a value at each coordinate that the loop visits: all levels below the list that is
+    /// walked, and all levels of other accesses, hold every coordinate.
     fn is_everywhere(&self, cx: &Facts, point: &Point) -> bool {
         let full = |a: &AccessId| {
             let depth = self.scope.fiber(*a).depth + usize::from(point.leaders.contains(a));
@@ -214,14 +212,13 @@ impl Loop<'_> {
         point.body.accesses().iter().all(full)
     }
 
-    /// Whether each entry of a short fiber is tested, in the place of a search for the first one in view. Values must
-    /// be cheap and appended to the last list: each is written, and kept if it is in view. Nothing else may be read at
-    /// a coordinate out of view.
+    /// Whether each entry of a short fiber is tested, instead of searching for the first one in view. Values must be cheap and appended
+    /// to the last list: each is stored speculatively, and kept if it is in view. Nothing else may be read at a coordinate out of view.
     pub fn sifts(&self, cx: &Facts, point: &Point, fiber: Alone) -> bool {
-        // An entry of several positions has a level below that is opened: its value is not flat.
+        // The level below an entry with several positions is opened, so its value is not flat.
         let scope = self.scope;
         let open = |a: &AccessId| point.leaders.contains(a) || access::next_var(cx, scope, *a).is_none();
-        // Levels below must be at coordinates that are bound already: those out of view have no valid one.
+        // Levels below must be at coordinates that are bound already, as entries out of view have no valid one.
         let below = |a: &AccessId| {
             let access = &cx.program.accesses[a.0];
             let depths = scope.fiber(*a).depth + 1..access.vars.len();
@@ -231,8 +228,8 @@ impl Loop<'_> {
         fiber.piece && self.assigns().is_some_and(|stored| stored.last) && open() && self.is_flat(cx, point)
     }
 
-    /// Whether entries of several positions are walked position by position, as if each were an entry: the sink accepts
-    /// the same coordinate again at once, and reading the others again costs nothing.
+    /// Whether entries with several positions are walked position by position, as if each were an entry: the destination accepts the same
+    /// coordinate several times in a row, and reading the others again costs nothing.
     pub fn one_by_one(&self, cx: &Facts, point: &Point, fiber: Alone) -> bool {
         let (a, scope) = (point.leaders[0], self.scope);
         let (access, below) = (&cx.program.accesses[a.0], scope.fiber(a).depth + 1);
@@ -252,8 +249,8 @@ impl Loop<'_> {
     }
 }
 
-/// The lists that a loop over `v` sees in blocks: with them it visits their blocks, without them its whole extent. `located`: the
-/// loop is over a level of the result that is visited as a whole.
+/// The lists that a loop over `v` sees in blocks: then it visits their blocks, otherwise its whole extent. `located`: the loop is over a
+/// level of the result that is visited as a whole.
 pub fn seen_in_blocks(
     cx: &Facts,
     scope: &Scope,
@@ -293,7 +290,7 @@ pub fn is_single(cx: &Facts, scope: &Scope, a: AccessId) -> bool {
     single && fiber.run.is_none() && !fiber.may_miss() && scope.block(a).is_none()
 }
 
-/// How a range is split by levels with pieces.
+/// The way in which levels with pieces split a range.
 pub fn stepped_by(cx: &Facts, piece: &Piece, stepped: &[AccessId], v: Index, effect: Effect) -> Stepped {
     let affords = |parts| budget::affords(cx, &piece.scope, &piece.body, parts);
     let blocks = |a: &AccessId| leads_in_blocks(cx, *a, v, piece, effect);
@@ -306,7 +303,7 @@ pub fn stepped_by(cx: &Facts, piece: &Piece, stepped: &[AccessId], v: Index, eff
     Stepped { accesses: stepped.to_vec(), by }
 }
 
-/// Whether a level has blocks, all of them in the range, and nothing has an effect outside of them.
+/// Whether a level has blocks, all of them in the range, and the body has no effect outside of them.
 fn leads_in_blocks(cx: &Facts, access: AccessId, v: Index, piece: &Piece, effect: Effect) -> bool {
     let depth = piece.scope.fiber(access).depth;
     let blocks = matches!(cx.kind(access, depth).looplet(), Looplet::Blocks | Looplet::Aligned(_));
@@ -318,7 +315,7 @@ pub fn leads(cx: &Facts, access: AccessId, body: &Expr, effect: Effect) -> bool 
     cx.is_nothing(effect, &cx.simplify.replace(body, &|x| (x == access).then(|| cx.fill(access))))
 }
 
-/// The lists of which one may be much longer than another, of an innermost loop over `v` that folds into a scalar.
+/// The lists of which one may be much longer than the other, for an innermost loop over `v` that folds into a scalar.
 pub fn may_leap(cx: &Facts, scope: &Scope, v: Index, body: &Expr, effect: Effect) -> Vec<Leap> {
     let along = access::lists(cx, scope, body, v);
     let alike = |a: &AccessId| cx.kind(*a, scope.fiber(*a).depth).is_plain();

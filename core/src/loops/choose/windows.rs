@@ -1,11 +1,11 @@
-//! Windows of lists: the next window begins shortly behind the begin of the last one.
+//! Windows of lists: the next window begins shortly behind the beginning of the last one.
 
 use crate::loops::choose::Facts;
 use crate::loops::plan::{self};
 use crate::map::Size;
 use crate::notation::concrete::{Index, Nest};
 
-/// The most windows that are marked side by side.
+/// The most windows with marks side by side.
 const SHORT: i64 = 1 << 10;
 
 /// The lists of a nest whose windows are marked.
@@ -24,8 +24,8 @@ pub fn marked_in(cx: &Facts, nest: &Nest) -> Vec<plan::Marks> {
     all
 }
 
-/// If a loop moves the windows of a list under `w` by one coordinate a turn: the loop between that one and the
-/// list's own, if there is one, each turn of which is at another of few fibers. `None` if marks would not pay.
+/// If a loop moves the windows of a list under `w` by one coordinate per iteration: the loop between it and the list's own loop, if there
+/// is one, each of whose iterations is at another of few fibers. `None` if marks do not pay.
 pub fn marked_by(cx: &Facts, w: Index, above: &[Index], order: &[Index]) -> Option<Option<Index>> {
     if cx.program.computed(w).is_some() {
         return None;

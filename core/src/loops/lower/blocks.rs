@@ -2,11 +2,11 @@
 //!
 //! ```text
 //!   q[j] = v     of any length      b += (j is not the next coordinate); crd[b - 1] = j; values[c] = v; c += 1; ofs[b] = c
-//!                aligned            where j begins another block: crd[b] = j div 4, the fill value four times
+//!                aligned            where j begins another block: crd[b] = j div 4, values[c..c + 4] = fill value; c += 4
 //!                                   values[c - 4 + j mod 4] = v
 //! ```
 //!
-//! Whether a coordinate is the next one is unpredictable where entries are scattered, so there is no branch.
+//! The code has no branch on whether a coordinate is the next one: where entries are scattered it is unpredictable.
 
 use super::last::{Assembler, Current, Ground, Grow};
 use super::output::{Slot, alloc, reserve};
@@ -22,7 +22,7 @@ pub(super) struct Blocks {
     count: Var,
     /// The number of blocks so far.
     blocks: Var,
-    /// The coordinate behind the last block of the current fiber; −1 before the first.
+    /// One more than the last coordinate of the current fiber's last block; −1 before the first block.
     next: Var,
     current: Current,
 }
@@ -92,7 +92,7 @@ pub(super) struct Aligned {
     count: Var,
     /// The number of blocks so far.
     blocks: Var,
-    /// The number of the current fiber's last block; −1 before the first.
+    /// The block coordinate (j div size) of the current fiber's last block; −1 before the first block.
     last: Var,
     current: Current,
     size: i64,
@@ -126,7 +126,7 @@ impl Assembler for Aligned {
         self.current.enter(d, parent, |d| d.assign(self.last, int(-1)));
     }
 
-    /// Each block makes its own.
+    /// Reserves nothing: each block reserves its own room.
     fn room(&self, _: &mut Symbolic, _: &dyn Fn(&mut Symbolic) -> Expr, _: Grow) {}
 
     fn put(&self, d: &mut Symbolic, _: &Slot, at: Expr, value: Expr) {

@@ -1,29 +1,29 @@
-//! The book of decisions: what a walk over the loops writes into a plan, or reads from it.
+//! The record of decisions: a walk over the loops writes decisions into a plan, or reads them from one.
 //!
 //! ```text
-//!   plan    each decision is made where the walk comes to it, and written down
-//!   emit    the same walk; each decision is read, in the same order, and none is made
+//!   plan    the walk makes each decision where it comes to it, and records it
+//!   emit    the same walk reads each decision, in the same order, and makes none
 //! ```
 
 use crate::loops::plan::{Decision, Node, Plan, Step};
 use std::cell::RefCell;
 
-/// A node whose inside the walk is at.
+/// An open node: the walk is inside of it.
 pub(super) struct Frame<'p> {
     step: Step,
     written: Vec<Node>,
-    /// What is left to read.
+    /// The recorded nodes inside of this one that are still to be read.
     given: &'p [Node],
 }
 
-/// What is written of a plan, and what is left of one that is given.
+/// The part of a plan that is written so far, and the part of a given plan that is still to be read.
 struct State<'p> {
     /// The open nodes, innermost last, below the plan itself.
     open: Vec<Frame<'p>>,
     written: Vec<Node>,
     given: &'p [Node],
     reads: bool,
-    /// The first place where the plan that is given is not the program's. Nothing is read from there on.
+    /// The first place where the given plan does not fit the program. Nothing is read from there on.
     differs: Option<String>,
 }
 
@@ -36,7 +36,7 @@ impl<'p> State<'p> {
         self.open.last_mut().map_or(&mut self.written, |frame| &mut frame.written)
     }
 
-    /// The next node that is given, if it is of this kind and fits.
+    /// The next node of the given plan, if it is of this kind and fits.
     fn read<T: Decision>(&mut self, fits: impl FnOnce(&T) -> bool) -> Option<(T, &'p [Node])> {
         let (node, left) = self.rest().split_first()?;
         let step = T::of(&node.step).filter(|step| fits(step))?.clone();
@@ -44,7 +44,7 @@ impl<'p> State<'p> {
         Some((step, &node.inside))
     }
 
-    /// Notes that the walk has come to a step that is not what is given.
+    /// Records a mismatch: the walk has come to this step, and the given plan has another one.
     fn wants(&mut self, step: &Step) {
         if self.reads {
             let found = self.rest().first().map_or("nothing".to_string(), |node| format!("{:?}", node.step));
@@ -53,7 +53,7 @@ impl<'p> State<'p> {
         }
     }
 
-    /// Notes what is given and not read.
+    /// Records a mismatch if the given plan has nodes that the walk has not read.
     fn ends(&mut self, left: &[Node]) {
         if let Some(node) = left.first().filter(|_| self.reads) {
             self.differs = Some(format!("the plan has {:?}, to which the program does not come", node.step));
@@ -62,40 +62,40 @@ impl<'p> State<'p> {
     }
 }
 
-/// What is decided, in the order of the walk.
+/// The decisions of a plan, in the order of the walk.
 pub(super) struct Book<'p> {
     state: RefCell<State<'p>>,
 }
 
 impl<'p> Book<'p> {
-    /// Follows a plan; without one, writes one.
+    /// Follows the given plan; without one, writes one.
     pub fn new(given: Option<&'p Plan>) -> Book<'p> {
         let steps = given.map_or(&[][..], |plan| &plan.steps);
         let state = State { open: vec![], written: vec![], given: steps, reads: given.is_some(), differs: None };
         Book { state: RefCell::new(state) }
     }
 
-    /// The plan that was written; of one that was followed, nothing.
+    /// The plan that was written. If a plan was followed, the result is empty.
     ///
     /// # Errors
-    /// Where the plan that was given is not the program's.
+    /// If the given plan does not fit the program.
     pub fn close(self) -> Result<Plan, String> {
         let mut state = self.state.into_inner();
         state.ends(state.given);
         state.differs.map_or(Ok(Plan { steps: state.written }), Err)
     }
 
-    /// Whether a plan is followed, so that nothing is decided.
+    /// Whether the walk follows a plan, so that it decides nothing.
     pub fn follows_plan(&self) -> bool {
         self.state.borrow().reads
     }
 
-    /// Begins a step; what is decided up to [`Book::leave`] is inside of it. Where no plan says what it is, `choose` does.
+    /// Begins a step; decisions up to [`Book::leave`] are inside of it. `choose` makes the step where no plan is followed.
     pub fn enter<T: Decision>(&self, choose: impl FnOnce() -> T) -> T {
         self.enter_if(|_| true, choose)
     }
 
-    /// The same. A step that is given and does not fit is not the program's.
+    /// As [`Book::enter`]. If the given plan's step does not satisfy `fits`, the plan does not fit the program.
     pub fn enter_if<T: Decision>(&self, fits: impl FnOnce(&T) -> bool, choose: impl FnOnce() -> T) -> T {
         let found = self.follows_plan().then(|| self.state.borrow_mut().read::<T>(fits)).flatten();
         let (step, given) = found.unwrap_or_else(|| {
@@ -108,19 +108,19 @@ impl<'p> Book<'p> {
         step
     }
 
-    /// Ends the step that was begun last.
+    /// Ends the step that began last.
     pub fn leave(&self) {
         let frame = self.pause();
         self.end(frame);
     }
 
-    /// Ends the step that was begun last, as another of its kind: what is inside of it has decided that.
+    /// Ends the step that began last and replaces it by `step`, of the same kind: decisions inside of it have determined the final step.
     pub fn leave_as<T: Decision>(&self, step: T) {
         let frame = self.pause();
         self.end(Frame { step: step.step(), ..frame });
     }
 
-    /// Ends a step that the walk has left.
+    /// Ends a step that was left by [`Book::pause`].
     pub fn end(&self, frame: Frame<'p>) {
         let mut state = self.state.borrow_mut();
         state.ends(frame.given);
@@ -130,17 +130,17 @@ impl<'p> Book<'p> {
         }
     }
 
-    /// Leaves the step that was begun last for a while.
+    /// Suspends the step that began last; [`Book::resume`] continues it.
     pub fn pause(&self) -> Frame<'p> {
         self.state.borrow_mut().open.pop().expect("a step was begun")
     }
 
-    /// Comes back to a step.
+    /// Continues a suspended step.
     pub fn resume(&self, frame: Frame<'p>) {
         self.state.borrow_mut().open.push(frame);
     }
 
-    /// A step, one of those that fit, and what is decided inside of it.
+    /// Runs `f` inside of a step that satisfies `fits`.
     pub fn inside_if<T: Decision, R>(
         &self,
         fits: impl FnOnce(&T) -> bool,
@@ -153,22 +153,22 @@ impl<'p> Book<'p> {
         made
     }
 
-    /// A step that must be this one, and what is decided inside of it.
+    /// Runs `f` inside of exactly this step.
     pub fn under<T: Decision, R>(&self, step: T, f: impl FnOnce() -> R) -> R {
         self.inside_if(|given| *given == step, || step.clone(), |_| f())
     }
 
-    /// A step with nothing inside, one of those that fit.
+    /// Decides a step that satisfies `fits` and has nothing inside.
     pub fn decide_if<T: Decision>(&self, fits: impl FnOnce(&T) -> bool, choose: impl FnOnce() -> T) -> T {
         self.inside_if(fits, choose, |step| step)
     }
 
-    /// A step with nothing inside.
+    /// Decides a step that has nothing inside.
     pub fn decide<T: Decision>(&self, choose: impl FnOnce() -> T) -> T {
         self.decide_if(|_| true, choose)
     }
 
-    /// Steps of a kind that stand side by side: all that can be, or those of them that the plan has.
+    /// Decides sibling steps of one kind: all that are possible or, if a plan is followed, those of them that the plan has.
     pub fn decide_all<T: Decision>(&self, can: impl FnOnce() -> Vec<T>) -> Vec<T> {
         let can = can();
         if !self.follows_plan() {
@@ -178,7 +178,7 @@ impl<'p> Book<'p> {
         std::iter::from_fn(next).collect()
     }
 
-    /// The same of steps that the plan must have.
+    /// As [`Book::decide_all`], for steps all of which a plan must have.
     pub fn all<T: Decision>(&self, must: impl FnOnce() -> Vec<T>) -> Vec<T> {
         let must = must();
         let has = self.decide_all(|| must.clone());
@@ -188,7 +188,7 @@ impl<'p> Book<'p> {
         must
     }
 
-    /// Notes that what the plan says here cannot be.
+    /// Records a mismatch: the plan's decision is not possible here.
     pub fn differs(&self, what: &str) {
         let mut state = self.state.borrow_mut();
         if state.reads {
@@ -203,7 +203,7 @@ mod tests {
     use crate::loops::plan::Forall;
     use crate::notation::concrete::Index;
 
-    /// What a walk that comes to two loops, the second inside of the first, has against a plan.
+    /// The result of checking a plan against a walk that comes to two loops, the second inside of the first.
     fn held_to(plan: &Plan, loops: [usize; 2]) -> Result<Plan, String> {
         let book = Book::new(Some(plan));
         let [outer, inner] = loops.map(|n| Forall(Index(n)));
@@ -223,7 +223,7 @@ mod tests {
         assert_eq!(held_to(&written([0, 1]), [0, 1]), Ok(Plan::default()));
     }
 
-    /// A step that the walk does not come to, one that it comes to and the plan has not, and one too many, inside and behind.
+    /// The plan has a step that the walk does not come to, lacks one to which it comes, or has one too many, inside or behind.
     #[test]
     fn a_plan_of_other_loops_is_refused() {
         let plan = written([0, 1]);

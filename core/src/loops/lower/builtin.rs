@@ -1,18 +1,18 @@
-//! Built-in functions, as loops compute them.
+//! The code of built-in functions in loops.
 //!
 //! ```text
 //!  R[i,j] = A[i,j] / s[i]      ─▶      R_vals[p] = select(a == 0.0, 0.0, a / s)          in algebraic mode
 //!                                      R_vals[p] = a / s                                 in strict mode
 //! ```
 //!
-//! Loops divide as IEEE 754 says. That a quotient of 0 is 0 in `algebraic` mode, whatever the divisor is, is written
-//! out here and nowhere else; where a constant says that it is so anyway, up to the sign of zero, it is not.
+//! Loops divide as IEEE 754 says. In `algebraic` mode 0 divided by anything is 0; only this file emits the test of the numerator, and
+//! omits it where a constant operand makes it unnecessary, up to the sign of zero.
 
 use super::{Expr, binary};
 use crate::algebra::{Mode, Op, Value};
 use crate::loops::Symbolic;
 
-/// A built-in applied to arguments, each of which is evaluated once. May emit statements that define them.
+/// Applies a built-in to arguments, each of which is evaluated once. It may emit statements that define the arguments.
 pub(super) fn builtin(d: &mut Symbolic, op: Op, mut args: Vec<Expr>, mode: Mode) -> Expr {
     if !tests_numerator(op, mode) {
         return Expr::Op(op, args);
@@ -32,12 +32,12 @@ pub(super) fn builtin(d: &mut Symbolic, op: Op, mut args: Vec<Expr>, mode: Mode)
     Expr::Op(Op::Select, vec![is_zero, zero, binary(op, numerator, divisor)])
 }
 
-/// Whether a mode gives 0 for a float numerator of 0 where IEEE 754 may not.
+/// Whether a mode defines a float quotient with numerator 0 as 0, where IEEE 754 may give another value.
 pub(super) fn tests_numerator(op: Op, mode: Mode) -> bool {
     matches!(op, Op::Div | Op::FloorDiv) && mode == Mode::Algebraic
 }
 
-/// Whether it is a constant that is neither 0 nor NaN.
+/// Whether an expression is a constant that is neither 0 nor NaN.
 fn is_nonzero(e: &Expr) -> bool {
     matches!(e, Expr::Const(v) if v.is_true() && !v.is_nan())
 }

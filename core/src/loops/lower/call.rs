@@ -1,4 +1,4 @@
-//! Declared functions, written out where they are called.
+//! Calls of declared functions, which are inlined.
 //!
 //! ```text
 //!  fn mygcd(x, y) { let a = abs(x); …          let a = abs(A_vals[p])
@@ -6,8 +6,8 @@
 //!    b }                                       … b …
 //! ```
 //!
-//! Parameters and locals that are set once are `let`s, other locals are variables. Functions that a function calls are
-//! written out too; none calls itself. The loops of one call, with those of the functions that it calls, share a counter of turns.
+//! Parameters and locals that are set once are `let`s, other locals are variables. Functions that a function calls are inlined too; none
+//! is recursive. The loops of one call, including those of the functions that it calls, share a counter of iterations, `turns`.
 
 use super::builtin::{builtin, tests_numerator};
 use super::{Context, Expr, binary, int, plus};
@@ -15,16 +15,16 @@ use crate::algebra::{Mode, Op, Type, Value};
 use crate::loops::{Entry, Failure, Stmt, Symbolic, Var};
 use crate::notation::typed::{self, FnId, Fun, Function, Kind, LocalId, TURNS};
 
-/// A declared function applied to the arguments.
+/// Inlines a declared function applied to arguments.
 pub(super) fn call(cx: &Context, d: &mut Symbolic, f: FnId, args: Vec<Expr>) -> Expr {
     Call { functions: &cx.program.functions, mode: cx.simplify.mode, turns: None }.call(d, f, args)
 }
 
-/// A call, with the calls inside it.
+/// The state of a call and of the calls inside it.
 struct Call<'a> {
     functions: &'a [Function],
     mode: Mode,
-    /// Counts the turns of its loops, once there is one.
+    /// The counter of iterations of the call's loops, once a loop needs it.
     turns: Option<Var>,
 }
 
@@ -33,7 +33,7 @@ struct Frame<'a> {
     function: &'a Function,
     /// The value of each local that is set so far: an expression, or the variable that holds it.
     locals: Vec<Option<Expr>>,
-    /// The number of statements that set each.
+    /// For each local, the number of statements that set it.
     sets: Vec<usize>,
 }
 
@@ -56,7 +56,7 @@ impl Call<'_> {
         d.define(&function.name, function.result, value)
     }
 
-    /// Whether a body, or a function that it calls, has a loop.
+    /// Whether a function body, or a function that it calls, contains a loop.
     fn loops(&self, stmts: &[typed::Stmt], value: &typed::Expr) -> bool {
         let calls = |e: &typed::Expr| {
             let mut found = false;
@@ -95,7 +95,7 @@ impl Call<'_> {
         }
     }
 
-    /// A loop. A condition that needs statements of its own is evaluated inside, into a flag.
+    /// Emits a `while` loop. If the condition needs statements of its own, they run inside the loop and set a flag.
     fn repeat(&mut self, d: &mut Symbolic, frame: &mut Frame, c: &typed::Expr, body: &[typed::Stmt]) {
         let mut takes_statements = false;
         c.walk(&mut |e| {
@@ -123,7 +123,7 @@ impl Call<'_> {
         });
     }
 
-    /// Counts a turn, and ends the kernel at the limit.
+    /// Counts an iteration, and makes the kernel fail at the limit.
     fn turn(&self, d: &mut Symbolic) {
         let turns = self.turns.expect("made for functions with loops");
         d.assign(turns, plus(Expr::Var(turns), int(1)));
@@ -148,7 +148,7 @@ impl Call<'_> {
 }
 
 impl Frame<'_> {
-    /// Sets a parameter to its argument.
+    /// Sets parameter `n` to its argument.
     fn begin(&mut self, d: &mut Symbolic, n: usize, value: Expr) {
         let (name, ty) = &self.function.locals[n];
         self.locals[n] = Some(match self.sets[n] {

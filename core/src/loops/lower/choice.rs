@@ -1,24 +1,23 @@
-//! Concatenations and windows of a loop: which of them end its ranges, which are asked at each coordinate, and which need
-//! neither. Decided before the loop is emitted, so that its code is linear in what the text has.
+//! How a loop treats each concatenation and window: as ends of its ranges, as a guard at each coordinate, or by neither. The choice is
+//! made before the loop is emitted, so that the code is linear in the size of the text.
 //!
 //! ```text
 //!  concat(i + 1; w: v[w], else 0.0)        a window
 //!    loose    v[w]                         lists have no entry out of their extent: no range ends where the window does
-//!    split    0..N-1: v[i + 1]  N-1..N: 0  a range for each choice
-//!    asked    inside = i < N - 1           v is present where that holds; what is read is select(inside, v[i + 1], 0)
+//!    split    0..N-1: v[i + 1]  N-1..N: 0  a range for each part
+//!    asked    inside = i < N - 1           v is present where the guard `inside` holds; the value is select(inside, v[i + 1], 0)
 //! ```
 //!
-//! *Split* multiplies: of k concatenations that end in different places every order of the ends is possible, and each
-//! range has its own loops. More than [`RANGES`] are asked, or where there are
-//! lists [`RANGES_OF_LISTS`], unless the text itself has as many ranges; so are those whose lines would be too many, those of
-//! the loops around counted (`budget.rs`).
+//! *Split* multiplies loops: the ends of k concatenations may be in any order, and each range has its own loops. If the ranges would be
+//! more than [`RANGES`] or, where there are lists, [`RANGES_OF_LISTS`], and more than the text itself has, concatenations are *asked*
+//! (guarded). So are those whose code would have too many lines, including those of the loops around (`budget.rs`).
 //!
-//! *Asked* windows over a whole extent leave one range in which all hold, without a test; before it and behind it each is
-//! tested.
+//! Guarded windows over a whole extent leave one range in which all guards hold, which has no test; in the ranges before and behind it
+//! each guard is tested.
 //!
-//! An access below a choice is present only where the choice holds: from the loop on that asks, as far as that is known here,
-//! and wherever a level opens at a coordinate (`Context::locate`), so that nothing is read out of its array. Lists are walked
-//! under a view that ends with the choice.
+//! An access below a guarded part is present only where the guard holds: from the loop on that binds the guard, as far as that is known
+//! here, and wherever a level opens at a coordinate (`Context::locate`), so that no load is out of bounds. Lists are walked under a view
+//! that ends where the guarded part does.
 
 use super::{Context, Expr, binary};
 use crate::algebra::{Op, Type};
@@ -37,20 +36,20 @@ use crate::loops::{Symbolic, Var};
 use crate::notation::concrete::{self, AccessId, Concat, Index};
 use crate::notation::typed::Fun;
 
-/// A concatenation, the range that it is in, and the bounds of its choices there.
+/// A concatenation, the range of the loop in which it stands, and the bounds of its parts in that range.
 type Ends = (Concat, Range, Vec<Bound>);
 
-/// A loop whose concatenations are asked.
+/// A loop with guarded concatenations.
 struct Asking {
     v: Index,
     whole: Range,
-    /// With what is asked so far.
+    /// The scope, with the guards so far.
     scope: Scope,
     ends: Vec<Ends>,
 }
 
-/// The ranges of a loop over `v`. In each, the body has no concatenation along `v` but those that are asked, and every
-/// level with phases is in one of them.
+/// The ranges of a loop over `v`. In each range, the only concatenations along `v` that remain are the guarded ones, and every level with
+/// phases is in one phase.
 pub(super) fn ranges(
     cx: &Context,
     d: &mut Symbolic,
@@ -67,7 +66,7 @@ pub(super) fn ranges(
     pieces
 }
 
-/// The ranges of a whole loop, and what is computed before them.
+/// The ranges of a whole loop. Adds the values to compute before it to `given`.
 fn ranges_of(cx: &Context, given: &mut Given, (v, rest): (Index, &[Index]), mut whole: Piece) -> Vec<Piece> {
     loosen(cx, &mut whole, v);
     let along = |c: &Concat| split::is_along(cx, &whole.scope, v, c);
@@ -82,7 +81,7 @@ fn ranges_of(cx: &Context, given: &mut Given, (v, rest): (Index, &[Index]), mut 
     pieces.into_iter().flat_map(|piece| range::pieces(cx, given, v, piece)).collect()
 }
 
-/// Replaces windows along `v` by what is in them, if that is what is outside wherever lists have no entry.
+/// Replaces a window along `v` by the expression inside it, where the value outside is the one of lists without an entry.
 fn loosen(cx: &Context, piece: &mut Piece, v: Index) {
     let mut loose = Vec::new();
     let along = |c: &Concat| split::is_along(cx, &piece.scope, v, c);
@@ -105,10 +104,10 @@ fn loosened(
     let concrete::Expr::Concat(made_of, _) = &made else { unreachable!("parts are mapped") };
     let ([(w, inside)], Some(outside)) = (&made_of.parts[..], &made_of.outside) else { return made };
     let under = access::under(cx, inside, *w);
-    // A directory knows no coordinate out of the extent: its list is sought within.
+    // A bucket index covers no coordinate outside of the extent, so a list that has one is searched inside the window only.
     let lists =
         || under.iter().all(|a| access::is_listed_under(cx, *a, *w) && !cx.prepared.directories.contains_key(a));
-    // The same variable elsewhere would be asked for what is outside of the window.
+    // Another use of the same variable would give the value inside of the window for coordinates outside.
     let once = || split::concats_of(whole, *w).into_iter().all(|other| other == **c);
     if along(c) && split::is_quiet(cx, (*w, inside), &under, outside) && lists() && once() {
         loose.push(*w);
@@ -117,7 +116,7 @@ fn loosened(
     made
 }
 
-/// The ranges of a loop whose concatenations are asked: if it visits its whole extent, one in which all of its windows hold.
+/// The ranges of a loop with guarded concatenations. If the loop visits its whole extent, one range is where all windows hold.
 fn asked(cx: &Context, given: &mut Given, v: Index, rest: &[Index], piece: Piece) -> Vec<Piece> {
     let mut of = Asking { v, whole: piece.range.clone(), scope: piece.scope.clone(), ends: Vec::new() };
     let body = asking(cx, given, &mut of, &piece.body, &piece.range);
@@ -144,7 +143,7 @@ fn asked(cx: &Context, given: &mut Given, v: Index, rest: &[Index], piece: Piece
     let mut middle = Piece { body, ..piece.within(lo.clone(), hi.clone()) };
     let parts = asked.scope.all_asked().iter().filter(|asked| asked.by == v);
     mark_strays(&mut middle, parts.map(|asked| asked.part));
-    // What is before it and behind it is short.
+    // The ranges before and behind it are short.
     let mut short = asked;
     short.scope.budget = short.scope.budget.spent();
     let before = first.map(|_| short.within(piece.range.lo.clone(), lo));
@@ -152,7 +151,7 @@ fn asked(cx: &Context, given: &mut Given, v: Index, rest: &[Index], piece: Piece
     before.into_iter().chain([middle]).chain(behind).collect()
 }
 
-/// The expression with its concatenations along the loop's variable asked, which stand in a range of the loop.
+/// The expression with its concatenations along the loop's variable guarded, within a range of the loop.
 fn asking(cx: &Context, given: &mut Given, of: &mut Asking, e: &concrete::Expr, range: &Range) -> concrete::Expr {
     let concrete::Expr::Concat(c, ty) = e else {
         return e.clone().map_parts(&mut vec![], &mut |part, _| asking(cx, given, of, &part, range));
@@ -179,7 +178,7 @@ fn asking(cx: &Context, given: &mut Given, of: &mut Asking, e: &concrete::Expr, 
     concrete::Expr::Concat(Box::new(Concat { of: c.of.clone(), parts, outside }), *ty)
 }
 
-/// The bounds between the choices of a concatenation in a range, computed once for all that have the same.
+/// The bounds between the parts of a concatenation in a range; equal concatenations share them, so that they are computed once.
 fn bounds_between(cx: &Context, given: &mut Given, of: &mut Asking, range: &Range, c: &Concat) -> Vec<Bound> {
     let same = |(other, within, _): &&Ends| {
         along::ends_with(cx, other, c) && within.lo.at == range.lo.at && within.hi.at == range.hi.at
@@ -192,8 +191,8 @@ fn bounds_between(cx: &Context, given: &mut Given, of: &mut Asking, range: &Rang
     cuts
 }
 
-/// Notes that a part holds in a range only, and what is below it: lists under its own variable have no entries elsewhere, others are
-/// walked in that range, and everything else is present there alone.
+/// Records that a part holds only in a range. Below the part, lists under its own variable have no entries elsewhere, other lists are
+/// walked in that range, and every other access is present only there.
 fn ask_for(cx: &Context, of: &mut Asking, (w, part): (Index, &concrete::Expr), range: Range) {
     let (v, scope) = (of.v, &mut of.scope);
     let extent = |c| cx.extents.known_extent(c);
@@ -218,7 +217,7 @@ fn ask_for(cx: &Context, of: &mut Asking, (w, part): (Index, &concrete::Expr), r
     scope.ask(Asked { by: v, part: w, range, ends, under, walked, inner, inside: None });
 }
 
-/// Binds a loop's variable: of what is asked, it is known from there on whether it holds.
+/// Binds a loop's variable, and defines the guards that depend on it.
 pub(super) fn bind(cx: &Context, d: &mut Symbolic, scope: &mut Scope, v: Index, at: Expr) {
     scope.bind(v, cx.sym(at.clone()));
     let mut answers: Vec<([Option<Sym>; 2], Sym)> = Vec::new();
@@ -239,7 +238,7 @@ pub(super) fn bind(cx: &Context, d: &mut Symbolic, scope: &mut Scope, v: Index, 
     }
 }
 
-/// The value of a concatenation that is asked.
+/// The value of a guarded concatenation.
 pub(super) fn asked_value(cx: &Context, d: &mut Symbolic, scope: &Scope, c: &Concat, ty: Type) -> Expr {
     let last = c.parts.last().map(|(_, part)| part).filter(|_| c.outside.is_none());
     let others = &c.parts[..c.parts.len() - last.is_some() as usize];
@@ -260,7 +259,8 @@ pub(super) fn asked_value(cx: &Context, d: &mut Symbolic, scope: &Scope, c: &Con
     })
 }
 
-/// Sets a variable to what holds: each choice has loops or calls of its own, which run only there.
+/// Assigns to a variable the value of the part whose guard holds, in branches: parts contain loops or calls, which run only where they
+/// are needed.
 fn assign_asked(
     cx: &Context,
     d: &mut Symbolic,
@@ -281,15 +281,15 @@ fn assign_asked(
     }
 }
 
-/// Notes that a range in which these parts hold may begin behind them: where it does not begin with 0, its ends say nothing of
-/// where they lie, but that it is empty if that is elsewhere.
+/// Marks parts whose range may begin behind them. If the range does not begin with 0, its ends do not bound where the parts lie; they
+/// only make the range empty if the parts lie elsewhere.
 pub(super) fn mark_strays(piece: &mut Piece, parts: impl IntoIterator<Item = Index>) {
     if piece.range.lo.at != Sym::ZERO {
         parts.into_iter().for_each(|w| piece.scope.stray(w));
     }
 }
 
-/// Whether a declared function is called in an expression.
+/// Whether an expression calls a declared function.
 fn calls(e: &concrete::Expr) -> bool {
     let mut found = false;
     e.each(&mut |e| found |= matches!(e, concrete::Expr::Call(Fun::User(_), ..)));

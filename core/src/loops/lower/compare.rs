@@ -1,5 +1,5 @@
-//! Comparisons of a loop's variable with a loop-invariant value: the loop is split where the outcome changes, and in each part the
-//! comparison is a constant.
+//! Comparisons of a loop's variable with a loop-invariant value: the loop is split where the result changes, so that the comparison is a
+//! constant in each part.
 //!
 //! ```text
 //!  forall j: if j < i then A[i,j] else 0
@@ -7,11 +7,11 @@
 //!        for j in i..n     nothing
 //!
 //!  key    j ? i                    of `j < i`, `i >= j` and `j == i`: one key, three operators
-//!  sign   less, equal or greater   what the key is in a part, which decides all operators
+//!  sign   less, equal or greater   the comparison j ? i in a part; it determines the result of all three operators
 //! ```
 //!
-//! Arithmetic wraps in a comparison as anywhere: the invariant side is computed as written, and only then clamped to the loop's bounds.
-//! On the variable's side only forms are taken that cannot wrap: the variable, its difference from another, or from a number.
+//! Arithmetic in a comparison wraps as everywhere: the invariant side is computed as written, and clamped to the loop's bounds
+//! afterwards. The variable's side must have a form that cannot wrap: the variable, or its difference from another variable or a number.
 
 use super::Context;
 use crate::algebra::{Op, Type, Value};
@@ -28,13 +28,13 @@ use crate::notation::concrete::{self, Index};
 use crate::notation::typed::Fun;
 use std::cmp::Ordering;
 
-/// The parts of a piece, in each of which the comparisons with its first key are constants.
+/// Splits a piece into parts in which the comparisons with its first key are constants.
 pub(super) fn decided(cx: &Context, given: &mut Given, v: Index, piece: &Piece) -> Vec<Piece> {
     let found = keys::comparisons(cx, v, piece);
     let Some(key) = keys::first_key(cx, v, piece) else { return vec![piece.clone()] };
     let all = |of: [Op; 2]| found.iter().filter(|(_, k)| *k == key).all(|(op, _)| of.contains(op));
     let with = compared(cx, given, v, piece, &key);
-    // Each part begins where the one before ends. Two of the three signs are one part if no operator tells them apart.
+    // Each part begins where the previous one ends. Two of the three signs share a part if no operator distinguishes them.
     let mut signs = vec![(Ordering::Less, piece.range.lo.clone())];
     if !all([Op::Le, Op::Gt]) {
         signs.push((Ordering::Equal, cut(cx, given, v, piece, (&key, with), false)));
@@ -56,8 +56,9 @@ pub(super) fn decided(cx: &Context, given: &mut Given, v: Index, piece: &Piece) 
     signs.iter().zip(ends).map(part).collect()
 }
 
-/// The value with which the bare coordinate of a key is compared. What is subtracted from the coordinate is added to the invariant
-/// side, after that is clamped to the range of the difference and one more on either side, so that the sum does not wrap.
+/// The value with which the bare coordinate of a key is compared. An amount that the key subtracts from the coordinate is added to the
+/// invariant side, after that side is clamped to the range of the difference extended by one in each direction, so that the sum does not
+/// wrap.
 fn compared(cx: &Context, given: &mut Given, v: Index, piece: &Piece, key: &Key) -> Sym {
     let at = invariant(cx, given, &piece.scope, &key.with);
     let [lo, hi] = coordinate::ends(cx, piece, v, key.side.w);
@@ -69,7 +70,7 @@ fn compared(cx: &Context, given: &mut Given, v: Index, piece: &Piece, key: &Key)
         }
         Less::Other(u, falls) => {
             let x = coordinate::of(cx, &piece.scope, u).expect("it stays");
-            // One more than a coordinate does not wrap.
+            // A coordinate plus one does not wrap.
             let sign = if falls { -1 } else { 1 };
             let small = symbols.number(at).is_some_and(|c| (-keys::SMALL..=1).contains(&c.saturating_mul(sign)));
             match falls {
@@ -87,7 +88,7 @@ fn compared(cx: &Context, given: &mut Given, v: Index, piece: &Piece, key: &Key)
     given.held(cx, "bound", at)
 }
 
-/// The value of an expression that does not change in a loop.
+/// The value of a loop-invariant expression.
 fn invariant(cx: &Context, given: &mut Given, scope: &Scope, e: &concrete::Expr) -> Sym {
     let known = match e {
         concrete::Expr::Literal(x) => Some(cx.symbols.of(Meaning::Constant(*x))),
@@ -102,7 +103,7 @@ fn invariant(cx: &Context, given: &mut Given, scope: &Scope, e: &concrete::Expr)
     known.unwrap_or_else(|| given.value(cx, e, scope))
 }
 
-/// The first coordinate of a piece at which a key's is not below `with`; or, `past` it, at which it is above.
+/// The first coordinate of a piece at which the key's value is at least `with` or, if `past`, greater than it.
 fn cut(cx: &Context, given: &mut Given, v: Index, piece: &Piece, (key, with): (&Key, Sym), past: bool) -> Bound {
     let int = |n| cx.symbols.int(n);
     if along::is_within(cx, v, piece, key) {

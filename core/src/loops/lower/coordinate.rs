@@ -5,17 +5,17 @@ use crate::loops::choose::{coordinate, range::Range, scope::Scope};
 use crate::map::{Map, Size};
 use crate::notation::concrete::Index;
 
-/// An index variable's value, if loops have bound it.
+/// The value of an index variable that is bound.
 pub(super) fn of(cx: &Context, scope: &Scope, v: Index) -> Option<Expr> {
     coordinate::of(cx, scope, v).map(|at| cx.expr(at))
 }
 
-/// A map, if loops have bound its variables.
+/// The value of a map whose variables are bound.
 pub(super) fn mapped(cx: &Context, scope: &Scope, map: &Map<Index>) -> Option<Expr> {
     coordinate::mapped(cx, scope, map).map(|at| cx.expr(at))
 }
 
-/// A size.
+/// The value of a size.
 pub(super) fn of_size(cx: &Context, size: &Size) -> Expr {
     cx.expr(coordinate::of_size(cx, size))
 }

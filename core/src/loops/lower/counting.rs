@@ -1,13 +1,13 @@
 //! Transposing by counting: a copy into `{dense, compressed}` whose entries arrive column by column.
 //!
 //! ```text
-//!   T[j, i] = A[i, j], by rows of A       pass 1   pos[j] += 1                       entries of each j
-//!                                         sums     pos[j] = entries before j         where j's first one goes
-//!                                         pass 2   crd[pos[j]] = i; pos[j] += 1      each j's in ascending i
+//!   T[j, i] = A[i, j], by rows of A       pass 1   pos[j] += 1                       the number of entries of each j
+//!                                         sums     pos[j] = entries before j         the position of j's first entry
+//!                                         pass 2   crd[pos[j]] = i; pos[j] += 1      the entries of each j, in ascending i
 //!                                         shift    pos[j + 1] = pos[j]
 //! ```
 //!
-//! Linear in entries and coordinates, with no sort. The loops run twice, and visit the same entries both times, because a
+//! Time is linear in entries and coordinates; nothing is sorted. The loops run twice, and visit the same entries both times, because a
 //! copy has no condition on values.
 
 use super::nest::Sink;
@@ -20,15 +20,15 @@ use crate::loops::plan::Pass;
 use crate::loops::{BufferId, Entry, Failure, Stmt, Symbolic, Var};
 use crate::notation::concrete::{self, Nest};
 
-/// The arrays of a counted copy in one of its two passes.
+/// The arrays of a counted copy in one of the two passes.
 pub(super) struct Tally<'a> {
     pub nest: &'a Nest,
     pos: BufferId,
-    /// Coordinates and values; `None` in the first pass.
+    /// The arrays of coordinates and values; `None` in the first pass.
     arrays: Option<(BufferId, BufferId)>,
 }
 
-/// Lowers a nest whose workspace is `counts`.
+/// Lowers a nest whose workspace is `counts`, that is a transposition by counting.
 pub(super) fn counted(cx: &Context, d: &mut Symbolic, nest: &Nest) {
     let place = nest.target.tensor;
     let (tensor, arrays) = (&cx.program.tensors[place.0], lower::arrays_of(cx, place));
@@ -60,7 +60,7 @@ pub(super) fn counted(cx: &Context, d: &mut Symbolic, nest: &Nest) {
     }
 }
 
-/// Replaces each position by `sum`, which begins with 0 and is joined with the replaced one each time.
+/// Replaces each position by `sum`, which begins with 0; after each position `sum` is joined with the value that was replaced.
 fn shift(d: &mut Symbolic, (pos, rows): (BufferId, &Expr), sum: Var, join: impl Fn(Expr, Expr) -> Expr) {
     d.assign(sum, int(0));
     d.each("q", int(0), plus(rows.clone(), int(1)), |d, q| {
@@ -71,7 +71,7 @@ fn shift(d: &mut Symbolic, (pos, rows): (BufferId, &Expr), sum: Var, join: impl 
     });
 }
 
-/// An entry of a counted copy: the first pass counts it in its row, the second stores it at its row's next position.
+/// Handles one entry of a counted copy: the first pass counts it in its row, the second stores it at its row's next position.
 pub(super) fn tally(cx: &Context, d: &mut Symbolic, tally: &Tally, scope: &Scope) {
     let at = |l: usize| {
         let v = cx.program.level_var(&tally.nest.target, l);

@@ -1,4 +1,5 @@
-//! Pieces of loops: where each begins and ends, in coordinates of the loops that are cut, and in positions of what is counted.
+//! Cuts of loops into pieces: the coordinates of the loops that are cut, and the positions in a counted list, at which pieces begin and
+//! end.
 //!
 //! ```text
 //!  pos(j -> q, A); split(q -> q0, q1, 8)             let count = A_pos[i + 1] - A_pos[i]
@@ -6,14 +7,14 @@
 //!                                                      j from A_crd[A_pos[i] + 8·q0] up to A_crd[A_pos[i] + 8·q0 + 8]
 //!  collapse(i, j -> f); pos(f -> p, A); split(p -> p0, p1, 8)
 //!                                                    the row of entry 8·p0 is searched in A_pos; in the first row of a piece
-//!                                                    j begins where it does, in the last it ends
+//!                                                    j begins at the piece's begin; in the last row it ends at the piece's end
 //! ```
 //!
-//! Edges are searched from where the one before was found, by steps that double: of pieces in a row each begins where one ended.
+//! The search for an edge begins where the previous edge was found, and its steps double: consecutive pieces share edges.
 //!
-//! A piece is a range of tuples of coordinates. The loops inside are what they are without it, over these ranges; the list that is
-//! counted begins and ends at positions that are known. The first piece begins with the first coordinates, whether or not anything is
-//! stored there, and the last ends with the last.
+//! A piece is a range of tuples of coordinates. The loops inside are the same as without the cut, over these ranges; a counted list
+//! begins and ends at known positions. The first piece begins with the first coordinates, whether or not anything is stored there, and
+//! the last ends with the last.
 
 use super::{Context, Expr, Holds, binary, held, int, plus, times};
 use crate::algebra::{Op, Type};
@@ -27,52 +28,52 @@ use crate::stream::{Domain, State};
 /// A cut whose loops have not begun yet.
 #[derive(Clone, Debug)]
 pub(super) struct Opened {
-    /// How much there is to count.
+    /// The total that is divided among the pieces.
     pub count: Expr,
-    /// What is counted.
+    /// The kind of things that are counted.
     pub of: Of,
-    /// Where the search of a piece's edge begins, for each level that is searched: where the edge before was found. Any place will do.
+    /// For each searched level, where the search for a piece's edge begins: where the previous edge was found. Any value is correct.
     pub hints: Vec<State>,
 }
 
 #[derive(Clone, Debug)]
 pub(super) enum Of {
-    /// Coordinates, of these extents.
+    /// The coordinates of loops with these extents.
     Coordinates(Vec<Expr>),
-    /// Entries of an access, from level `first` on: those of the last of the levels begin at `begin`. For each level whose parents are
-    /// searched, where these end.
+    /// The entries of an access, from level `first` on. The positions in the last of the levels begin at `begin`. `ends` has, for each
+    /// level whose parents are searched, the position at which these parents end.
     Entries { access: AccessId, first: usize, begin: Expr, ends: Vec<Expr> },
-    /// Entries below coordinates of one loop, of these lists.
+    /// The entries of these lists, as weights of the coordinates of one loop.
     Weight(Vec<Weight>),
-    /// Nothing: there is one piece.
+    /// Nothing is counted: there is one piece.
     Nothing,
 }
 
-/// What says how many entries of a list stand below coordinates of a loop.
+/// The number of entries that a list has below each coordinate of a loop.
 #[derive(Clone, Debug)]
 pub(super) struct Weight {
-    /// The positions of the list.
+    /// The list's array of positions.
     pub pos: BufferId,
-    /// Where in them those of the first coordinate are that has some.
+    /// The index in `pos` of the first coordinate of the loop that is within the level.
     pub begin: Expr,
-    /// Where those behind the last are.
+    /// The index in `pos` behind the last such coordinate.
     pub end: Expr,
-    /// How many coordinates of the loop stand before the first that has some: 0 but for a window.
+    /// The number of coordinates of the loop before the level begins: 0 unless the loop is a window.
     pub before: Expr,
 }
 
 /// A piece.
 #[derive(Clone, Debug)]
 pub(super) struct Piece {
-    /// Its first coordinates, outermost first.
+    /// The first coordinates of the piece, outermost first.
     pub lo: Vec<Expr>,
-    /// Those behind it.
+    /// The coordinates behind the piece.
     pub hi: Vec<Expr>,
-    /// The list that is counted, its level, and the positions of its entries in the piece.
+    /// The counted list, its level, and the positions of its entries in the piece.
     pub list: Option<(AccessId, usize, Expr, Expr)>,
 }
 
-/// Counts what is cut into the pieces that a loop over `v` counts, if it is the first of them.
+/// Counts the total of a cut, if `v` is the first of its loops over pieces.
 pub(super) fn open_cut(cx: &Context, d: &mut Symbolic, scope: &mut Scope, v: Index, body: &concrete::Expr) {
     for limit in &cx.program.vars[v.0].limits {
         if let Limit::Pieces { cut, .. } = limit
@@ -139,23 +140,23 @@ fn entries_of(cx: &Context, d: &mut Symbolic, scope: &Scope, a: AccessId, levels
     Some(Opened { count, of: Of::Entries { access: a, first, begin, ends }, hints })
 }
 
-/// What a loop sees of a level: `extent` coordinates from `shift` on.
+/// The part of a level over which a loop runs: `extent` coordinates from `shift` on.
 #[derive(Clone)]
 struct Tile {
     shift: Expr,
     extent: Expr,
-    /// Whether it is a window, which may begin before the level does.
+    /// Whether the part is a window, which may begin before the level does.
     is_window: bool,
 }
 
 impl Tile {
-    /// How many of its coordinates stand before the level.
+    /// The number of the tile's coordinates that are before the level.
     fn before(&self) -> Expr {
         if self.is_window { binary(Op::Max, binary(Op::Sub, int(0), self.shift.clone()), int(0)) } else { int(0) }
     }
 }
 
-/// The tile of a level that a loop sees, if it sees one.
+/// The tile of a level over which a loop runs; `None` if the loop runs over the whole level.
 fn tile(cx: &Context, scope: &Scope, a: AccessId, level: usize) -> Option<Tile> {
     let map = cx.program.root_map(cx.program.level_var(&cx.program.accesses[a.0], level));
     let mut free = map.factors.iter().filter(|(v, _)| scope.coordinate(**v).is_none());
@@ -168,14 +169,14 @@ fn tile(cx: &Context, scope: &Scope, a: AccessId, level: usize) -> Option<Tile> 
     if around.constant == Size::default() {
         return Some(Tile { shift, extent, is_window: false });
     }
-    // One that is further away sees as little, and its ends fit 64 bits.
+    // A window farther outside covers as little, and the clamped ends fit 64 bits.
     let tensor = cx.program.tensor(a);
     let past = cx.extent(tensor.extents[tensor.format.order[level]]);
     let shift = binary(Op::Max, binary(Op::Min, shift, past), binary(Op::Sub, int(0), extent.clone()));
     Some(Tile { shift, extent, is_window: true })
 }
 
-/// Of a located level's positions those in the tile that a loop sees: none where it lies outside of the extent.
+/// The positions of a located level that are in a tile; none if the tile lies outside of the extent.
 fn in_tile(tile: Option<&Tile>, (begin, end): (Expr, Expr)) -> (Expr, Expr) {
     let Some(Tile { shift, extent, is_window }) = tile else { return (begin, end) };
     let at = plus(begin.clone(), shift.clone());
@@ -184,7 +185,7 @@ fn in_tile(tile: Option<&Tile>, (begin, end): (Expr, Expr)) -> (Expr, Expr) {
     (binary(Op::Min, from(at), end.clone()), binary(Op::Min, from(past), end))
 }
 
-/// The positions of a level below these of the level above.
+/// The positions of a level below a range of positions of the level above.
 fn below(cx: &Context, a: AccessId, level: usize, (begin, end): (Expr, Expr)) -> Option<(Expr, Expr)> {
     let tensor = cx.program.tensor(a);
     let kind = tensor.format.levels[level];
@@ -200,8 +201,8 @@ fn below(cx: &Context, a: AccessId, level: usize, (begin, end): (Expr, Expr)) ->
     }
 }
 
-/// The array of positions that says how many entries stand below the coordinates of an access's next level, which is located,
-/// and where in it those coordinates begin and end.
+/// The weights of the coordinates of an access's next level, which is located: the array of positions of the list below, and the indices
+/// in it at which these coordinates begin and end.
 fn weight_of(cx: &Context, d: &mut Symbolic, scope: &Scope, a: AccessId) -> Option<Weight> {
     let fiber = scope.fiber(a);
     let tensor = cx.program.tensor(a);
@@ -217,13 +218,13 @@ fn weight_of(cx: &Context, d: &mut Symbolic, scope: &Scope, a: AccessId) -> Opti
     Some(Weight { pos, begin: held(d, "first", begin), end: held(d, "past", end), before: held(d, "before", before) })
 }
 
-/// How many turns a loop over pieces takes.
+/// The number of iterations of a loop over pieces.
 pub(super) fn turns(cx: &Context, d: &mut Symbolic, scope: &Scope, cut: usize, turns: &Length) -> Expr {
     let count = cx.counting(scope.cuts[&cut]).count;
     held(d, "pieces", length(turns, &count))
 }
 
-/// The range of a loop that is cut: within the piece that the loops around it have reached.
+/// The range of a loop that is cut: the part of it in the current piece.
 pub(super) fn within(cx: &Context, d: &mut Symbolic, scope: &mut Scope, within: &Within, range: Range) -> Range {
     let key = within.cut;
     if within.place == 0 {
@@ -255,7 +256,7 @@ pub(super) fn within(cx: &Context, d: &mut Symbolic, scope: &mut Scope, within: 
     Range { lo: cx.bound(begin), hi: cx.bound(end) }
 }
 
-/// The loop of a cut at a place, which loops around have bound.
+/// The variable of one of a cut's loops, by its place, if it is bound.
 fn cut_loop(cx: &Context, scope: &Scope, cut: usize, place: usize) -> Option<Index> {
     let is = |v: &&Index| {
         let limits = &cx.program.vars[v.0].limits;
@@ -264,7 +265,7 @@ fn cut_loop(cx: &Context, scope: &Scope, cut: usize, place: usize) -> Option<Ind
     scope.order.iter().rev().find(is).copied()
 }
 
-/// The piece that the loops over pieces have reached.
+/// The current piece of the loops over pieces.
 fn piece(cx: &Context, d: &mut Symbolic, scope: &Scope, within: &Within) -> Piece {
     let Opened { count, of, hints } = cx.counting(scope.cuts[&within.cut]);
     let at = |terms: &Terms| {
@@ -276,7 +277,7 @@ fn piece(cx: &Context, d: &mut Symbolic, scope: &Scope, within: &Within) -> Piec
     };
     let inside = within.beyond.iter().map(|(terms, n)| binary(Op::Lt, at(terms), length(n, &count)));
     let inside = inside.reduce(|a, b| binary(Op::AndAlso, a, b));
-    // Where there is no piece it begins and ends behind all.
+    // A piece that does not exist begins and ends behind everything.
     let nowhere = plus(count.clone(), int(1));
     let begin = match inside {
         None => at(&within.from),
@@ -313,7 +314,8 @@ fn piece(cx: &Context, d: &mut Symbolic, scope: &Scope, within: &Within) -> Piec
     Piece { lo, hi, list }
 }
 
-/// The coordinates at which `at` has been counted; at the begin the first ones, behind all the extents.
+/// The coordinates of the thing with number `at`. At the begin they are the first coordinates; behind the last thing they are the
+/// extents.
 fn tuple(
     cx: &Context,
     d: &mut Symbolic,
@@ -336,7 +338,7 @@ fn tuple(
         }
     };
     let some = binary(Op::Lt, at.clone(), count.clone());
-    // The first piece begins at the first coordinate, also where nothing is counted.
+    // The first piece begins at the first coordinate, even if nothing is counted there.
     let first = binary(Op::Gt, at.clone(), int(0));
     match begins {
         true => d.when(first, |d| d.when(some, inside, past), |_| {}),
@@ -349,7 +351,7 @@ fn tuple(
     tuple.into_iter().map(|state| fixed(d, state)).collect()
 }
 
-/// The coordinates at which `at`, less than all, has been counted.
+/// The coordinates of the thing with number `at`, which is less than the total.
 fn counted_at(cx: &Context, d: &mut Symbolic, (of, hints): (&Of, &[State]), at: Expr, extents: &[Expr]) -> Vec<Expr> {
     match of {
         Of::Nothing => extents.iter().map(|_| int(0)).collect(),
@@ -389,8 +391,8 @@ fn counted_at(cx: &Context, d: &mut Symbolic, (of, hints): (&Of, &[State]), at: 
     }
 }
 
-/// The coordinates of an entry of the last of some levels, which begin at one that the loops around are to open. Parents are searched
-/// from a hint on, up to the end of those that have entries here: an array may have room for more.
+/// The coordinates of an entry of the last of some levels, the first of which the loops around have yet to open. Parents are searched
+/// from a hint on, up to the end of the parents that have entries here: an array may have room for more.
 fn coordinates_at(
     cx: &Context,
     d: &mut Symbolic,
@@ -422,14 +424,14 @@ fn coordinates_at(
     all
 }
 
-/// The array in which the parents of a level's positions are searched, of a list below others.
+/// The array in which the parents of a level's positions are searched, if the level is a list below other levels.
 fn searched(cx: &Context, a: AccessId, level: usize) -> Option<BufferId> {
     let kind = cx.program.tensor(a).format.levels[level];
     fiber::levels(cx, a)[level].array(Holds::Positions).filter(|_| !kind.is_located())
 }
 
-/// The positions of a list that is counted, of those that a loop over `v` would walk: where the loop visits a piece, and nothing
-/// else narrows its range.
+/// The positions of the part of a counted list over which a loop over `v` walks, if the loop visits a whole piece and nothing else
+/// narrows its range.
 pub(super) fn of_piece(
     cx: &Context,
     scope: &Scope,
@@ -446,13 +448,13 @@ pub(super) fn of_piece(
     let (access, of, begin, end) = cx.piece(*piece).list?;
     let whole = scope.ranges.get(&v).is_some_and(|(lo, hi)| *lo == range.lo.at && *hi == range.hi.at);
     let bare = cx.program.level_var(&cx.program.accesses[a.0], level) == v;
-    // A run of equal coordinates belongs to one piece, whichever of them is counted.
+    // A run of equal coordinates belongs to one piece, whichever of its entries is counted.
     let unique = !cx.program.tensor(a).format.repeats(level);
     ((access, of) == (a, level) && whole && bare && unique).then_some((begin, end, limit.place > 0))
 }
 
-/// Coordinates of levels as those of the tiles that loops see of them: before a tile is its begin, behind it its end, with all that
-/// stands in it. What is no entry's is as it is: `inside` says whether it is.
+/// Converts coordinates of levels into coordinates of tiles, clamped: a coordinate before a tile becomes its begin, one behind it its
+/// end, and the coordinates inside of it follow. If `inside` is false, the coordinates are no entry's, and remain as they are.
 fn in_tiles(d: &mut Symbolic, tuple: Vec<Expr>, tiles: &[Option<Tile>], inside: Expr) -> Vec<Expr> {
     if tiles.iter().all(Option::is_none) {
         return tuple;
@@ -486,8 +488,8 @@ fn in_tiles(d: &mut Symbolic, tuple: Vec<Expr>, tiles: &[Option<Tile>], inside: 
     all
 }
 
-/// The greatest number below `end`, from 0 on, at which a condition holds that holds at 0, and nowhere behind where it does not. The
-/// search begins at the hint, which is where it ends.
+/// The greatest number below `end` at which a condition holds. The condition holds at 0 and is monotonic: behind the first number where
+/// it fails it never holds. The search begins at the hint, and stores the result in it.
 fn found_from(d: &mut Symbolic, hint: State, end: Expr, holds: impl Fn(Expr) -> Expr) -> Expr {
     let read = |d: &mut Symbolic, state| {
         let at = d.get(state);
@@ -520,7 +522,7 @@ fn found_from(d: &mut Symbolic, hint: State, end: Expr, holds: impl Fn(Expr) -> 
     found
 }
 
-/// Brings two numbers together, so that a condition holds at the first, and not at the second, unless that is the end.
+/// Bisects: the condition holds at `low`, and does not hold at `high`, unless that is the end.
 fn bisect(d: &mut Symbolic, (low, high): (State, State), holds: &impl Fn(Expr) -> Expr) {
     let read = |d: &mut Symbolic, state| {
         let at = d.get(state);
@@ -538,7 +540,7 @@ fn bisect(d: &mut Symbolic, (low, high): (State, State), holds: &impl Fn(Expr) -
     });
 }
 
-/// Evaluates a length; `All` is `count`.
+/// The value of a length; `All` is `count`.
 fn length(of: &Length, count: &Expr) -> Expr {
     match of {
         Length::All => count.clone(),
@@ -547,7 +549,7 @@ fn length(of: &Length, count: &Expr) -> Expr {
             let of = length(of, count);
             let n = int(*n as i64);
             let rest = binary(Op::FloorRem, of.clone(), n.clone());
-            // Of nothing there is one part, too: of parts that are nothing all would begin at the begin.
+            // An empty total has one part, too: of several empty parts, each would begin at the begin.
             binary(Op::Max, plus(binary(Op::FloorDiv, of, n), binary(Op::Min, rest, int(1))), int(1))
         }
     }

@@ -1,21 +1,20 @@
-//! Directories of loop-invariant lists that each turn of a loop around searches: to begin another operand's blocks or
-//! bands, or because they gallop or are located beside another list (`stream::Directory`).
+//! Bucket indices (`stream::Directory`) of loop-invariant lists that each iteration of a loop around searches: to begin another operand's
+//! blocks or bands, or because the lists gallop or are located beside another list.
 //!
 //! ```text
 //!   y[i] = sum(j: A[i,j] * x[j])              A {dense, vbl}, x {compressed}
-//!     ─▶  x0_by[s] = the position in x at which stretch s begins      once; a stretch is a range of 2^k coordinates
+//!     ─▶  x0_by[s] = the position in x at which bucket s begins      once; a bucket is a range of 2^k coordinates
 //!         for i { for block of row i { p = x0_by[start >> …]; … } }
 //! ```
 //!
-//! The length of stretches is computed when the kernel runs, from the number of entries. The number of slots is bounded
-//! by the number of searches, which pay for them ([`super::Options::sought`]), and by the number of entries, beyond
-//! which more slots do not help ([`STORED`]). With few searches the directory has one slot, and they gallop as they
-//! would without. So a search takes a constant number of steps where entries do not crowd in one stretch, and never
-//! more than a gallop.
+//! The kernel computes the length of buckets from the number of entries. The number of slots is bounded by the number of searches, which
+//! pay for them ([`super::Options::sought`]), and by the number of entries, beyond which more slots do not help ([`STORED`]). With few
+//! searches the index has one slot, and they search exponentially as without an index. So a search takes a constant number of steps where
+//! entries do not crowd in one bucket, and never more than an exponential search.
 //!
-//! Invariant: the target of a search is at most the list's extent, unless the directory knows that extent. A loop that goes
-//! further is cut where the list ends. What is left of the loop is empty where a window lies elsewhere, and may begin
-//! anywhere: lists of such a window have directories that know their extents ([`super::fiber::Scope::stray`]).
+//! Invariant: the target of a search is at most the list's extent, unless the index knows that extent. A loop that goes further is cut
+//! where the list ends. If a window lies elsewhere, the rest of the loop is empty, and may begin anywhere: the lists of such a window
+//! have indices that know their extents ([`super::fiber::Scope::stray`]).
 
 use super::output::alloc;
 use super::{Context, binary, int, times};
@@ -30,11 +29,11 @@ use crate::notation::syntax::Protocol;
 use crate::stream::{Directory, Domain};
 use std::collections::BTreeMap;
 
-/// Most slots for each entry of the list. More slots make it rarer that a stretch has an entry before the target, which
-/// is unpredictable; at this many it is about one in a hundred.
+/// The maximum number of slots for each entry of the list. More slots make it rarer that a bucket has an entry before the target, which
+/// is unpredictable; with this many it is about one in a hundred.
 const STORED: i64 = 64;
 
-/// Makes the directories for the lists of a nest.
+/// Emits the bucket indices for the lists of a nest.
 pub(super) fn directories(cx: &Context, d: &mut Symbolic, nest: &Nest) -> BTreeMap<AccessId, Directory<Term>> {
     let mut all = BTreeMap::new();
     let sought = |a: &AccessId| {
@@ -66,8 +65,8 @@ pub(super) fn directories(cx: &Context, d: &mut Symbolic, nest: &Nest) -> BTreeM
     all
 }
 
-/// An estimate of the number of searches in an access's first list, if there may be many: the number of blocks,
-/// bands, or entries beside which it gallops, of an access that is needed.
+/// An estimate of the number of searches in an access's first list, if there may be many: the number of blocks, bands or entries of a
+/// needed access along the same loop.
 fn sought_in(cx: &Context, nest: &Nest, a: AccessId) -> Option<Expr> {
     let w = cx.program.level_var(&cx.program.accesses[a.0], 0);
     let order = [&nest.order[..], &nest.rhs.around(a)?].concat();
@@ -86,7 +85,7 @@ fn sought_in(cx: &Context, nest: &Nest, a: AccessId) -> Option<Expr> {
     counted.reduce(|m, n| binary(Op::Max, m, n))
 }
 
-/// The number of an access's blocks or bands along a loop, or of its entries if `lists`.
+/// The number of an access's blocks or bands along a loop; with `lists`, also the number of its entries.
 fn listed_along(cx: &Context, b: AccessId, v: Index, lists: bool) -> Option<Expr> {
     let (format, access) = (&cx.program.tensor(b).format, &cx.program.accesses[b.0]);
     let along = |l: &usize| cx.program.follows(cx.program.level_var(access, *l), v);

@@ -1,12 +1,12 @@
-//! Extents in a kernel: parameters, numbers that the program says, and what follows from them.
+//! Extents in a kernel: parameters, constants of the program, and extents computed from them.
 //!
 //! ```text
 //!  kernel f(n_A, n_B)            extents of the caller's tensors
-//!    n_l = n_A + n_B             a concatenation that is no tensor
+//!    n_l = n_A + n_B             a concatenation that is not a tensor
 //!  kernel g(n_N, n_I, n_j)       split(A[n], n -> (i, j)): if A has no rows, n_N / n_I does not determine n_j, and
-//!    solved n_j                  another equation may: the caller, who has solved them all, passes it
+//!    solved n_j                  another equation may: the caller, who has solved all of them, passes n_j
 //!  kernel h(n_A, n_N)
-//!    given n_N                   `dim N`, a size that the caller says
+//!    given n_N                   `dim N`, a size that the caller gives
 //! ```
 
 use super::{Expr, binary, int, plus, times};
@@ -20,18 +20,18 @@ use crate::shape::{Classes, Formula};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the extents of a kernel are.
+/// The extents of a kernel.
 #[derive(Default)]
 pub(super) struct Lengths {
-    /// What the caller passes.
+    /// The extents that the caller passes.
     pub params: BTreeMap<ClassId, Var>,
-    /// Parameters that are extents of no tensor of the caller.
+    /// The parameters that are extents of no tensor of the caller: the caller solves equations for them.
     pub solved: Vec<(Var, VarId)>,
-    /// Parameters that are extents of no tensor, and sizes that the caller says.
+    /// The parameters that are extents of no tensor, and sizes that the caller gives.
     pub given: Vec<(Var, SizeId)>,
-    /// Extents that follow from the parameters.
+    /// The extents that the kernel computes from the parameters.
     derived: BTreeMap<ClassId, Expr>,
-    /// What is known of them.
+    /// The constants and relations that are known of extents.
     known: Extents,
 }
 
@@ -43,7 +43,7 @@ impl Lengths {
         constant.or_else(parameter).unwrap_or_else(|| self.derived[&class].clone())
     }
 
-    /// Whether the kernel can say an extent.
+    /// Whether the kernel can compute an extent.
     fn has(&self, class: ClassId) -> bool {
         let known = self.derived.contains_key(&class) || self.known.constants.contains_key(&class);
         known || self.params.contains_key(&class)
@@ -55,7 +55,7 @@ impl Lengths {
         self.solved.push((param, of));
     }
 
-    /// What is known of the extents, each under its name.
+    /// The extents, each with its symbol, and what is known about them.
     pub fn named(&mut self, sym: &dyn Fn(Expr) -> Sym) -> Extents {
         let classes = self.params.keys().chain(self.derived.keys()).chain(self.known.constants.keys());
         let names = classes.map(|class| (*class, sym(self.at(*class)))).collect();
@@ -63,7 +63,7 @@ impl Lengths {
     }
 }
 
-/// The extents of a program's kernel: a parameter for every extent of the caller's tensors, and what follows from these.
+/// The extents of a program's kernel: a parameter for every extent of the caller's tensors, and the extents computed from these.
 pub(super) fn extents(d: &mut Symbolic, program: &Program, classes: &Classes) -> Lengths {
     let tensors = program.tensors.iter().filter(|t| t.role != Role::Temporary);
     let all: BTreeSet<ClassId> = tensors.flat_map(|t| t.extents.iter().copied()).collect();
@@ -91,7 +91,7 @@ pub(super) fn extents(d: &mut Symbolic, program: &Program, classes: &Classes) ->
         let value = d.define(&format!("n_{}", classes.name(class)), Type::I64, value);
         extents.derived.insert(class, value);
     }
-    // The size of an operand that no loop reads: the caller knows it.
+    // The caller passes the size of an operand that no loop reads.
     for class in unread {
         if let Some(size) = classes.size_in(class).filter(|_| !extents.has(class)) {
             let param = parameter(d, classes, class);
@@ -99,7 +99,7 @@ pub(super) fn extents(d: &mut Symbolic, program: &Program, classes: &Classes) ->
             extents.given.push((param, size));
         }
     }
-    // A number of turns may be an extent that no formula says.
+    // A number of iterations of a block may be an extent that no formula gives.
     for class in program.turns() {
         if !extents.has(class) {
             let of = classes.var_of(class).expect("a block has a variable for it");
@@ -117,7 +117,7 @@ fn number(classes: &Classes, class: ClassId) -> Option<(ClassId, i64)> {
     Some((class, i64::try_from(classes.value(class)?).ok()?))
 }
 
-/// The extents that a program's loops use, and that no tensor of the caller has.
+/// The extents that a program's loops use and that no tensor of the caller has.
 fn needed(extents: &Lengths, program: &Program) -> BTreeSet<ClassId> {
     let tensors = program.tensors.iter().flat_map(|t| t.extents.iter());
     let mut needed: BTreeSet<ClassId> = program.vars.iter().map(|v| v.extent).chain(tensors.copied()).collect();

@@ -1,13 +1,12 @@
-//! A set of few coordinates of one variable: a flag for each coordinate, and a list of those that are in, sorted at the
-//! end.
+//! A set of a few coordinates of one variable: a flag for each coordinate, and a list of the set's members, which is sorted at the end.
 //!
 //! ```text
-//!   there[j]           whether j is in
-//!   few[0..listed]     those that are, in order of insertion
+//!   there[j]           whether j is in the set
+//!   few[0..listed]     the members, in order of insertion
 //! ```
 //!
-//! A network sorts the list in registers, at most [`crate::loops::Entry::FEW`] coordinates. A set that is read in order
-//! ([`super::set`]) takes an unpredictable branch for each of its words.
+//! A sorting network sorts at most [`crate::loops::Entry::FEW`] coordinates in registers. A set that is read in order ([`super::set`])
+//! takes an unpredictable branch for each of its words.
 //!
 //! Invariant: reading leaves all flags clear.
 
@@ -26,7 +25,7 @@ pub(super) struct Few {
 }
 
 impl Few {
-    /// An empty set of up to `most` coordinates below `extent`, to be written to an array of elements of type `ty`.
+    /// An empty set of up to `most` coordinates below `extent`, which will be copied to an array with elements of type `ty`.
     pub fn begin(d: &mut Symbolic, name: &str, extent: &Expr, ty: Type, most: i64) -> Few {
         let there = d.buffer(&format!("{name}there"), Type::Bool, Role::Workspace);
         alloc(d, there, extent.clone(), Some(Value::bool(false)));
@@ -40,7 +39,7 @@ impl Few {
         binary(Op::Le, Expr::Var(most), int(cx.few))
     }
 
-    /// Begins a row.
+    /// Empties the list, for the next row.
     pub fn clear(&self, d: &mut Symbolic) {
         d.assign(self.listed, int(0));
     }
@@ -57,8 +56,7 @@ impl Few {
         d.assign(self.listed, plus(Expr::Var(self.listed), int(1)));
     }
 
-    /// Appends all coordinates to a last list, in ascending order, without values. Returns the number of its first
-    /// entry.
+    /// Appends all coordinates to a last list, in ascending order, without values. Returns the number of the first entry appended.
     pub fn note(&self, d: &mut Symbolic, output: &Output, slot: &Slot) -> Expr {
         output.open(d, slot, &|_| Expr::Var(self.listed));
         let begin = output.list().noted(d);
@@ -66,7 +64,7 @@ impl Few {
         begin
     }
 
-    /// Removes all coordinates, in order of insertion, so that none waits for the sort.
+    /// Removes all coordinates, in order of insertion, so that no iteration waits for the sort.
     pub fn drain(&self, d: &mut Symbolic, name: &str, inner: &mut dyn FnMut(&mut Symbolic, Expr)) {
         d.each("q", int(0), Expr::Var(self.listed), |d, q| {
             let at = d.index(self.list, q);

@@ -1,4 +1,4 @@
-//! Where accesses stand: the fibers that the loops around have opened, levels that are located or searched, and loads.
+//! The state of accesses: the fibers that the loops around have opened, levels that are located or searched, and loads.
 
 use super::builtin::builtin;
 use super::nest::Sink;
@@ -31,7 +31,7 @@ fn flag(level: &LevelBuffers, position: &Expr) -> Option<Expr> {
     Some(binary(Op::Eq, binary(Op::And, shifted, one.clone()), one))
 }
 
-/// An entry's positions, by symbols of expressions that may be placed here.
+/// An entry's positions, as symbols of expressions that may be used here.
 pub(super) fn placed(cx: &Context, d: &mut Symbolic, entry: &Entry<Term>) -> Positions {
     let run = entry.run.as_ref().map(|run| match run {
         EntryRun::Ends(end) => EntryRun::Ends(Term::fixed(d.place(end))),
@@ -44,8 +44,8 @@ pub(super) fn levels<'c>(cx: &'c Context, a: AccessId) -> &'c [LevelBuffers] {
     &lower::arrays_of(cx, cx.program.accesses[a.0].tensor).levels
 }
 
-/// The whole fiber that an access opens next, of a list or of the ends of runs and blocks; an absent fiber is
-/// empty.
+/// The whole fiber that an access opens next, of a list or of the ends of runs and blocks. If the fiber may be absent, it is empty where
+/// it is.
 pub(super) fn unopened(cx: &Context, d: &mut Symbolic, scope: &Scope, a: AccessId) -> ListFiber<Term> {
     let fiber = scope.fiber(a);
     let position = cx.expr(fiber.position);
@@ -72,8 +72,8 @@ pub(super) fn unopened(cx: &Context, d: &mut Symbolic, scope: &Scope, a: AccessI
     all(begin, end)
 }
 
-/// The directory of an access's first list, where its loop is: it knows the extent where the loop's range may begin behind
-/// it. There is none where the loop itself goes on behind it.
+/// The bucket index of an access's first list, as its loop may use it: with the list's extent, if the loop's range may begin behind it;
+/// none if the loop goes beyond the extent.
 fn directory_here(cx: &Context, scope: &Scope, a: AccessId, directory: &Directory<Term>) -> Option<Directory<Term>> {
     let Some((level, w)) = access::next_var(cx, scope, a) else { return Some(directory.clone()) };
     if scope.is_loose(w) || access::is_of_asked(cx, scope, w) {
@@ -97,11 +97,10 @@ pub(super) fn of_run(cx: &Context, scope: &Scope, a: AccessId) -> Option<ListFib
     }
 }
 
-/// Opens every further level whose variable is bound: located ones by arithmetic, lists by search. Returns the
-/// accesses that may be absent; flags are loaded only if `flagged`.
+/// Opens every further level whose variable is bound: located levels by arithmetic, lists by search. Returns the accesses that may be
+/// absent; flags are loaded only if `flagged`.
 ///
-/// Nothing is read at a coordinate out of its array: an access is absent where a coordinate is missing, or out of a part that is
-/// asked.
+/// No load is out of bounds: an access is absent where a coordinate is missing, or where a guard fails.
 pub(super) fn locate(
     cx: &Context,
     d: &mut Symbolic,
@@ -136,7 +135,7 @@ pub(super) fn locate(
                 if structure::open_computed(cx, d, scope, a, at) {
                     searched.push(a);
                 }
-                // An interval that begins with 0 has no test of its begin, so what is before it must be excluded here.
+                // An interval that begins with 0 does not test the begin, so coordinates before it must be excluded here.
                 inside.into_iter().filter(|_| fiber.may_miss()).for_each(|inside| scope.restrict(a, inside));
             } else {
                 let at = held(d, &cx.program.vars[v.0].name, at);
@@ -150,7 +149,7 @@ pub(super) fn locate(
     searched
 }
 
-/// How an access's next level is opened at a coordinate: the first way in which it can be.
+/// How an access's next level is opened at a coordinate: the first applicable method.
 fn seek(cx: &Context, scope: &Scope, a: AccessId, flagged: bool) -> Sought {
     let level = (a, scope.fiber(a).depth);
     let kind = cx.program.tensor(a).format.levels[level.1];
@@ -168,13 +167,13 @@ fn seek(cx: &Context, scope: &Scope, a: AccessId, flagged: bool) -> Sought {
     cx.book.decide_if(|seek: &Seek| seek.level == level && can(&seek.by), || Seek { level, by: first() }).by
 }
 
-/// The directory of the list that an access opens next, if it has one here.
+/// The bucket index of the list that an access opens next, if it has one that may be used here.
 fn directory(cx: &Context, scope: &Scope, a: AccessId) -> Option<Directory<Term>> {
     let first = scope.fiber(a).depth == 0 && scope.block(a).is_none();
     cx.prepared.directories.get(&a).filter(|_| first).and_then(|directory| directory_here(cx, scope, a, directory))
 }
 
-/// An index variable's value, if loops have bound it or every variable that it is computed from.
+/// The value of an index variable, if it is bound, or if every variable that it is computed from is.
 pub(super) fn come_to(cx: &Context, d: &mut Symbolic, scope: &mut Scope, v: Index) -> Option<Expr> {
     if let Some(at) = coordinate::of(cx, scope, v) {
         return Some(at);
@@ -188,7 +187,7 @@ pub(super) fn come_to(cx: &Context, d: &mut Symbolic, scope: &mut Scope, v: Inde
     })
 }
 
-/// The condition that some of these variables is out of a part that is asked; `None` if none can be.
+/// The condition that a guard of one of these variables fails; `None` if they have no guards.
 fn is_outside(cx: &Context, scope: &Scope, of: &[Index]) -> Option<Expr> {
     let mut inside: Vec<Sym> = of.iter().flat_map(|u| access::asked_around(cx, scope, *u)).collect();
     inside.dedup();
@@ -196,7 +195,7 @@ fn is_outside(cx: &Context, scope: &Scope, of: &[Index]) -> Option<Expr> {
     outside.reduce(|a, b| binary(Op::OrElse, a, b))
 }
 
-/// The conditions that the coordinate of an access's level is one of its array; none of a list that has no entry elsewhere.
+/// The conditions under which the coordinate of an access's level is within its array; none for a list that has no entry elsewhere.
 fn in_array(cx: &Context, scope: &Scope, (a, level): (AccessId, usize), v: Index, at: &Expr) -> Vec<Sym> {
     let missing = cx.program.may_miss(v).then(|| cx.sym(binary(Op::Ge, at.clone(), int(0))));
     let list = cx.program.tensor(a).format.levels[level].is_list() && !scope.is_laid(a);
@@ -204,9 +203,8 @@ fn in_array(cx: &Context, scope: &Scope, (a, level): (AccessId, usize), v: Index
     missing.into_iter().chain(asked).collect()
 }
 
-/// Computes a coordinate that no loop follows. Tensors that it reads are located. A coordinate that leaves its
-/// extent is −1 where the index permits it, and ends the kernel elsewhere; one that is computed from a missing
-/// coordinate is −1.
+/// Computes a coordinate that no loop follows. Tensors that it reads are located. A coordinate that leaves its extent is −1 if the index
+/// permits that; otherwise the kernel fails. A coordinate computed from a missing coordinate is −1.
 fn compute(cx: &Context, d: &mut Symbolic, scope: &mut Scope, v: Index, computed: &Computed) -> Expr {
     let Computed { of, permit, caught } = computed;
     locate(cx, d, scope, of, false);
@@ -235,7 +233,7 @@ fn compute(cx: &Context, d: &mut Symbolic, scope: &mut Scope, v: Index, computed
     missing.map_or(at.clone(), |missing| unless(d, missing))
 }
 
-/// Opens a list at a coordinate, which may be out of its array where the condition does not hold.
+/// Opens a list at a coordinate, which may be outside of its array if `inside` does not hold.
 fn search(
     cx: &Context,
     d: &mut Symbolic,
@@ -270,8 +268,8 @@ fn search(
     scope.descend(a, entry, vec![cx.sym(found)]);
 }
 
-/// The condition under which a body that has searched `lists` has an effect; `None` if it always has. Marks in
-/// `scope` the lists that are certainly present where it holds.
+/// The condition under which a body that has searched `lists` has an effect; `None` if it always has. Marks in `scope` the lists that are
+/// certainly present where the condition holds.
 pub(super) fn guard(
     cx: &Context,
     scope: &mut Scope,
@@ -291,7 +289,7 @@ pub(super) fn guard(
     Some(condition)
 }
 
-/// A sequence as a condition: `present` says whether a list has an entry.
+/// A sequence expression as a condition; `present` gives the condition that a list has an entry.
 pub(super) fn holds(s: &Sequence, present: &impl Fn(AccessId) -> Expr) -> Expr {
     let constant = |c: bool| Expr::Const(crate::algebra::Value::bool(c));
     let mut and = |a, b| binary(Op::AndAlso, a, b);
@@ -299,7 +297,7 @@ pub(super) fn holds(s: &Sequence, present: &impl Fn(AccessId) -> Expr) -> Expr {
     s.fold(&mut |a| present(a), &constant, &mut and, &mut or)
 }
 
-/// Loads the values of accesses whose levels are all open, once, outside of the loops inside.
+/// Loads the values of accesses whose levels are all open, once, before the loops inside.
 pub(super) fn keep_values(cx: &Context, d: &mut Symbolic, scope: &mut Scope, body: &concrete::Expr) {
     for a in body.accesses() {
         let fiber = scope.fiber(a);
@@ -320,7 +318,8 @@ pub(super) fn load(cx: &Context, fiber: &Fiber, a: AccessId) -> Expr {
     load_from(cx, fiber, cx.program.accesses[a.0].tensor)
 }
 
-/// The value that a tensor of an access's structure has where it stands, its levels all open: its fill where nothing does.
+/// The value of a tensor at a fiber whose levels are all open: the fill value where nothing is stored. The tensor has the structure of
+/// the access's.
 fn load_from(cx: &Context, fiber: &Fiber, tensor: concrete::Place) -> Expr {
     let load = Expr::Load(lower::arrays_of(cx, tensor).values, Box::new(cx.expr(fiber.position)));
     let fill = cx.program.tensors[tensor.0].fill;
@@ -330,7 +329,7 @@ fn load_from(cx: &Context, fiber: &Fiber, tensor: concrete::Place) -> Expr {
     }
 }
 
-/// The value of a body whose loops around are all bound; sums inside it emit loops of their own.
+/// The value of a body whose loops around are all bound; folds inside it emit loops of their own.
 pub(super) fn value(cx: &Context, d: &mut Symbolic, scope: &Scope, body: &concrete::Expr) -> Expr {
     match body {
         concrete::Expr::Literal(v) => Expr::Const(*v),
@@ -365,9 +364,8 @@ fn reduction(
     Expr::Var(t)
 }
 
-/// A fold in the order of its loops. It begins with its `start`, else with a neutral value if there is one, else
-/// with its first value. Of no values it is the function's identity; the check of extents refuses an empty fold of
-/// a function without one.
+/// A fold in the order of its loops. It begins with its `start`, else with a neutral value if there is one, else with its first value. A
+/// fold over no values is the function's identity; the check of extents refuses an empty fold of a function without one.
 fn folded(cx: &Context, d: &mut Symbolic, scope: &Scope, fold: &Fold, ty: Type) -> Expr {
     let none = cx.simplify.begins(fold.fun, ty);
     let start = match &fold.start {
@@ -385,8 +383,8 @@ fn folded(cx: &Context, d: &mut Symbolic, scope: &Scope, fold: &Fold, ty: Type) 
     Expr::Var(t)
 }
 
-/// A value with which a fold may begin, in the place of its first value. (The sum of nothing is 0.0, but 0.0 + −0.0
-/// is 0.0: a sum of something begins with −0.0.)
+/// A value with which a fold may begin instead of its first value. (The sum of nothing is 0.0, but 0.0 + −0.0 is 0.0: a sum of something
+/// begins with −0.0.)
 fn first(cx: &Context, fold: &Fold, ty: Type) -> Option<Expr> {
     let none = cx.simplify.begins(fold.fun, ty);
     if let Some(v) = none.filter(|v| cx.simplify.leads(fold.fun, *v)) {
@@ -398,7 +396,7 @@ fn first(cx: &Context, fold: &Fold, ty: Type) -> Option<Expr> {
     Some(Expr::Op(Op::Select, vec![some, Expr::Const(leads), Expr::Const(none?)]))
 }
 
-/// The function applied to the arguments; declared functions are written out.
+/// The value of a function applied to arguments; declared functions are inlined.
 pub(super) fn applied(cx: &Context, d: &mut Symbolic, fun: Fun, args: Vec<Expr>) -> Expr {
     match fun {
         Fun::Op(op) => builtin(d, op, args, cx.simplify.mode),

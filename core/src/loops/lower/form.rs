@@ -1,4 +1,4 @@
-//! The form of a result: its levels, under which variables they stand, and how many positions they have.
+//! The form of a result: its levels, the variables along which they are stored, and their numbers of positions.
 
 use super::list::List;
 use super::output::widths;
@@ -12,16 +12,16 @@ use crate::notation::concrete::{Index, Nest};
 /// A row of a triangle.
 #[derive(Clone, Debug)]
 pub(super) struct Row {
-    /// The position of its first value less that value's coordinate.
+    /// The position of the row's first value less that value's coordinate.
     pub base: Expr,
-    /// Its coordinate.
+    /// The coordinate of the row.
     pub at: Expr,
-    /// Of a symmetric level: the same as `base` of the row behind the diagonal.
+    /// For a symmetric level: the `base` of the row behind the diagonal.
     pub behind: Option<Expr>,
 }
 
 impl Row {
-    /// The same, its positions in variables.
+    /// This row with its positions held in variables.
     pub fn held(self, d: &mut Symbolic) -> Row {
         let base = held(d, "base", self.base);
         Row { base, behind: self.behind.map(|behind| held(d, "behind", behind)), ..self }
@@ -31,10 +31,11 @@ impl Row {
 /// The levels of a result.
 pub(super) struct Form {
     pub vars: Vec<Index>,
-    /// For each of `vars`, the loops' variables that it is a function of.
+    /// For each of `vars`, the loops' variables of which it is a function.
     pub roots: Vec<Vec<Index>>,
     pub extents: Vec<Expr>,
-    /// For each level, by how many times it has more positions than the level above; a triangle's are those of its rows.
+    /// For each level, the number of its positions per position of the level above. The positions of a triangle are those of all its
+    /// rows.
     pub widths: Vec<Expr>,
     pub levels: Vec<LevelBuffers>,
     pub makers: Vec<Maker>,
@@ -43,7 +44,7 @@ pub(super) struct Form {
 }
 
 impl Form {
-    /// That of a nest's result.
+    /// The form of a nest's result.
     pub fn of(cx: &Context, d: &mut Symbolic, nest: &Nest) -> Form {
         let (tensor, arrays) = (&cx.program.tensors[nest.target.tensor.0], lower::arrays_of(cx, nest.target.tensor));
         let rank = tensor.format.rank();
@@ -63,7 +64,8 @@ impl Form {
         }
     }
 
-    /// What appends to level `l` and to the levels of its chain above, if it is a list; arrays that are `kept` are not stored to.
+    /// The list that appends to level `l` and to the levels of its chain above, if level `l` is a list. Arrays that are `kept` are not
+    /// stored.
     pub fn list(&self, l: usize, (count, values): (Var, BufferId), kept: &dyn Fn(BufferId) -> bool) -> Option<List> {
         if self.makers[l] != Maker::List {
             return None;
@@ -74,37 +76,37 @@ impl Form {
         Some(List { levels, last: crd(l), values, count })
     }
 
-    /// Whether several loops move level `l`.
+    /// Whether the coordinate of level `l` depends on several loops.
     pub fn is_mapped(&self, l: usize) -> bool {
         self.roots[l] != [self.vars[l]]
     }
 
-    /// Whether level `l` is appended to.
+    /// Whether level `l` is assembled by appending.
     pub fn is_list(&self, l: usize) -> bool {
         self.makers.get(l).is_some_and(|maker| maker.appends())
     }
 
-    /// The first level from one on that is appended to.
+    /// The first level from `from` on that is assembled by appending.
     pub fn next_list(&self, from: usize) -> Option<usize> {
         (from..self.levels.len()).find(|&l| self.is_list(l))
     }
 
-    /// Whether level `l` is in a chain that goes on below it.
+    /// Whether the chain of level `l` continues below it.
     pub fn chained(&self, l: usize) -> bool {
         self.heads.get(l + 1).is_some_and(|head| *head <= l)
     }
 
-    /// The positions of level `l`, if it has any.
+    /// The positions array of level `l`, if it has one.
     pub fn pos(&self, l: usize) -> Option<BufferId> {
         self.levels[l].array(Holds::Positions)
     }
 
-    /// The coordinates of level `l`, if it has any.
+    /// The coordinates array of level `l`, if it has one.
     pub fn crd(&self, l: usize) -> Option<BufferId> {
         self.levels[l].array(Holds::Coordinates)
     }
 
-    /// If level `l` is a triangle's: its row at this coordinate; `above` is the position above the level of rows.
+    /// The row of level `l` at a coordinate, if the level is a triangle's; `above` is the position above the level of rows.
     pub fn row(&self, l: usize, above: Expr, row: &Expr) -> Option<Row> {
         let Maker::Triangle(side) = self.makers.get(l)? else { return None };
         let first = times(above, self.widths[l - 1].clone());
@@ -117,7 +119,7 @@ impl Form {
         Some(Row { base, at: row.clone(), behind })
     }
 
-    /// Whether some level stores entries, so that only some coordinates are stored.
+    /// Whether some level stores entries, so that not every coordinate is stored.
     pub fn keeps_entries(&self) -> bool {
         self.levels.iter().any(|level| !level.kind().is_full() && !level.kind().is_triangle())
     }

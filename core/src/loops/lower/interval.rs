@@ -1,9 +1,9 @@
-//! A result's last level of intervals: each fiber from its first coordinate, or from 0, to its last.
+//! A result's last level of intervals: a fiber is stored from its first coordinate, or from 0, to its last.
 //!
 //! ```text
 //!   q[i] = v         base + i = c          the next coordinate: values[c] = v; c += 1
-//!                    base + i > c          the fill value at c .. base + i, then it
-//!                    no value so far       of a band: first[parent] = i; the interval begins there
+//!                    base + i > c          the fill value at c .. base + i, then v
+//!                    no value so far       in a band: first[parent] = i; the interval begins there
 //! ```
 //!
 //! Invariant: the position of coordinate i of the current fiber is `base` + i. Before the first value of a band's fiber `base` is the
@@ -17,12 +17,12 @@ use crate::loops::{BufferId, Stmt, Symbolic, Var};
 
 /// A last level of intervals.
 pub(super) struct Interval {
-    /// The first coordinate of each parent's; `None` if it is 0.
+    /// The first coordinate of each parent's interval; `None` if it is 0.
     pub first: Option<BufferId>,
     values: BufferId,
     count: Var,
     base: Var,
-    /// A bound on the values to come, for which there is room.
+    /// A bound on the values to come: that much room is reserved.
     most: Var,
     current: Current,
     fill: Value,
@@ -46,7 +46,7 @@ impl Interval {
         Expr::Var(self.count)
     }
 
-    /// No value of the current fiber.
+    /// Resets `base`: the current fiber has no value yet.
     fn empty(&self, d: &mut Symbolic) {
         let before = if self.first.is_some() { 1 } else { 0 };
         d.assign(self.base, plus(self.appended(), int(before)));
@@ -104,7 +104,7 @@ impl Assembler for Interval {
 }
 
 impl Interval {
-    /// Stores the value of the next coordinate.
+    /// Appends the value of the next coordinate.
     fn push(&self, d: &mut Symbolic, value: Expr) {
         d.emit(Stmt::Store(self.values, self.appended(), value));
         d.assign(self.count, plus(self.appended(), int(1)));

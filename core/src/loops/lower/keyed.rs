@@ -1,18 +1,18 @@
-//! Workspaces whose size depends on what is put, not on extents: values under keys.
+//! Workspaces whose size depends on the entries put into them, not on extents: values under keys.
 //!
 //! ```text
-//!   keys     of each entry, in order of arrival: its coordinates as one number, or a word each where one is too small
-//!   values   of each entry
-//!   table    hashed: an entry's number, or −1, from its key's slot on      places   of each entry, its slot in the table
+//!   keys     for each entry, in order of arrival: its coordinates as one number, or a word each where one is too small
+//!   values   for each entry, its value
+//!   table    hashed: an entry's number, or −1, from its key's slot on      places   for each entry, its slot in the table
 //!   order    while draining: the entries by ascending keys
 //! ```
 //!
-//! A *list* takes every value as a new entry: for coordinates that arrive once, or values that must be folded in order
-//! of arrival, which draining does. A *hashed* one searches for the key first, and folds into the entry that has it.
+//! A *list* stores every value as a new entry: for coordinates that arrive once, or values that must be folded in order of arrival, which
+//! happens while draining. A *hashed* workspace searches for the key first, and folds into the entry that has it.
 //!
-//! Whatever the keys, a value in a hashed one inspects at most [`PROBES`] slots. If other keys hold them all, the value
-//! is a new entry without a slot, as in a list, and draining joins entries of the same key. So keys that are chosen to
-//! collide cost the memory of a list, and at most that many steps a value.
+//! Whatever the keys are, an insertion into a hashed workspace inspects at most [`PROBES`] slots. If other keys hold them all, the value
+//! is a new entry without a slot, as in a list, and draining joins entries of the same key. So keys that are chosen to collide cost the
+//! memory of a list, and at most that many steps a value.
 //!
 //! Invariants: between uses the table holds −1 everywhere. Its size is a power of two; it doubles when half of it is
 //! taken, and halves after a use that left seven eighths of it free, so that short rows touch little memory.
@@ -30,11 +30,11 @@ use crate::notation::concrete::{Nest, Workspace, WorkspaceKind};
 use crate::notation::typed::Fun;
 use crate::stream::slot;
 
-/// Most slots that a value inspects. In a table that is half full, unless keys are chosen to collide, one entry in some
+/// The maximum number of slots that an insertion inspects. In a half-full table, unless keys are chosen to collide, one entry in some
 /// hundred thousand needs more.
 const PROBES: i64 = 64;
 
-/// Initial room, and the least size of a table.
+/// The initial room, and the least size of a table.
 const LEAST: i64 = 16;
 
 /// A workspace of values under keys.
@@ -46,8 +46,7 @@ pub(super) struct Keyed {
     count: Var,
     table: Option<Table>,
     fold: Option<Fun>,
-    /// Of a list that is folded: the number of its first entries that are the old version, into which the others are
-    /// folded.
+    /// For a list that is folded: the number of its first entries, which are the old version, into which the others are folded.
     laid: Option<Var>,
 }
 
@@ -149,8 +148,8 @@ impl Keyed {
         d.assign(self.count, next);
     }
 
-    /// Moves out the sorted entries `begin..end`, which agree in the variables before `t`: those that agree in `t` too
-    /// form one coordinate.
+    /// Drains the sorted entries `begin..end`, which agree in the variables before `t`: entries that agree in `t` too form one
+    /// coordinate.
     fn drain_sorted(
         &self,
         cx: &Context,
@@ -200,8 +199,7 @@ impl Keyed {
         }
     }
 
-    /// Folds the first value of a key, unless it is of the old version, into the value of coordinates at which nothing
-    /// is put.
+    /// Begins the fold of a key: if its first value is not of the old version, folds it into the initial value.
     fn begin_fold(&self, cx: &Context, d: &mut Symbolic, folded: Var, first: &Expr) {
         let Some((laid, fun)) = self.laid.zip(self.fold) else { return };
         if cx.simplify.leads(fun, self.front.initial) {
@@ -216,7 +214,7 @@ impl Keyed {
         d.when(came, into, |_| {});
     }
 
-    /// The value of the entry with this number in ascending order of keys.
+    /// The value of the entry with this rank in ascending order of keys.
     fn sorted(&self, at: Expr) -> Expr {
         Expr::Load(self.values, Box::new(Expr::Load(self.keys.order, Box::new(at))))
     }
@@ -226,11 +224,11 @@ impl Keyed {
 struct Keys {
     /// One array of keys, or one for each variable.
     words: Vec<BufferId>,
-    /// Of one array: by how many bits the coordinate of each variable is shifted in a key; the last by none.
+    /// For one array: the number of bits by which each variable's coordinate is shifted in a key; 0 for the last.
     shifts: Option<Vec<Expr>>,
-    /// Entries by ascending keys, once they are sorted.
+    /// The entries by ascending keys, after sorting.
     order: BufferId,
-    /// Of an array for each variable: one of them in sorted order, and the permutation that sorts it.
+    /// For an array per variable: one of the arrays in sorted order, and the permutation that sorts it.
     apart: Option<[BufferId; 2]>,
 }
 
@@ -257,7 +255,7 @@ impl Keys {
         equal.reduce(|a, b| binary(Op::AndAlso, a, b)).expect("a word or more")
     }
 
-    /// Sorts `n` entries, stably, by each word, the last first. A single array of keys is sorted in place.
+    /// Sorts `n` entries, stably, by each word, the last word first. A single array of keys is sorted in place.
     fn sort(&self, d: &mut Symbolic, n: &Expr) {
         reserve(d, self.order, n.clone());
         let sort = |d: &mut Symbolic, keys, order| d.call(Entry::Sort { keys, order, len: n.clone() });
@@ -283,7 +281,7 @@ impl Keys {
         }
     }
 
-    /// A number that is equal for sorted entries that agree in `t`, among those that agree in the variables before it.
+    /// A number that is equal for those sorted entries that agree in `t`, among entries that agree in the variables before it.
     fn group(&self, t: usize, at: Expr) -> Expr {
         let load = |b: BufferId, at: Expr| Expr::Load(b, Box::new(at));
         match &self.shifts {
@@ -301,13 +299,13 @@ impl Keys {
     }
 }
 
-/// A number whose bits are moved.
+/// A shift of a number by a number of bits.
 fn shifted(op: Op, e: Expr, by: &Expr) -> Expr {
     if *by == int(0) { e } else { binary(op, e, by.clone()) }
 }
 
-/// By how many bits each variable's coordinate is shifted in the number of all coordinates: those of the variables behind it. The kernel
-/// fails if they are more than 63 together.
+/// The number of bits by which each variable's coordinate is shifted in the combined key: the bits of the variables behind it. The kernel
+/// fails if a key needs more than 63 bits.
 fn shifts(d: &mut Symbolic, extents: &[Expr]) -> Vec<Expr> {
     let mut shifts = vec![int(0); extents.len()];
     for t in (0..extents.len() - 1).rev() {
@@ -321,7 +319,7 @@ fn shifts(d: &mut Symbolic, extents: &[Expr]) -> Vec<Expr> {
     shifts
 }
 
-/// How many bits coordinates below an extent need.
+/// The number of bits that coordinates below an extent need.
 fn bits(d: &mut Symbolic, extent: &Expr) -> Expr {
     if let Expr::Const(n) = extent {
         return int(i64::from(u64::BITS - (n.bits().max(1) - 1).leading_zeros()));
@@ -335,11 +333,11 @@ fn bits(d: &mut Symbolic, extent: &Expr) -> Expr {
     Expr::Var(bits)
 }
 
-/// A table that finds entries by their keys: open addressing.
+/// A hash table from keys to entries, with open addressing.
 struct Table {
-    /// Each slot's entry, or −1.
+    /// The entry in each slot, or −1.
     entries: BufferId,
-    /// Of each entry, the slot at which the search for it ended.
+    /// For each entry, the slot at which the search for it ended.
     places: BufferId,
     /// The number of slots in use, a power of two.
     size: Var,
@@ -361,13 +359,12 @@ impl Table {
         d.when(binary(Op::AndAlso, idle, large), |d| d.assign(self.size, binary(Op::Shr, size, int(1))), |_| {});
     }
 
-    /// The slot that has the key, or is free, or at which the search gives up.
+    /// The slot that has the key, or a free slot, or the slot at which the search gives up.
     fn find(&self, d: &mut Symbolic, key: &[Expr], keys: &Keys) -> Expr {
         self.search(d, key, &|entry| keys.are(&entry, key))
     }
 
-    /// The first of [`PROBES`] slots, from a key's own on, that is free or whose entry is `wanted`; else the last of
-    /// them.
+    /// The first of [`PROBES`] slots, from a key's own slot on, that is free or whose entry is `wanted`; else the last of these slots.
     fn search(&self, d: &mut Symbolic, key: &[Expr], wanted: &dyn Fn(Expr) -> Expr) -> Expr {
         let (last, outer) = key.split_last().expect("a word or more");
         let parent = outer.iter().cloned().reduce(|a, b| binary(Op::Xor, times(a, int(hash::PARENT)), b));

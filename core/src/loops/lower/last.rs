@@ -1,16 +1,15 @@
-//! What makes a result's last level, if it is appended to.
+//! The assemblers of a result's last level, if it is appended to.
 //!
 //! ```text
 //!   list       crd[c] = coordinate; c += 1                                         (list.rs)
-//!   runs       a run for each value, and of the fill value between them            (runs.rs)
-//!   packbits   the same, in pieces                                                 (runs.rs, pieces.rs)
+//!   runs       a run for each value, and a run of the fill value between them      (runs.rs)
+//!   packbits   as runs, divided into pieces                                        (runs.rs, pieces.rs)
 //!   interval   a value for each coordinate, and the fill value between them        (interval.rs)
-//!   blocks     coordinates that follow one another, aligned or not                 (blocks.rs)
+//!   blocks     consecutive coordinates, aligned or not                             (blocks.rs)
 //! ```
 //!
-//! Coordinates of a fiber arrive in ascending order, each once, and fibers in theirs. Loops may come to a fiber in several turns, one
-//! behind the other, if it is known that they do ([`Ground::resumed`]). Which of them makes a level, its file says
-//! ([`LevelKind::maker`]).
+//! The coordinates of a fiber arrive in ascending order, each once, and fibers arrive in order. Several loops, one behind the other, may
+//! append to one fiber, if that is known ([`Ground::resumed`]). [`LevelKind::maker`] says which assembler a level has.
 //!
 //! [`LevelKind::maker`]: crate::format::LevelKind::maker
 
@@ -24,18 +23,18 @@ use crate::algebra::{Mode, Op, Type, Value};
 use crate::format::Maker;
 use crate::loops::{Symbolic, Var};
 
-/// Emits a test that a buffer has room for so many elements, and makes it.
+/// Emits a test that a buffer has room for a number of elements, and grows it otherwise.
 pub(super) type Grow<'a> = &'a dyn Fn(&mut Symbolic, BufferId, Expr);
 
-/// The values of a result's last level, fiber by fiber.
+/// Appends the values of a result's last level, fiber by fiber.
 pub(super) trait Assembler {
-    /// Emitted before anything is stored, when the level's arrays are there: no value of the first fiber. The kernel may expect so
-    /// many `entries`.
+    /// Emitted before anything is stored, after the level's arrays are allocated: the first fiber has no value yet. `entries` is the
+    /// number of entries that the kernel may expect.
     fn begin(&self, d: &mut Symbolic, entries: &Expr) {
         let _ = (d, entries);
     }
 
-    /// Makes the fiber below a parent position, not before the current one, the current one.
+    /// Makes the fiber below a parent position the current one. It is the current fiber or a later one.
     fn enter(&self, d: &mut Symbolic, parent: &Expr) {
         let _ = (d, parent);
     }
@@ -46,24 +45,24 @@ pub(super) trait Assembler {
     /// Stores a value at a coordinate behind those of the current fiber. `slot` is below the level.
     fn put(&self, d: &mut Symbolic, slot: &Slot, at: Expr, value: Expr);
 
-    /// Whether a value that differs from the fill value is stored, and no other, where loops count coordinates.
+    /// Whether loops over coordinates store only values that differ from the fill value.
     fn sifts(&self) -> bool {
         true
     }
 
-    /// Where the current fiber ends, as positions have it; `None` if it is stored when the next one begins.
+    /// The end of the current fiber, for the array of positions; `None` if it is stored when the next fiber begins.
     fn end(&self) -> Option<Expr>;
 
-    /// Emitted behind all loops: ends the fibers of so many parents.
+    /// Emitted behind all loops: ends the fibers of `parents` parents.
     fn finish(&self, d: &mut Symbolic, parents: &Expr) {
         let _ = (d, parents);
     }
 
-    /// The lengths of the level's arrays, but for positions.
+    /// The lengths of the level's arrays, except for positions.
     fn lengths(&self, parents: &Expr) -> Vec<(BufferId, Expr)>;
 }
 
-/// A last level as what makes it sees it.
+/// The description of a last level that its assembler gets.
 #[derive(Clone)]
 pub(super) struct Ground<'a> {
     /// The result's name.
@@ -71,26 +70,27 @@ pub(super) struct Ground<'a> {
     pub level: usize,
     pub arrays: &'a LevelBuffers,
     pub values: BufferId,
-    /// The number of its positions so far.
+    /// The number of the level's positions so far.
     pub count: Var,
     pub extent: Expr,
     pub fill: Value,
     pub mode: Mode,
-    /// Whether several loops in turn may append to one fiber: several move the level, or pieces of one end within a fiber.
+    /// Whether several loops, one behind the other, may append to one fiber: because several loops move the level, or because pieces of
+    /// one loop end within a fiber.
     pub resumed: bool,
 }
 
 impl Ground<'_> {
-    /// An array of the level.
+    /// The level's array with these contents.
     ///
     /// # Panics
-    /// If the level has none that holds this.
+    /// If the level has no such array.
     pub fn array(&self, holds: Holds) -> BufferId {
         self.arrays.array(holds).expect("a level has the arrays of its kind")
     }
 }
 
-/// What makes a last level.
+/// The assembler of a last level.
 pub(super) enum Last {
     List(List),
     Runs(Runs),
@@ -100,7 +100,7 @@ pub(super) enum Last {
 }
 
 impl Last {
-    /// What makes a level in this way; `list` is that of a list. `None` if it is not appended to.
+    /// The assembler that `maker` names; `list` is the assembler of a list. `None` if the level is not appended to.
     pub fn of(d: &mut Symbolic, maker: Maker, ground: &Ground, list: Option<&List>) -> Option<Last> {
         Some(match maker {
             Maker::Located | Maker::Triangle(_) => return None,
@@ -112,7 +112,7 @@ impl Last {
         })
     }
 
-    /// The assembler of this kind.
+    /// This assembler as a trait object.
     pub fn assembler(&self) -> &dyn Assembler {
         match self {
             Last::List(list) => list,
@@ -123,13 +123,13 @@ impl Last {
         }
     }
 
-    /// Whether a fiber is begun anew where loops come to its parent, so that all of it has to come at once, unless loops are known to
-    /// come back.
+    /// Whether a fiber begins anew whenever loops come to its parent: all its values must then come from one loop, unless the loops are
+    /// known to come back.
     pub fn begins_anew(&self) -> bool {
         matches!(self, Last::Interval(_) | Last::Blocks(_) | Last::Aligned(_))
     }
 
-    /// Whether each value takes at most one element of each array: operands' entries that bound the values bound all arrays.
+    /// Whether each value takes at most one element of each array, so that a bound on the number of values bounds all arrays.
     pub fn is_bounded(&self) -> bool {
         matches!(self, Last::List(_))
     }
@@ -138,14 +138,14 @@ impl Last {
 /// The fiber to which values are appended.
 #[derive(Clone, Copy)]
 pub(super) struct Current {
-    /// Its parent, where loops may come back to it.
+    /// The fiber's parent, if loops may come back to it.
     parent: Option<Var>,
-    /// Whether it is the level's only one.
+    /// Whether the fiber is the level's only one.
     is_root: bool,
 }
 
 impl Current {
-    /// Of a level that is made; a fiber to which no loop comes back needs no variable.
+    /// The current fiber of a level; it needs no variable if no loop comes back to it.
     pub fn of(d: &mut Symbolic, ground: &Ground) -> Current {
         let is_root = ground.level == 0;
         let again = ground.resumed && !is_root;
@@ -157,7 +157,7 @@ impl Current {
         self.parent.iter().for_each(|current| d.assign(*current, super::int(-1)));
     }
 
-    /// Emits `fresh` where a fiber begins, of which there are several.
+    /// Emits `fresh` where a fiber begins, if the level has several.
     pub fn enter(&self, d: &mut Symbolic, parent: &Expr, fresh: impl FnOnce(&mut Symbolic)) {
         if self.is_root {
             return;

@@ -1,4 +1,4 @@
-//! A result's list, or chain of lists: a coordinate to each of its levels, an entry after the other.
+//! A result's list, or chain of lists: entry by entry, a coordinate is appended to each level.
 
 use super::last::{Assembler, Grow};
 use super::output::Slot;
@@ -9,11 +9,11 @@ use crate::loops::{BufferId, Entry, Stmt, Symbolic, Var};
 /// A list of a result, and the levels of its chain.
 #[derive(Clone)]
 pub(super) struct List {
-    /// The levels of the chain, each with its coordinates; those that are an operand's are not stored.
+    /// The levels of the chain, each with its array of coordinates, except for arrays that are shared with an operand.
     pub levels: Vec<(usize, BufferId)>,
-    /// The coordinates of the last level of the chain, which are stored or an operand's.
+    /// The coordinates of the last level of the chain, which are stored or shared with an operand.
     pub last: BufferId,
-    /// The values, if it is the last list and they are stored.
+    /// The values, if this is the last list and they are stored.
     pub values: Option<BufferId>,
     /// The number of entries so far.
     pub count: Var,
@@ -30,13 +30,13 @@ impl List {
         self.note(d, slot, at, None);
     }
 
-    /// A snapshot of the number of entries.
+    /// Snapshots the number of entries.
     pub fn noted(&self, d: &mut Symbolic) -> Expr {
         d.define("begin", Type::I64, self.appended())
     }
 
-    /// Appends an entry if `kept` holds, without a branch: its coordinates are written behind the last one, and the condition is added
-    /// to the number of entries. There must be room for one entry more than are kept. The value may come later ([`List::fill_in`]).
+    /// Appends an entry if `kept` holds, without a branch: writes the coordinates behind the last entry, and adds the condition to the
+    /// number of entries. There must be room for one entry more than are kept. The value may come later ([`List::fill_in`]).
     pub fn note(&self, d: &mut Symbolic, slot: &Slot, at: Expr, kept: Option<Expr>) {
         for (k, crd) in &self.levels {
             let at = slot.chained(*k).unwrap_or(&at);
@@ -46,7 +46,7 @@ impl List {
         d.assign(self.count, plus(self.appended(), more));
     }
 
-    /// Appends the first `len` of `keys`, at most as many as a network sorts, in ascending order; [`List::fill_in`] stores their
+    /// Appends the first `len` of `keys`, at most as many as a sorting network takes, in ascending order; [`List::fill_in`] stores their
     /// values.
     pub fn note_sorted(&self, d: &mut Symbolic, slot: &Slot, keys: BufferId, len: Expr) {
         let end = plus(self.appended(), len.clone());
@@ -61,7 +61,8 @@ impl List {
         d.assign(self.count, end);
     }
 
-    /// Stores the values of the entries from number `begin` on, each computed from its coordinate. No two have the same coordinate.
+    /// Stores the values of the entries from number `begin` on, each computed from its coordinate. No two entries have the same
+    /// coordinate.
     pub fn fill_in(
         &self,
         d: &mut Symbolic,

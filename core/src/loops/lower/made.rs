@@ -1,12 +1,13 @@
-//! Temporaries that are made inside of loops: where all that they are made of is bound, before the loops that read them.
+//! Materialized temporaries that are computed inside of loops: where all variables that they depend on are bound, before the loops that
+//! read them.
 //!
 //! ```text
 //!  forall i: forall k: M[i,k] = E[k] * (W[k] where (forall kw: W[kw] = A[i,kw] * x[kw]))
 //!    ─▶  alloc W; for i { for kw { W[kw] = … }; for k { M[i,k] = E[k] * W[k] } }
 //! ```
 //!
-//! Loops around see what a temporary is made of, so that they visit what that has; loops inside see the temporary. Its arrays are
-//! allocated before the statement; those of levels with flags, anew in each turn.
+//! Loops around iterate over the definition of a temporary, so that they visit its entries; loops inside iterate over the temporary. Its
+//! arrays are allocated before the statement; arrays of levels with flags are allocated anew in each iteration.
 
 use super::Context;
 use super::output::Output;
@@ -16,7 +17,7 @@ use crate::loops::lower::{self, statement};
 use crate::loops::plan::{Assembly, Statement};
 use crate::notation::concrete::{self, Nest};
 
-/// Makes the temporaries of a body that can be made here. The body that reads them; `None` if there are none.
+/// Emits the temporaries of a body that can be computed here. Returns the body that reads them; `None` if there are none.
 pub(super) fn made(cx: &Context, d: &mut Symbolic, scope: &Scope, body: &concrete::Expr) -> Option<concrete::Expr> {
     let mut ready = vec![];
     body.inside(&mut |nest| ready.extend(inner::is_bound(cx, scope, nest).then_some(nest)));
@@ -25,7 +26,7 @@ pub(super) fn made(cx: &Context, d: &mut Symbolic, scope: &Scope, body: &concret
     (!ready.is_empty()).then(|| cx.simplify.simplify(&inner::read(cx, scope, body)))
 }
 
-/// Emitted before a statement's loops: the arrays of a temporary that is made inside of them.
+/// Emitted before a statement's loops: allocates the arrays of a temporary that is computed inside of them.
 pub(super) fn prepare_inside(cx: &mut Context, d: &mut Symbolic, nest: &Nest) {
     let place = nest.target.tensor;
     lower::fits(cx, d, place);
@@ -41,7 +42,7 @@ fn make_inside(cx: &Context, d: &mut Symbolic, scope: &Scope, nest: &Nest) {
     let given = cx.book.enter_if(fits, || Statement { target, assembly: Assembly::default() });
     let output = Output::begin(cx, d, nest, &given.assembly, None, inner::is_made_again(cx, nest));
     statement::fill_output(cx, d, nest, &output, scope);
-    // Its arrays keep their room from turn to turn: no bound allocates them.
+    // The arrays keep their room from iteration to iteration: no bound allocates them.
     let needs = Assembly { room: None, ..output.needs(nest) };
     output.finish(d);
     statement::assembled(cx, &given, needs);

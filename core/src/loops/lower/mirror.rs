@@ -1,15 +1,15 @@
-//! A result's last level that is symmetric: loops come to both sides of the diagonal.
+//! A result's symmetric last level: loops produce values on both sides of the diagonal.
 //!
 //! ```text
-//!   values            behind            at the end, each value before the diagonal and the one that mirrors it
+//!   values            behind            at the end, each value before the diagonal and its mirror image
 //!   0                 0 1 2
-//!   1 3               . 3 4             are compared: unless they are one, the kernel fails
+//!   1 3               . 3 4             are compared: unless they are equal, the kernel fails
 //!   2 4 5             . . 5
 //! ```
 //!
-//! What stands on and before the diagonal goes to the result's values, a lower triangle, and what stands behind it to an upper one, of
-//! which the diagonal is not used: loops write both row by row. Values are one by the rule of `format/assemble.rs`, by which results
-//! are that the library converts.
+//! Values on and before the diagonal go to the result's values, a lower triangle, and values behind it to an upper triangle, whose
+//! diagonal is not used: loops write both row by row. Values are equal by the rule of `format/assemble.rs`, which the library uses for
+//! converted results.
 
 use super::form::Form;
 use super::structure::{triangle, upper};
@@ -20,30 +20,30 @@ use crate::format::rounding;
 use crate::format::triangle::Triangle;
 use crate::loops::{BufferId, Entry, Failure, Symbolic};
 
-/// So many columns are compared in all rows before the next: the elements that mirror a row's are a cache line each, which hold those of
-/// the next rows.
+/// The number of columns that are compared in all rows before the next columns: each mirror image of a row's element is in another cache
+/// line, which also holds the mirror images of the next rows.
 const STRIP: i64 = 64;
 
 /// The values behind the diagonals of a result.
 pub(super) struct Mirror {
-    /// Those on and before the diagonals.
+    /// The values on and before the diagonals.
     values: BufferId,
     pub behind: BufferId,
     ty: Type,
     mode: Mode,
 }
 
-/// Where a coordinate stands in a row of a symmetric level.
+/// The side of the diagonal on which a coordinate of a symmetric row lies.
 #[derive(Clone, Debug)]
 pub(super) struct Sides {
-    /// Whether it is behind the diagonal.
+    /// Whether the coordinate is behind the diagonal.
     pub is_behind: Expr,
-    /// Its position then.
+    /// The position of a coordinate behind the diagonal.
     pub position: Expr,
 }
 
 impl Mirror {
-    /// That of a result of a form, if its last level is symmetric.
+    /// The mirror of a result with this form, if its last level is symmetric.
     pub fn of(d: &mut Symbolic, form: &Form, (name, ty, mode): (&str, Type, Mode), values: BufferId) -> Option<Mirror> {
         let symmetric = matches!(form.makers.last(), Some(Maker::Triangle(Triangle::Symmetric)));
         symmetric.then(|| Mirror {
@@ -54,14 +54,14 @@ impl Mirror {
         })
     }
 
-    /// The element of a place.
+    /// Loads the element at a position, on its side of the diagonal.
     pub fn load(&self, position: Expr, sides: &Sides) -> Expr {
         let of = |buffer, position| Expr::Load(buffer, Box::new(position));
         let [before, behind] = [of(self.values, position), of(self.behind, sides.position.clone())];
         Expr::Op(Op::Select, vec![sides.is_behind.clone(), behind, before])
     }
 
-    /// Fails unless all values are those that mirror them.
+    /// Makes the kernel fail unless each value equals its mirror image.
     pub fn compare(&self, d: &mut Symbolic, form: &Form) {
         let rows = form.extents.len() - 2;
         let (n, all) = (&form.extents[rows], &form.widths[rows]);
@@ -75,7 +75,7 @@ impl Mirror {
         });
     }
 
-    /// The same of a square of `n` rows, whose positions begin at `first`: strip by strip of columns.
+    /// As `compare`, for a square of `n` rows, whose positions begin at `first`: in strips of columns.
     fn compare_square(&self, d: &mut Symbolic, n: &Expr, first: &Expr) {
         let strips = binary(Op::FloorDiv, plus(n.clone(), int(STRIP - 1)), int(STRIP));
         d.each("strip", int(0), strips, |d, strip| {
@@ -84,7 +84,7 @@ impl Mirror {
         });
     }
 
-    /// The same of the part of a row that begins at a column.
+    /// As `compare`, for the part of a row that begins at a column.
     fn compare_row(&self, d: &mut Symbolic, (n, first): (&Expr, &Expr), i: Expr, from: Expr) {
         let base = d.define("base", Type::I64, plus(first.clone(), triangle(i.clone())));
         let stop = binary(Op::Min, plus(from.clone(), int(STRIP)), i.clone());
@@ -100,7 +100,7 @@ impl Mirror {
         d.define("value", self.ty, Expr::Load(buffer, Box::new(at)))
     }
 
-    /// Fails unless two values are one.
+    /// Makes the kernel fail unless two values are equal.
     fn same(&self, d: &mut Symbolic, x: Expr, y: Expr) {
         let fail = |d: &mut Symbolic| d.call(Entry::Fail(Failure::Unheld));
         let differs = compared(self.mode, Op::Ne, x.clone(), (y.clone(), self.ty));
@@ -111,7 +111,7 @@ impl Mirror {
         d.when(differs, unless_one, |_| {});
     }
 
-    /// Whether two floats that differ are one nevertheless: both NaN, or rounded in different orders.
+    /// Whether two floats that differ count as equal: both are NaN, or they may be rounded in different orders.
     fn is_one(&self, x: &Expr, y: &Expr) -> Expr {
         let nan = |e: &Expr| binary(Op::Ne, e.clone(), e.clone());
         let nans = binary(Op::AndAlso, nan(x), nan(y));

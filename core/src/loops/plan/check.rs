@@ -1,4 +1,4 @@
-//! Checking a plan: each step is one that its levels can take.
+//! Checks a plan: each step has to be possible for its levels.
 
 use super::print::Names;
 use super::{
@@ -10,11 +10,11 @@ use crate::iteration::{Shape, shape};
 use crate::notation::concrete::{AccessId, Index, Origin, Place, Program};
 
 impl Plan {
-    /// Holds a plan to a program: levels are opened, walked and assembled as they can be, points follow from their sequences, loops are
-    /// over variables that no loop around binds.
+    /// Checks a plan against a program: levels are opened, walked and assembled in ways that they allow, points follow from their
+    /// sequences, and loops are over variables that no loop around binds.
     ///
     /// # Errors
-    /// The first step that cannot be, and why.
+    /// The first impossible step, and the reason.
     pub fn check(&self, program: &Program) -> Result<(), String> {
         self.steps.iter().try_for_each(|node| {
             let target = Statement::of(&node.step).map(|statement| statement.target);
@@ -24,7 +24,7 @@ impl Plan {
     }
 }
 
-/// What stands around a step.
+/// The surroundings of a step.
 #[derive(Clone, Default)]
 struct Around<'n> {
     statement: &'n [Node],

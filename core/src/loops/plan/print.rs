@@ -1,4 +1,4 @@
-//! A plan as text: a line a step, what is inside of it further in.
+//! Prints a plan as text: one line per step, with the steps inside of it indented.
 
 use super::{
     Arm, Arrays, Assembly, Blocks, By, Choices, Cut, Decision, Directory, Fiber, Finger, Forall, How, Leap, Level,
@@ -8,7 +8,7 @@ use crate::iteration::Shape;
 use crate::notation::concrete::{AccessId, Expr, Index, Place, Program};
 use std::fmt::Write;
 
-/// Names of the accesses and index variables of a statement, each its own there.
+/// The names of the accesses and index variables of a statement, distinct within it.
 pub(super) struct Names<'p> {
     pub program: &'p Program,
     accesses: Vec<(AccessId, String)>,
@@ -16,7 +16,7 @@ pub(super) struct Names<'p> {
 }
 
 impl<'p> Names<'p> {
-    /// Those of the statement that defines a tensor; of no statement, those of the conditions of blocks.
+    /// The names of the statement that defines a tensor; without a tensor, those of the conditions of blocks.
     pub fn of(program: &'p Program, target: Option<Place>) -> Names<'p> {
         let mut names = Names { program, accesses: vec![], vars: vec![] };
         for nest in program.all_nests().into_iter().filter(|nest| Some(nest.target.tensor) == target) {
@@ -45,7 +45,7 @@ impl<'p> Names<'p> {
         self.program.reads(e).into_iter().for_each(|a| self.give(a));
     }
 
-    /// Names an access: `A[i,j]`, with the protocols that are not free: `A[i,j:gallop]`. Of several that are written alike, `A[i,j]'2`.
+    /// Names an access: `A[i,j]`, or `A[i,j:gallop]` with a protocol. Accesses that would have the same name are numbered: `A[i,j]'2`.
     fn give(&mut self, a: AccessId) {
         if self.accesses.iter().any(|(known, _)| *known == a) {
             return;
@@ -73,12 +73,12 @@ impl<'p> Names<'p> {
         known.map_or_else(|| format!("access {}", a.0), |(_, name)| name.clone())
     }
 
-    /// The access of a name.
+    /// The access with this name.
     pub fn access_of(&self, name: &str) -> Option<AccessId> {
         self.accesses.iter().find(|(_, known)| known == name).map(|(a, _)| *a)
     }
 
-    /// The index variable of a name.
+    /// The index variable with this name.
     pub fn var_of(&self, name: &str) -> Option<Index> {
         self.vars.iter().find(|(_, known)| known == name).map(|(v, _)| *v)
     }
@@ -136,7 +136,7 @@ impl<'p> Names<'p> {
         text
     }
 
-    /// A step, the nth of those beside it.
+    /// The text of a step, the nth of its siblings.
     fn step(&self, n: usize, step: &Step) -> String {
         match step {
             Step::Statement(statement) => self.statement(statement),
@@ -190,7 +190,7 @@ impl<'p> Names<'p> {
     }
 }
 
-/// A name that none of the others is: the nth of those that are alike has `'n` behind it.
+/// A name distinct from the others: the nth of equal names has `'n` behind it.
 fn unlike<'n>(name: String, others: impl Iterator<Item = &'n String>) -> String {
     let alike = others.filter(|other| other.split('\'').next() == Some(&name)).count();
     if alike == 0 { name } else { format!("{name}'{}", alike + 1) }
@@ -205,7 +205,7 @@ impl Plan {
     }
 }
 
-/// Words of a kind of step, each its own.
+/// The distinct words of a kind of step.
 pub(super) struct Words<T: 'static>(&'static [(T, &'static str)]);
 
 impl<T: Copy + PartialEq> Words<T> {
@@ -213,7 +213,7 @@ impl<T: Copy + PartialEq> Words<T> {
         self.0.iter().find(|(it, _)| *it == of).map_or("?", |(_, word)| word)
     }
 
-    /// What a word stands for.
+    /// The step with this word.
     pub fn read(&self, word: &str) -> Option<T> {
         self.0.iter().find(|(_, w)| *w == word).map(|(it, _)| *it)
     }

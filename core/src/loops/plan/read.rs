@@ -1,4 +1,4 @@
-//! Reading a plan.
+//! Reads a plan from text.
 
 use super::print::{CHOICES, CUTS, HOWS, Names, PASSES, SHAPES, SOUGHT};
 use super::{
@@ -9,14 +9,14 @@ use crate::iteration::Sequence;
 use crate::notation::concrete::{AccessId, Index, Place, Program};
 
 impl Plan {
-    /// The plan that a text says, with the names of a program.
+    /// Reads the plan of a text, with the names of a program.
     ///
     /// # Errors
-    /// The first line that is none, with its number, and what was expected.
+    /// The first line that is wrong, with its number, and what was expected.
     pub fn read(text: &str, program: &Program) -> Result<Plan, String> {
-        // The names of each statement that is open, with how far in it stands.
+        // The names of each open statement, with its indentation.
         let (mut named, outside): (Vec<(usize, Names)>, Names) = (vec![], Names::of(program, None));
-        // Steps that are open, each with how far in it stands.
+        // The open steps, each with its indentation.
         let mut open: Vec<(usize, Node)> = vec![];
         let mut steps = vec![];
         let mut end = |open: &mut Vec<(usize, Node)>| {
@@ -199,7 +199,7 @@ impl Line<'_> {
         Ok(Stepped { accesses: self.all(&words[..at])?, by }.step())
     }
 
-    /// A sequence expression: lists joined by ∩ or ∪, in parentheses where they stand in another.
+    /// Reads a sequence expression: lists joined by ∩ or ∪, in parentheses where they are nested.
     fn sequence(&self, text: &str) -> Result<Sequence, String> {
         let (sequence, rest) = self.joined(text.trim(), 0)?;
         if rest.trim().is_empty() { Ok(sequence) } else { Err(format!("`{rest}` is left of the sequence `{text}`")) }

@@ -6,7 +6,7 @@ use crate::loops::print::alike;
 use crate::loops::{Expr, Kernel, Sought};
 use crate::text::{DEPTH, Operators, Read, Reading, Token, applied};
 
-/// An expression with its type and how deep it is.
+/// An expression with its type and depth.
 pub(super) struct Term {
     pub expr: Expr,
     pub ty: Type,
@@ -23,7 +23,7 @@ impl Term {
         matches!(self.expr, Expr::Load(b, _) if kernel.buffers[b.0 as usize].ty == Type::I32)
     }
 
-    /// As an `i64`, if it is a load from an `i32` buffer.
+    /// The expression as an `i64`, if it is a load from an `i32` buffer.
     pub fn widened(self, kernel: &Kernel) -> Term {
         match self.is_narrow_load(kernel) {
             true => {
@@ -63,7 +63,7 @@ impl<'t> Operators<'t> for Reader<'t> {
         }
     }
 
-    /// The function applied; loads from `i32` buffers beside an `i64` are widened.
+    /// A call of a function; loads from `i32` buffers beside an `i64` are widened.
     fn apply(&mut self, op: Op, args: Vec<Term>) -> Read<Term> {
         let group = alike(op, args.len());
         let wide = group.clone().any(|i| args.get(i).is_some_and(|a| a.ty == Type::I64));
@@ -100,7 +100,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `among(b[begin..end], target)`, or what else is sought
+    /// `among(b[begin..end], target)`, or another search.
     fn among(&mut self, sought: Sought) -> Read<Term> {
         self.skip();
         self.sign("(")?;
@@ -131,7 +131,7 @@ impl Reader<'_> {
 }
 
 impl Term {
-    /// This inside another expression.
+    /// The term inside of another expression.
     fn nest(self, outer: impl FnOnce(Expr) -> Expr, ty: Type) -> Term {
         Term { expr: outer(self.expr), ty, depth: self.depth + 1 }
     }

@@ -1,4 +1,4 @@
-//! Loops over blocks of rows, columns and tiles.
+//! Emits loops over blocks of rows, columns and tiles.
 
 use super::super::arith::{binary, int, minus, plus, times};
 use super::super::downward::in_place;
@@ -10,8 +10,8 @@ use super::{LONGEST, Tiles, load, workspace};
 use crate::algebra::{Op, Type, Value};
 use std::collections::BTreeMap;
 
-/// A nest in tiles where there are enough rows, columns and turns, else as it is; and the variable of the loop, if there is one, that does what a
-/// turn does behind the fold. `made` gets the allocations of what tiles need.
+/// A nest in tiles where there are enough rows, columns and iterations, else as it is. Also the variable of the loop, if there is one,
+/// that does the rest of an iteration behind the fold. `made` gets the allocations that tiles need.
 pub(super) fn tiled(
     nest: &Nest,
     as_it_is: &Stmt,
@@ -48,7 +48,7 @@ pub(super) fn tiled(
     Some((stmts, drained))
 }
 
-/// A difference as a number, if it is one.
+/// A difference as a number, if it is constant.
 fn constant_or(e: Expr) -> Result<i64, Expr> {
     let number = |e: &Expr| if let Expr::Const(x) = e { Some(x.bits() as i64) } else { None };
     match &e {
@@ -62,16 +62,16 @@ fn constant_or(e: Expr) -> Result<i64, Expr> {
     }
 }
 
-/// What tiles need.
+/// The workspaces of tiles.
 #[derive(Clone, Copy)]
 struct Buffers {
-    /// Sums of a tile.
+    /// The sums of a tile.
     tile: BufferId,
-    /// Columns of a step, side by side.
+    /// The columns of a step, side by side.
     panel: BufferId,
-    /// Sums of a block of rows, each of a whole number of tiles.
+    /// The sums of a block of rows, each of a whole number of tiles.
     rows: BufferId,
-    /// log₂ of the columns of a tile.
+    /// log₂ of the number of columns of a tile.
     shift: i64,
 }
 
@@ -103,7 +103,7 @@ impl Buffers {
         ]
     }
 
-    /// The rows of a block whose rows have `width` elements.
+    /// The number of rows of a block whose rows have `width` elements.
     fn block(&self, width: &Expr, tiles: &Tiles) -> Expr {
         let [least, most] = tiles.block;
         let held = binary(Op::Div, int(tiles.held), binary(Op::Max, width.clone(), int(1)));
@@ -111,12 +111,12 @@ impl Buffers {
         binary(Op::Min, binary(Op::Max, whole, int(least)), int(most))
     }
 
-    /// `width`, up to the next whole number of tiles.
+    /// `width`, rounded up to a whole number of tiles.
     fn whole(&self, width: &Expr) -> Expr {
         times(self.tiles(width), int(self.columns()))
     }
 
-    /// The tiles of a row of `width` elements.
+    /// The number of tiles in a row of `width` elements.
     fn tiles(&self, width: &Expr) -> Expr {
         binary(Op::Shr, plus(width.clone(), int(self.columns() - 1)), int(self.shift))
     }
@@ -127,25 +127,25 @@ struct Emit<'n, 's, 'k> {
     tiles: &'n Tiles,
     buffers: Buffers,
     vars: Vars<'k>,
-    /// The variable of the loop over rows that does what they do behind the fold.
+    /// The variable of the loop over rows that runs the statements behind the fold.
     drained: Option<Var>,
 }
 
-/// Columns that are done together: the first, how many there are, and their elements in a block's rows.
+/// Columns that are processed together: the first, their number, and the number of elements of a block's row.
 struct Columns {
     from: Expr,
     width: Expr,
     whole: Expr,
 }
 
-/// A block of rows: the first, the one behind the last, and how many tiles lie below each other in it.
+/// A block of rows: the first row, one past the last, and the number of tiles below each other in it.
 struct Block {
     first: Expr,
     behind: Expr,
     groups: Expr,
 }
 
-/// The turns of a step.
+/// The iterations of a step.
 struct Step {
     from: Expr,
     to: Expr,
@@ -156,7 +156,7 @@ impl Emit<'_, '_, '_> {
         self.vars.fresh(name, Type::I64)
     }
 
-    /// `let name = e`, and the name; constants and names stay as they are.
+    /// Emits `let name = e` and returns the name; constants and variables are returned as they are.
     fn held(&mut self, name: &str, e: Expr, out: &mut Vec<Stmt>) -> Expr {
         if matches!(e, Expr::Const(_) | Expr::Var(_)) {
             return e;
@@ -166,7 +166,7 @@ impl Emit<'_, '_, '_> {
         Expr::Var(v)
     }
 
-    /// All columns; where rows are folded into in place and so may be cut, part by part.
+    /// Emits all columns; if rows are folded into in place, and so may be cut, part by part.
     fn columns(&mut self) -> Vec<Stmt> {
         let width = self.nest.width.clone();
         if !matches!(self.nest.into, Into::Place(..)) {
@@ -182,7 +182,7 @@ impl Emit<'_, '_, '_> {
         vec![counted(part, int(0), binary(Op::Div, plus(width, int(self.tiles.part - 1)), int(self.tiles.part)), body)]
     }
 
-    /// All rows, in blocks.
+    /// Emits all rows, in blocks.
     fn blocks(&mut self, from: Expr, width: Expr) -> Vec<Stmt> {
         let mut out = vec![];
         let (whole, most) = (self.buffers.whole(&width), self.buffers.block(&width, self.tiles));
@@ -207,7 +207,7 @@ impl Emit<'_, '_, '_> {
         out
     }
 
-    /// Sets the block's rows to what the fold begins with.
+    /// Emits setting the block's rows to the fold's initial values.
     fn begin(&mut self, of: &Block, columns: &Columns) -> Vec<Stmt> {
         let begins = match self.nest.into {
             Into::Place(_, _, known) => known,
@@ -224,7 +224,7 @@ impl Emit<'_, '_, '_> {
         out
     }
 
-    /// What the body does behind the fold, for each row of the block.
+    /// Emits the statements behind the fold, for each row of the block.
     fn drain(&mut self, of: &Block, columns: &Columns) -> Stmt {
         let i = self.nest.row.var;
         let row = |e: Expr| times(minus(e, of.first.clone()), columns.whole.clone());
@@ -254,7 +254,8 @@ impl Emit<'_, '_, '_> {
         drain
     }
 
-    /// A statement for each element of the block that is folded into in place: of the block's rows, the index there, and in place.
+    /// Emits a statement for each element of the block that is folded into in place, given the block's rows, the index there, and the
+    /// index in place.
     fn each_in_place(&mut self, of: &Block, columns: &Columns, each: impl Fn(BufferId, Expr, Expr) -> Stmt) -> Stmt {
         let Into::Place(_, place, _) = &self.nest.into else { unreachable!("elements in place") };
         let (i, c) = (self.vars.again(self.nest.row.var), self.fresh("c"));
@@ -265,7 +266,7 @@ impl Emit<'_, '_, '_> {
         counted(i, of.first.clone(), of.behind.clone(), row)
     }
 
-    /// All turns, in steps.
+    /// Emits all iterations of the fold, in steps.
     fn fold(&mut self, of: &Block, columns: &Columns) -> Vec<Stmt> {
         let mut now = BTreeMap::new();
         let around: Vec<Range> = self.nest.around.iter().map(|range| self.ranged(range, &mut now)).collect();
@@ -284,7 +285,7 @@ impl Emit<'_, '_, '_> {
         around.into_iter().rev().fold(body, |body, Range { var, lo, hi }| vec![counted(var, lo, hi, body)])
     }
 
-    /// A loop's range for a variable of its own.
+    /// The range of a loop for a new variable.
     fn ranged(&mut self, range: &Range, now: &mut BTreeMap<Var, Var>) -> Range {
         let [lo, hi] = [&range.lo, &range.hi].map(|e| e.renamed(now));
         let var = self.vars.again(range.var);
@@ -292,7 +293,7 @@ impl Emit<'_, '_, '_> {
         Range { var, lo, hi }
     }
 
-    /// A step for all columns of tiles.
+    /// Emits a step for all columns of tiles.
     fn step(&mut self, step: &Step, of: &Block, columns: &Columns, now: &BTreeMap<Var, Var>) -> Vec<Stmt> {
         let column = self.fresh("column");
         let mut body = vec![];
@@ -302,7 +303,7 @@ impl Emit<'_, '_, '_> {
         vec![counted(column, int(0), self.buffers.tiles(&columns.width), body)]
     }
 
-    /// Stores the turns of a step of a column of tiles side by side. Behind the last column is that once more: no row has it.
+    /// Emits copying the iterations of a step of a column of tiles side by side. Lanes behind the last column repeat it: no row has them.
     fn side_by_side(&mut self, step: &Step, at: &Expr, columns: &Columns, now: &BTreeMap<Var, Var>) -> Stmt {
         let whole = self.copied(step, at, columns, now, None);
         let rest = self.copied(step, at, columns, now, Some(minus(columns.width.clone(), int(1))));
@@ -310,7 +311,7 @@ impl Emit<'_, '_, '_> {
         Stmt::If(is_whole, vec![whole], vec![rest])
     }
 
-    /// The loops that do, of columns up to the last that there is, if one is given.
+    /// The loops of this copy; columns are limited to `last`, if it is given.
     fn copied(
         &mut self,
         step: &Step,
@@ -331,7 +332,7 @@ impl Emit<'_, '_, '_> {
         counted(k, step.from.clone(), step.to.clone(), vec![row])
     }
 
-    /// The tiles of a column, one below the other.
+    /// Emits the tiles of a column, one below the other.
     fn tiles(&mut self, step: &Step, at: &Expr, of: &Block, columns: &Columns, now: &BTreeMap<Var, Var>) -> Stmt {
         let group = self.fresh("group");
         let mut body = vec![];
@@ -369,7 +370,7 @@ impl Emit<'_, '_, '_> {
         Stmt::For { var: c, lo: int(0), hi: int(self.buffers.columns()), how: How::Vector, body }
     }
 
-    /// Folds the turns of a step into a tile of these rows.
+    /// Emits folding the iterations of a step into a tile of these rows.
     fn turns(&mut self, step: &Step, rows: &[Expr], now: &BTreeMap<Var, Var>) -> Stmt {
         let (nest, Buffers { tile, panel, .. }) = (self.nest, self.buffers);
         let k = self.vars.again(nest.turns.var);
@@ -396,7 +397,7 @@ impl Emit<'_, '_, '_> {
         counted(k, step.from.clone(), step.to.clone(), body)
     }
 
-    /// Statements with variables of their own for what they name, and for turns of loops.
+    /// Statements with new variables for those that they define, including loops' variables.
     fn again(&mut self, stmts: &[Stmt], now: &mut BTreeMap<Var, Var>) -> Vec<Stmt> {
         stmts.iter().map(|stmt| self.stmt_again(stmt, now)).collect()
     }
@@ -417,17 +418,17 @@ impl Emit<'_, '_, '_> {
     }
 }
 
-/// Names with one more.
+/// The renaming with one more variable.
 fn with(now: &BTreeMap<Var, Var>, v: Var, by: Var) -> BTreeMap<Var, Var> {
     now.iter().map(|(v, by)| (*v, *by)).chain([(v, by)]).collect()
 }
 
-/// `for var in lo..hi`
+/// `for var in lo..hi`.
 fn counted(var: Var, lo: Expr, hi: Expr, body: Vec<Stmt>) -> Stmt {
     Stmt::For { var, lo, hi, how: How::Serial, body }
 }
 
-/// Statements that read elements of an array elsewhere.
+/// Statements with reads of an array replaced by reads elsewhere.
 fn elements(stmts: Vec<Stmt>, b: BufferId, at: &dyn Fn(Expr) -> Expr) -> Vec<Stmt> {
     let each = |stmt| {
         let stmt = mapped(stmt, &|e| moved(e, b, at));
@@ -436,7 +437,7 @@ fn elements(stmts: Vec<Stmt>, b: BufferId, at: &dyn Fn(Expr) -> Expr) -> Vec<Stm
     stmts.into_iter().map(each).collect()
 }
 
-/// An expression that reads elements of an array elsewhere.
+/// An expression with reads of an array replaced by reads elsewhere.
 fn moved(e: &Expr, b: BufferId, at: &dyn Fn(Expr) -> Expr) -> Expr {
     match e {
         Expr::Load(from, index) if *from == b => at(moved(index, b, at)),
@@ -449,7 +450,7 @@ fn moved(e: &Expr, b: BufferId, at: &dyn Fn(Expr) -> Expr) -> Expr {
     }
 }
 
-/// A statement with others in the place of its expressions; its blocks stay.
+/// A statement with `f` applied to its expressions; its blocks stay.
 fn mapped(stmt: Stmt, f: &dyn Fn(&Expr) -> Expr) -> Stmt {
     match stmt {
         Stmt::Let(v, e) => Stmt::Let(v, f(&e)),

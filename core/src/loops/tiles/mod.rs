@@ -1,4 +1,4 @@
-//! Products of rows and columns are folded in tiles that stay in registers.
+//! Folds products of rows and columns in tiles that stay in registers.
 //!
 //! ```text
 //!   for i in 0..n_I                                     for block                         rows of one block
@@ -17,14 +17,15 @@
 //!                                                         C_vals[…] = rows_vals[…]
 //! ```
 //!
-//! A fold over `k` of what depends on `i` and `k` with what depends on `k` and `j` takes its operands from memory once for each pair
-//! of `i` and `j`. In tiles it takes them once for 4 × 16 of those, and the columns of a step stay in the first cache (the blocking of
-//! Goto and van de Geijn, *Anatomy of high-performance matrix multiplication*, 2008, without packed rows). Each element is folded in
-//! the order of `k`, as before, so the function needs no property.
+//! A fold over `k` of values that depend on `i` and `k` with values that depend on `k` and `j` loads its operands once for each pair of
+//! `i` and `j`. In tiles it loads them once for 4 × 16 pairs, and the columns of a step stay in the first-level cache (the blocking of
+//! Goto and van de Geijn, *Anatomy of high-performance matrix multiplication*, 2008, without packed rows). Each element is folded in the
+//! order of `k`, as before, so the function needs no property.
 //!
-//! The fold may be into rows in place, into a row that each turn of `i` begins anew and reads behind the fold, or into a variable for each
-//! pair ([`nest`]). What a turn does with what was folded stays as it is, and takes it from the block's rows. Where there are few rows,
-//! columns or turns, or rows are so long that a block of them would be large, loops stay as they are: that is asked when the kernel runs.
+//! The fold may be into rows in place, into a row that each iteration of `i` initializes and reads behind the fold, or into a variable
+//! for each pair ([`nest`]). The statements behind the fold stay as they are, and read its results from the block's rows. If there are
+//! few rows, columns or iterations, or rows are so long that a block of them would be large, the loops stay as they are; the kernel tests
+//! this when it runs.
 
 mod emit;
 mod nest;
@@ -35,44 +36,44 @@ use super::{Buffer, BufferId, Expr, Kernel, Role, Stmt, Var};
 use crate::algebra::Type;
 use nest::{Nest, Seen};
 
-/// How large tiles are.
+/// The sizes of tiles.
 #[derive(Clone, Copy, Debug)]
 pub struct Tiles {
-    /// Rows of a tile: a power of two.
+    /// The rows of a tile: a power of two.
     pub rows: i64,
-    /// Bytes of a row of a tile: elements are a power of two.
+    /// The bytes of a row of a tile; the number of elements is a power of two.
     pub bytes: i64,
-    /// Turns of `k` for which columns are stored side by side.
+    /// The iterations of `k` whose columns are stored side by side.
     pub depth: i64,
     /// The least and the most rows of a block: multiples of the rows of a tile.
     pub block: [i64; 2],
     /// The elements of a block, if the least number of rows does not have more.
     pub held: i64,
-    /// The columns that are done at a time where rows are folded into in place: a whole number of tiles.
+    /// The columns that are processed at a time if rows are folded into in place: a whole number of tiles.
     pub part: i64,
-    /// The fewest rows, columns and turns.
+    /// The fewest rows, columns and iterations.
     pub fewest: [i64; 3],
 }
 
 impl Tiles {
-    /// The least that there are: for few data all that is done for many.
+    /// The smallest sizes, which exercise all code on little data.
     pub const LEAST: Tiles = Tiles { rows: 2, bytes: 16, depth: 3, block: [2, 4], held: 8, part: 4, fewest: [1, 1, 1] };
 }
 
-/// 4 × 16 numbers of eight bytes fill half of the registers of a machine with vectors of 32 bytes or more; 256 turns of a column fill half of
-/// its first cache, and a block of rows its second.
+/// 4 × 16 numbers of eight bytes fill half of the registers of a machine with vectors of 32 bytes or more; 256 iterations of a column
+/// fill half of its first-level cache, and a block of rows its second-level cache.
 const USUAL: Tiles =
     Tiles { rows: 4, bytes: 128, depth: 256, block: [16, 128], held: 1 << 17, part: 1 << 10, fewest: [8, 16, 8] };
 
-/// The longest rows of which a block is held whole.
+/// The longest rows of which a block is stored as a whole.
 const LONGEST: i64 = 1 << 18;
 
-/// Folds in tiles.
+/// Folds products in tiles.
 pub fn tiles(kernel: &mut Kernel) {
     tiles_of(kernel, &USUAL);
 }
 
-/// As [`tiles`], of other sizes.
+/// As [`tiles`], with other sizes.
 pub fn tiles_of(kernel: &mut Kernel, tiles: &Tiles) {
     let body = std::mem::take(&mut kernel.body);
     let seen = Seen::of(&body, &kernel.params);
@@ -80,24 +81,24 @@ pub fn tiles_of(kernel: &mut Kernel, tiles: &Tiles) {
     let mut out = Vec::with_capacity(body.len());
     for stmt in body {
         let stmts = all.block(vec![stmt], true);
-        // What tiles need is made in front of the loops that stand in no other.
+        // The workspaces of tiles are allocated in front of the outermost loops.
         out.append(&mut all.made);
         out.extend(stmts);
     }
     kernel.body = out;
 }
 
-/// All nests of a kernel.
+/// Rewrites all nests of a kernel.
 struct All<'k> {
     seen: Seen,
     tiles: &'k Tiles,
     kernel: &'k mut Kernel,
-    /// The allocations of what tiles need.
+    /// The allocations that tiles need.
     made: Vec<Stmt>,
 }
 
 impl All<'_> {
-    /// A block with its nests in tiles. `once`: it stands in no loop.
+    /// A block with its nests in tiles. `once`: the block is in no loop.
     fn block(&mut self, stmts: Vec<Stmt>, once: bool) -> Vec<Stmt> {
         let mut out = Vec::with_capacity(stmts.len());
         for stmt in stmts {
@@ -114,7 +115,7 @@ impl All<'_> {
         out
     }
 
-    /// Statements with the nests in tiles that are left in a loop: of two folds of a turn, one is behind the other.
+    /// Statements with the remaining nests in a loop in tiles: an iteration may contain two folds, one behind the other.
     fn behind(&mut self, stmts: Vec<Stmt>, turns: Var) -> Vec<Stmt> {
         let each = |stmt: Stmt| match stmt {
             Stmt::For { var, .. } if var == turns => self.block(vec![stmt], false),

@@ -1,4 +1,4 @@
-//! Loops that fold products of rows and columns, as they are found.
+//! Finds loops that fold products of rows and columns.
 //!
 //! ```text
 //!   for i                          for i                               for i
@@ -11,8 +11,8 @@
 //!       in place                       a row of its own                  a variable of its own
 //! ```
 //!
-//! Between `i` and `k` may stand more loops. `f` is a function of three kinds of parts: those that depend on `i` and on turns of `k`, one
-//! that depends on turns of `k` and on `j`, and what stays. Nothing that `f` or a bound reads is stored to by a turn of `i`.
+//! More loops may be between `i` and `k`. `f` is a function of three kinds of parts: those that depend on `i` and on iterations of `k`,
+//! one that depends on iterations of `k` and on `j`, and fixed ones. An iteration of `i` stores to nothing that `f` or a bound reads.
 
 use super::super::arith::{int, minus};
 use super::super::blocks::steps_with;
@@ -22,13 +22,13 @@ use super::super::{BufferId, Entry, Expr, How, Kernel, Role, Stmt, Stored, Var, 
 use crate::algebra::{Op, Type, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is known of all of a kernel.
+/// Facts about a whole kernel.
 pub(super) struct Seen {
-    /// How often each buffer is read or stored to.
+    /// The number of reads and stores of each buffer.
     uses: BTreeMap<BufferId, usize>,
-    /// The buffers that are allocated once, with what they hold from then on.
+    /// The buffers that are allocated once, with their value from then on.
     filled: BTreeMap<BufferId, Option<Value>>,
-    /// Extents.
+    /// The kernel's parameters: extents.
     params: BTreeSet<Var>,
 }
 
@@ -38,14 +38,14 @@ impl Seen {
         let mut seen = Seen { uses: uses(body), filled: BTreeMap::new(), params };
         each_entry(body, &mut |entry| {
             if let Entry::Alloc { buffer, fill, .. } = entry {
-                // Allocated elsewhere too, it holds what is not known here.
+                // A buffer that is allocated elsewhere too has no known value.
                 seen.filled.entry(*buffer).and_modify(|known| *known = None).or_insert(*fill);
             }
         });
         seen
     }
 
-    /// Whether an expression is made of extents and constants.
+    /// Whether an expression consists of extents and constants.
     fn is_extent(&self, e: &Expr) -> bool {
         match e {
             Expr::Const(_) => true,
@@ -55,7 +55,7 @@ impl Seen {
         }
     }
 
-    /// Whether all that is done with a buffer, but for making and finishing it, is in a statement.
+    /// Whether all uses of a buffer are in a statement, apart from allocating and finishing it.
     fn is_own(&self, b: BufferId, stmt: &Stmt) -> bool {
         uses(std::slice::from_ref(stmt)).get(&b) == self.uses.get(&b)
     }
@@ -69,46 +69,46 @@ pub(super) struct Range {
     pub hi: Expr,
 }
 
-/// Loops that fold products of rows and columns.
+/// A nest of loops that folds products of rows and columns.
 pub(super) struct Nest<'s> {
-    /// The loop over rows, and what it runs.
+    /// The loop over rows, and its body.
     pub row: Range,
     pub body: &'s [Stmt],
-    /// The loops between rows and turns, then the turns.
+    /// The loops between the rows and the iterations of `k`, then those iterations.
     pub around: Vec<Range>,
     pub turns: Range,
-    /// The variable of columns, and how many there are.
+    /// The variable of columns, and the number of columns.
     pub column: Var,
     pub width: Expr,
-    /// What is folded, with which function, into what, of which type.
+    /// The function of the fold, the value that is folded, the target, and its type.
     pub op: Op,
     pub folded: Folded,
     pub into: Into,
     pub ty: Type,
 }
 
-/// What is folded into.
+/// The target of the fold.
 pub(super) enum Into {
-    /// An element of an array in place, and what it holds before, if that is known.
+    /// An element of an array in place, and its value before, if that is known.
     Place(BufferId, Expr, Option<Value>),
-    /// A row that begins with a value at a statement of the body; the fold is another statement.
+    /// A row that a statement of the body initializes with a value; the fold is another statement.
     Row(BufferId, Value, [usize; 2]),
-    /// A variable that begins with a value for each column. The loop over columns is a statement of the body; the value is set at a
-    /// statement of that loop, in front of the fold.
+    /// A variable that is initialized with a value for each column. The loop over columns is a statement of the body; the value is set at
+    /// a statement of that loop, in front of the fold.
     Variable(Var, Value, [usize; 2]),
 }
 
-/// What is folded, by its parts.
+/// The value that is folded, by its parts.
 pub(super) struct Folded {
-    /// What depends on the row, or on the turn alone.
+    /// The parts that depend on the row, or on the iteration alone.
     pub rows: Vec<(Expr, Type)>,
-    /// What depends on the column, and perhaps on the turn.
+    /// The part that depends on the column, and perhaps on the iteration.
     pub panel: Expr,
     pub panel_ty: Type,
     pub whole: Part,
 }
 
-/// An expression of parts.
+/// An expression over parts.
 pub(super) enum Part {
     Row(usize),
     Panel,
@@ -119,11 +119,11 @@ pub(super) enum Part {
 /// The most parts that depend on the row: each takes a register for each row of a tile.
 const ROWS: usize = 2;
 
-/// The fewest columns, where their number is a constant, of rows that are folded into: shorter ones stay in registers as they are.
+/// The fewest columns, if their number is a constant, of rows that are folded into: shorter rows stay in registers without tiles.
 const FEWEST: i64 = 64;
 
 impl<'s> Nest<'s> {
-    /// The nest, if a statement is one. `once`: it stands in no loop.
+    /// The nest of a statement, if it is one. `once`: the statement is in no loop.
     pub(super) fn of(stmt: &'s Stmt, seen: &Seen, kernel: &Kernel, once: bool) -> Option<Nest<'s>> {
         let Stmt::For { var, lo, hi, how: How::Serial, body } = stmt else { return None };
         let row = Range { var: *var, lo: lo.clone(), hi: hi.clone() };
@@ -133,7 +133,7 @@ impl<'s> Nest<'s> {
         let moving: BTreeSet<Var> = around.iter().chain([&turns, &row]).map(|l| l.var).chain([column]).collect();
         let of_rows = match &into {
             Into::Place(_, at, _) => is_row_major(at, (row.var, column), &width, &moving),
-            // Of a result the last row is left.
+            // Of a result, the last row remains.
             Into::Row(b, ..) => kernel.buffers[b.0 as usize].role == Role::Workspace,
             Into::Variable(..) => true,
         };
@@ -153,8 +153,8 @@ impl<'s> Nest<'s> {
 }
 
 impl Nest<'_> {
-    /// How many turns there are, of the loops around them too: as many as have to be asked. Without turns, rows in place are not touched, and
-    /// may be nowhere; `None` if that cannot be asked of all rows at once.
+    /// The numbers of iterations that the kernel has to test, including those of the loops around. Without iterations, rows in place are
+    /// not touched, and may not exist. `None` if this cannot be tested for all rows at once.
     pub(super) fn lengths(&self) -> Option<Vec<Expr>> {
         let all = [&self.turns].into_iter().chain(&self.around);
         let around: BTreeSet<Var> = self.around.iter().map(|range| range.var).collect();
@@ -170,7 +170,7 @@ impl Nest<'_> {
     }
 }
 
-/// Whether an index is of elements that lie row by row: `(i + …) * width + j`.
+/// Whether an index is of elements in row-major order: `(i + …) * width + j`.
 fn is_row_major(at: &Expr, (i, j): (Var, Var), width: &Expr, moving: &BTreeSet<Var>) -> bool {
     let Expr::Op(Op::Add, at) = at else { return false };
     let Expr::Op(Op::Mul, row) = &at[0] else { return false };
@@ -203,7 +203,7 @@ fn into_rows(stmt: &Stmt, body: &[Stmt], seen: &Seen, once: bool) -> Option<(Fou
     (is_zero(&lo) && !in_registers).then_some((Found { folding, column, width }, into))
 }
 
-/// The row that a body begins with a value, if it does so in front of the fold, and only reads it behind.
+/// The row that a body initializes with a value in front of the fold and only reads behind it, if it does so.
 fn begun_row(body: &[Stmt], place: usize, b: BufferId, width: &Expr) -> Option<Into> {
     let begins = |stmt: &Stmt| match stmt {
         Stmt::For { var, lo, hi, body, .. } if is_zero(lo) && hi == width => match body[..] {
@@ -238,7 +238,7 @@ fn is_zero(e: &Expr) -> bool {
     *e == int(0)
 }
 
-/// A fold in loops, one in the other, with names replaced by what they stand for.
+/// A fold in nested loops, with names replaced by their values.
 struct Folding {
     loops: Vec<Range>,
     op: Op,
@@ -297,7 +297,7 @@ impl Folded {
 }
 
 impl Part {
-    /// The expression, of values of its parts.
+    /// The expression, given the values of its parts.
     pub(super) fn with(&self, rows: &[Expr], panel: &Expr) -> Expr {
         match self {
             Part::Row(n) => rows[*n].clone(),
@@ -308,7 +308,7 @@ impl Part {
     }
 }
 
-/// An expression that is divided into parts.
+/// Divides an expression into parts.
 struct Parting<'m> {
     i: Var,
     j: Var,
@@ -332,7 +332,7 @@ impl Parting<'_> {
                 Some(Part::Row(n))
             }
             _ if !e.reads(self.i) => (self.panel.get_or_insert_with(|| e.clone()) == e).then_some(Part::Panel),
-            // What is chosen may be loaded only where it is.
+            // The arms of a `select` may contain loads that are guarded.
             Expr::Op(op, args) if is_cheap(*op) && *op != Op::Select => {
                 Some(Part::Op(*op, args.iter().map(|a| self.part(a)).collect::<Option<_>>()?))
             }
@@ -341,7 +341,7 @@ impl Parting<'_> {
     }
 }
 
-/// How often each buffer is read or stored to in some statements, but for where it is made or finished.
+/// The number of reads and stores of each buffer in some statements, apart from allocating and finishing it.
 fn uses(stmts: &[Stmt]) -> BTreeMap<BufferId, usize> {
     let mut all = BTreeMap::new();
     count(stmts, &mut all);
