@@ -131,6 +131,10 @@ def test_integers_of_every_width(name, bits, signed):
             k(t=table)
 
 
+def midnight(day):
+    return None if day is None else TIME(day.year, day.month, day.day)
+
+
 def arrays(kind):
     """A column of this kind by pyarrow, and what `columns` gives of it."""
     none = None
@@ -157,7 +161,7 @@ def arrays(kind):
         "date32": (pa.array(days, pa.date32()), days),
         "date64": (pa.array(days, pa.date64()), days),
         **{
-            f"timestamp {unit}": (pa.array(days[:3], pa.date32()).cast(pa.timestamp(unit)), days[:3])
+            f"timestamp {unit}": (pa.array(days[:3], pa.date32()).cast(pa.timestamp(unit)), [midnight(day) for day in days[:3]])
             for unit in ("s", "ms", "us", "ns")
         },
         "decimal32": (pa.array(numbers, pa.decimal32(9, 2)), numbers),

@@ -16,6 +16,8 @@ pub struct Batched {
     groups: RowGroups,
     others: Vec<Files>,
     limit: u64,
+    /// Whether all of it may fit after all: nobody asked for the limit, and what tables take is estimated.
+    pub may_fit: bool,
 }
 
 /// A table and the row groups of its files.
@@ -52,12 +54,27 @@ pub fn needed(program: &Program, data: &Data, options: &Options, most: u64) -> R
     if total <= most {
         return Ok(None);
     }
+    let may_fit = !data.asked && total / 2 <= most;
+    match batched(program, all, options, (most, total)) {
+        Ok(batched) => Ok(Some(Batched { may_fit, ..batched })),
+        Err(_) if may_fit => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The largest of some tables in batches, beside the others.
+fn batched(
+    program: &Program,
+    mut all: Vec<Sized>,
+    options: &Options,
+    (most, total): (u64, u64),
+) -> Result<Batched, Error> {
     let options = Options { memory: most, ..*options };
     let largest = (0..all.len()).max_by_key(|n| all[*n].bytes()).expect("tables take bytes");
-    let mut batched = all.remove(largest);
-    let mut groups = batched.groups.take().expect("it takes bytes");
+    let mut largest = all.remove(largest);
+    let mut groups = largest.groups.take().expect("it takes bytes");
     let rest = total - groups.bytes();
-    let name = batched.files.table.clone();
+    let name = largest.files.table.clone();
     let too_large = |why: String| Error::Stopped(format!("{}; {why}", taken(&name, &groups, most)));
     let table = program.table(&name).expect("it is one");
     let passes = Passes::plan(program, table, &options).map_err(|error| match error {
@@ -78,7 +95,8 @@ pub fn needed(program: &Program, data: &Data, options: &Options, most: u64) -> R
     }
     // Half of what is left is for results, labels and what reading takes.
     groups.cut((most - rest) / 2, most);
-    Ok(Some(Batched { passes, groups, others: all.into_iter().map(|table| table.files).collect(), limit: most }))
+    let others = all.into_iter().map(|table| table.files).collect();
+    Ok(Batched { passes, groups, others, limit: most, may_fit: false })
 }
 
 /// What a table takes, for messages.

@@ -37,11 +37,18 @@ pub fn run(args: &Run) -> Result<(), Error> {
     let mut lowering = begin.elapsed();
     let arranged = tables::arranged(&program, &args.order, &args.limit)?;
     let most = memory::allowed(kernel.room()?, args.memory)?;
-    let data = Data { inputs: &args.inputs, combine: &args.combine, settings: &args.settings, memory: most };
+    let data = Data {
+        inputs: &args.inputs,
+        combine: &args.combine,
+        settings: &args.settings,
+        memory: most,
+        asked: args.memory.is_some(),
+    };
     let others = others(&program, &kernel, &data)?;
+    let all_at_once = args.check || args.repeat > 1;
     let mut ran = match batches::needed(&program, &data, &options, most)? {
-        Some(batched) => batched.run(args, &program, &others)?,
-        None => {
+        Some(batched) if !(all_at_once && batched.may_fit) => batched.run(args, &program, &others)?,
+        _ => {
             let read = with_tables(&program, &data, others)?;
             let begin = Instant::now();
             let kernel = during("compiling", || read.program.compile(&options))?;
@@ -192,6 +199,8 @@ pub struct Data<'a> {
     pub settings: &'a [(String, String)],
     /// The bytes that they may take.
     pub memory: u64,
+    /// Whether `--memory` says so.
+    pub asked: bool,
 }
 
 /// What files hold, and the program for it.

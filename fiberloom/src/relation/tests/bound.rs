@@ -259,7 +259,8 @@ fn what_is_refused_says_where() {
     assert_eq!((exit, text), (3, format!("supp.csv: row 3, column key: {twice}")));
     let (_, text) = of_supp(Column::new("born", whole([9, 7, 9])));
     assert_eq!(text, "supp.csv: row 1, column born: 9, of type i64, stands where the program declares `date`");
-    let far = Column::new("since", Values::Dates(Array::from(vec![0, 1 << 31, -1 << 40]))).with_nulls(vec![false; 3]);
+    let far =
+        Column::new("since", Values::Dates(Array::from(vec![0i64, 1 << 31, -1 << 40]))).with_nulls(vec![false; 3]);
     let bounds = "a date 2147483648 days from 1970-01-01 is no label: 32 bits hold those of labels";
     assert_eq!(of_supp(far), (3, format!("supp.csv: row 2, column since: {bounds}")));
     let (_, text) = of_supp(Column::new("since", texts(["1994-01-01", "", "x"])));
