@@ -181,6 +181,9 @@ pub(super) fn loops<'a>(
 ) {
     let (&v, rest) = vars.split_first().expect("there are loops");
     cx.book.enter_if(|given: &plan::Forall| given.0 == v, || plan::Forall(v));
+    if !cx.program.vars[v.0].limits.is_empty() && sink.has_level(v) {
+        sink.skip(v);
+    }
     let in_blocks = || {
         let located = sink.slot().is_some_and(|(o, slot)| o.next_follows(slot, v) && !o.form.is_list(slot.level));
         walk::seen_in_blocks(cx, &scope, body, v, effect(cx, sink), located).into_iter().map(Blocks).collect()
@@ -824,6 +827,11 @@ impl<'a> Sink<'a> {
             Sink::Around { nest, .. } => nest.filling(),
             _ => &[],
         }
+    }
+
+    /// Whether the result has a level over `v` itself, so that coordinates that the loop does not reach are not stored.
+    fn has_level(&self, v: Index) -> bool {
+        self.slot().is_some_and(|(output, _)| output.form.vars.contains(&v))
     }
 
     /// Whether it stores entries: a coordinate without effect must not reach it.
