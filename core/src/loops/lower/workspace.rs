@@ -1,15 +1,15 @@
-//! Workspaces: where values wait whose coordinates arrive out of order.
+//! Workspaces collect values whose coordinates arrive out of order.
 //!
 //! ```text
 //!   Row, one short variable   row[j]  values, all of them drained
-//!   Dense, one variable       w[j]    values, and which j's were put: a set (set.rs), beside it for short rows a flag for
-//!                                     each j and a list (few.rs); or, if values are put only at the entries of a list that
-//!                                     stays meanwhile, a flag for each j and that list
+//!   Dense, one variable       w[j]    values, and the set of j's at which values were put (set.rs); for short rows also a flag
+//!                                     for each j and a list (few.rs); or, if values are put only at the entries of a list that is
+//!                                     fixed meanwhile, a flag for each j and that list
 //!   Keyed, any variables      values under their coordinates: a list, or hashed (keyed.rs)
 //! ```
 //!
-//! Filled by `put`, drained in ascending order into the result's next levels; Gustavson's algorithm is the dense one
-//! inside the loop over rows.
+//! `put` fills a workspace; `drain` moves its values in ascending order into the result's next levels. Gustavson's algorithm is the dense
+//! workspace inside the loop over rows.
 //!
 //! Invariant of a dense workspace whose fold has the identity 0: between rows every value is 0, so that values are
 //! folded in without a test.
@@ -50,7 +50,7 @@ impl Scratch {
         }
     }
 
-    /// The value of coordinates at which nothing is put.
+    /// The value at coordinates at which nothing is put.
     pub fn initial(&self) -> Value {
         match self {
             Scratch::Row(row) => row.initial,
@@ -59,8 +59,7 @@ impl Scratch {
         }
     }
 
-    /// The variable that must hold a bound on the number of values that are put before the next drain, if the workspace
-    /// needs one.
+    /// The variable that must hold a bound on the number of values that are put before the next drain, if the workspace needs one.
     pub fn most(&self) -> Option<Var> {
         match self {
             Scratch::Dense(Dense { reached: Reached::Anywhere { most, .. }, .. }) => Some(*most),
@@ -68,7 +67,7 @@ impl Scratch {
         }
     }
 
-    /// The same workspace for a short row, if it has a form for these.
+    /// This workspace for a short row, if it has a form for these.
     pub fn of_few(&self) -> Option<Scratch> {
         match self {
             Scratch::Dense(Dense { reached: Reached::Anywhere { few: Some(few), .. }, front, values, clear }) => {
@@ -89,7 +88,7 @@ impl Scratch {
         }
     }
 
-    /// Puts a value at the bound coordinates, folded with the nest's function, if it has one, into the value there.
+    /// Puts a value at the bound coordinates; if the nest has a function, folds it into the value there.
     pub fn put(&self, cx: &Context, d: &mut Symbolic, nest: &Nest, coordinate: Coordinate, value: Expr) {
         match self {
             Scratch::Row(row) => row.put(cx, d, coordinate, value),
@@ -98,8 +97,7 @@ impl Scratch {
         }
     }
 
-    /// Whether coordinates of `v` may be inserted in bulk: the workspace has a set, and values need no test for the
-    /// first one.
+    /// Whether coordinates of `v` may be inserted in bulk: the workspace has a set, and values need no test for the first one.
     pub fn has_set(&self, v: Index, fold: bool) -> bool {
         match self {
             Scratch::Dense(Dense { reached: Reached::Anywhere { .. }, front, clear, .. }) => {
@@ -109,11 +107,11 @@ impl Scratch {
         }
     }
 
-    /// Inserts a coordinate and the `distance` ones behind it, below 63, in bulk. Returns the workspace in which their
-    /// values must be put, without a test.
+    /// Inserts a coordinate and the next `distance` ones in bulk; `distance` is below 63. Returns the workspace into which their values
+    /// must be put, without a test.
     ///
     /// # Panics
-    /// If it has no set.
+    /// If the workspace has no set.
     pub fn said(&self, d: &mut Symbolic, first: &Expr, distance: Expr) -> Scratch {
         match self {
             Scratch::Dense(dense) => Scratch::Dense(dense.said(d, first, distance)),
@@ -121,14 +119,14 @@ impl Scratch {
         }
     }
 
-    /// Notes that the values put so far are the old version, into which the others are folded.
+    /// Marks the values so far as the old version, into which later values are folded.
     pub fn lay(&self, d: &mut Symbolic) {
         if let Scratch::Keyed(keyed) = self {
             keyed.lay(d);
         }
     }
 
-    /// Moves everything into the result's next levels, in ascending order.
+    /// Moves all values into the result's next levels, in ascending order.
     pub fn drain(&self, cx: &Context, d: &mut Symbolic, scope: &Scope, output: &Output, slot: &Slot) {
         match self {
             Scratch::Row(row) => row.drain(cx, d, output, slot),
@@ -138,7 +136,7 @@ impl Scratch {
     }
 }
 
-/// A workspace of one value for each coordinate of one variable, with no record of which were put.
+/// A workspace with one value for each coordinate of one variable, and no record of the coordinates at which values were put.
 pub(super) struct Row {
     var: Index,
     extent: Expr,
@@ -182,8 +180,8 @@ impl Row {
     }
 }
 
-/// A list at whose entries alone a nest puts values in its workspace over `v`: it is spread while the workspace is
-/// filled, and without an entry of it the folded value is neutral.
+/// A list such that a nest puts values into its workspace over `v` only at the list's entries: the list is scattered while the workspace
+/// is filled, and where it has no entry the folded value is neutral.
 fn puts_within(cx: &Context, nest: &Nest, w: Workspace, v: Index) -> Option<AccessId> {
     let fun = nest.fold.filter(|_| nest.places.is_none() && cx.program.vars[v.0].origin == Origin::Loop)?;
     let around = &nest.order[..w.prefix];
@@ -203,15 +201,15 @@ fn puts_within(cx: &Context, nest: &Nest, w: Workspace, v: Index) -> Option<Acce
     nest.rhs.accesses().into_iter().find(|a| stays(a) && needed(a))
 }
 
-/// The variables of a workspace.
+/// The tensor, variables and initial value of a workspace.
 #[derive(Clone)]
 pub(super) struct Front {
-    /// Its tensor's name.
+    /// The tensor's name.
     pub name: String,
-    /// Its variables, in the order of the tensor's levels.
+    /// The workspace's variables, in the order of the tensor's levels.
     pub vars: Vec<Index>,
     pub extents: Vec<Expr>,
-    /// The value of coordinates at which nothing is put.
+    /// The value at coordinates at which nothing is put.
     pub initial: Value,
 }
 
@@ -224,31 +222,29 @@ impl Front {
     }
 }
 
-/// A workspace of one variable, with a place for each coordinate, and a record of which were put.
+/// A workspace of one variable, with an element for each coordinate, and a record of the coordinates at which values were put.
 pub(super) struct Dense {
     front: Front,
     values: BufferId,
     reached: Reached,
-    /// The value that all places hold between rows; `None` if they hold anything.
+    /// The value of all elements between rows; `None` if they are arbitrary.
     clear: Option<Value>,
 }
 
 /// The record of the coordinates at which values were put.
 enum Reached {
-    /// Any coordinates. `most` bounds the number of values that are put; if it is small, `few` serves in the place of
-    /// the set.
+    /// Any coordinates. `most` bounds the number of values that are put; if it is small, `few` is used instead of the set.
     Anywhere { set: Set, most: Var, few: Option<Few> },
     /// Any coordinates, in a short row.
     Few(Few),
-    /// Coordinates were inserted beforehand; `put` tests nothing.
+    /// Coordinates that were inserted beforehand; `put` tests nothing.
     Said,
-    /// Entries of `list`, which stays meanwhile; `there` has a flag for each coordinate.
+    /// Entries of `list`, which is fixed meanwhile; `there` has a flag for each coordinate.
     Within { list: AccessId, there: BufferId },
 }
 
 impl Reached {
-    /// Emits the record of a value put at a coordinate, and `first` where it is the first there, `again` where it is
-    /// not.
+    /// Emits the record of a value put at a coordinate: `first` if it is the first value there, `again` otherwise.
     fn insert(
         &self,
         d: &mut Symbolic,
@@ -269,7 +265,7 @@ impl Reached {
                 enter(d, absent, &|d| set.insert(d, at));
             }
             Reached::Few(few) => enter(d, few.absent(at), &|d| few.insert(d, at)),
-            // Each place holds a value or the clear one.
+            // Each element holds a value or the clear one.
             Reached::Said => {}
             Reached::Within { there, .. } => d.emit(Stmt::Store(*there, at.clone(), yes())),
         }
@@ -350,8 +346,8 @@ impl Dense {
         output.close(d, slot);
     }
 
-    /// Appends the coordinates of a short row, sorted, then their values. Places are cleared along the unsorted list,
-    /// so that the next row does not wait for the sort.
+    /// Appends the coordinates of a short row, sorted, then their values. Elements are cleared in the order of the unsorted list, so that
+    /// the next row does not wait for the sort.
     fn drain_few(&self, cx: &Context, d: &mut Symbolic, few: Few, output: &Output, slot: &Slot) {
         let name = &cx.program.vars[self.front.vars[0].0].name;
         let begin = few.note(d, output, slot);
@@ -361,13 +357,13 @@ impl Dense {
         few.drain(d, name, &mut |d, at| self.wipe(d, at));
     }
 
-    /// Moves out the coordinates of a set. To the last list, coordinates are appended first and values filled in
-    /// behind: the number of coordinates in a word of the set is unpredictable, and so no value waits for that branch.
+    /// Drains a set. For the last list, all coordinates are appended first and the values filled in afterwards: the number of coordinates
+    /// in a word of the set is unpredictable, and so no value waits for that branch.
     fn drain_set(&self, cx: &Context, d: &mut Symbolic, (set, most): (&Set, Var), output: &Output, slot: &Slot) {
         let name = &cx.program.vars[self.front.vars[0].0].name;
         let most = binary(Op::Min, Expr::Var(most), self.front.extents[0].clone());
         if output.appends_last(slot) {
-            // One coordinate more is written and not kept: the second of a pair.
+            // The second coordinate of a pair may be written and not kept, which needs room for one more.
             output.open(d, slot, &|_| plus(most.clone(), int(1)));
             let begin = output.list().noted(d);
             output.notes.tries();
@@ -387,8 +383,8 @@ impl Dense {
         });
     }
 
-    /// Moves out the values that were put at entries of a list. Which entries have one is unpredictable: to the last
-    /// list, an entry is written at each, without a branch, and kept if a value was put there.
+    /// Drains the values that were put at entries of a list. Which entries have a value is unpredictable: for the last list, each entry
+    /// is written, without a branch, and kept if a value was put there.
     fn drain_along(
         &self,
         cx: &Context,
@@ -437,7 +433,7 @@ impl Dense {
     }
 }
 
-/// A fold's value after its first: `value` folded into `first`, or `value` itself if `first` is neutral bit for bit.
+/// The value of a fold after its first value: `value` folded into `first`, or `value` itself if `first` is neutral bit for bit.
 pub(super) fn begun(cx: &Context, d: &mut Symbolic, (fun, first): (Fun, Value), value: Expr) -> Expr {
     match cx.simplify.leads(fun, first) {
         true => value,
