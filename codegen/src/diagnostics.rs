@@ -62,7 +62,7 @@ mod tests {
     use inkwell::memory_buffer::MemoryBuffer;
     use inkwell::targets::FileType;
 
-    /// What is heard while this IR is optimized and made an object.
+    /// The messages that the listener reports while this IR is optimized and compiled to an object.
     fn heard(ir: &str) -> Result<(), Error> {
         let context = Context::create();
         let listener = Listener::new(&context);

@@ -29,13 +29,13 @@ use fiberloom_core::format::Array;
 use fiberloom_core::loops::{self, Entry, Failure, Kernel, Role, Sound};
 use std::fmt;
 
-/// What a run may use.
+/// The limits on a run's memory and steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of all results and workspaces at any moment, as arrays of their element types. (Here they take more:
-    /// eight bytes and a bit an element.)
+    /// The maximum of the bytes of all results and workspaces at any moment, counted as arrays of their element types. (The interpreter
+    /// itself uses more: eight bytes and a bit per element.)
     pub memory: u64,
-    /// Steps.
+    /// The maximum number of steps.
     pub steps: u64,
 }
 
@@ -46,85 +46,85 @@ impl Default for Limits {
     }
 }
 
-/// What a run was.
+/// The outcome of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// An array for each result of [`Kernel::buffers`].
     pub buffers: Vec<Option<Array<'static>>>,
-    /// What was done.
+    /// The numbers of operations.
     pub ops: Ops,
 }
 
-/// How many operations were done. Constants, variables, comments, and the widening of a loaded `i32` are free.
+/// The numbers of operations of a run. Constants, variables, comments, and the widening of a loaded `i32` are free.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Ops {
     /// Elements read by expressions.
     pub loads: u64,
     /// Elements stored by statements.
     pub stores: u64,
-    /// Functions applied, but for comparisons, `&&` and `||`; and one a turn of a counted loop.
+    /// Functions applied, except comparisons, `&&` and `||`; and one per iteration of a counted loop.
     pub arithmetic: u64,
-    /// Comparisons; and one each time a counted loop asks whether it goes on.
+    /// Comparisons; and one for each test of a counted loop's end.
     pub comparisons: u64,
-    /// Each time that an `if`, a loop, `&&` or `||` decides.
+    /// Decisions of `if`, loops, `&&` and `||`.
     pub branches: u64,
     /// Calls of runtime entry points.
     pub calls: u64,
-    /// The loads by the buffer they are from, as [`Kernel::buffers`] numbers them.
+    /// The loads from each buffer, in the order of [`Kernel::buffers`].
     pub loads_of: Vec<u64>,
 }
 
 impl Ops {
-    /// All of them together.
+    /// The sum of all operations.
     pub fn total(&self) -> u64 {
         self.loads + self.stores + self.arithmetic + self.comparisons + self.branches + self.calls
     }
 }
 
-/// Why a run has no outcome.
+/// The reason why a run has no outcome.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fault {
     /// The kernel ended itself, or reached a limit.
     Stopped(Failure),
     /// The kernel does not pass its checker, or the arguments are not its own.
     Rejected(String),
-    /// A rule was broken: whatever made the kernel has a defect, or its operands break their invariants.
+    /// The kernel broke a rule: its producer has a defect, or its operands violate their invariants.
     Broken(Box<Breach>),
 }
 
-/// Where a rule was broken.
+/// A violation of a rule.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Breach {
-    /// The rule.
+    /// The rule that is broken.
     pub rule: Rule,
     /// The buffer, variable or function.
     pub name: String,
-    /// The element; or the number that the rule is about.
+    /// The number of the element, or another number with which the rule is concerned.
     pub index: i64,
-    /// How many elements the buffer has room for.
+    /// The number of elements for which the buffer has room.
     pub len: u64,
-    /// The innermost statement, in one line; `the end` of the kernel.
+    /// The innermost statement, in one line; `the end` at the end of the kernel.
     pub statement: String,
 }
 
-/// What the machine watches.
+/// The rules that the interpreter checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// An element that is loaded, stored or sorted is there.
+    /// Elements that are loaded, stored or sorted are within their buffer.
     InBounds,
-    /// An element that is loaded, sorted or in a finished result was set.
+    /// Elements that are loaded, sorted, or in a finished result have been set.
     ElementSet,
-    /// A variable that is read was set.
+    /// Variables that are read have been set.
     VariableSet,
     /// Operands are not changed.
     ReadOnly,
     /// A buffer is allocated before it is used.
     Allocated,
-    /// These two turns of a loop do not conflict.
+    /// Two iterations of a loop, with these numbers, do not conflict.
     NoRace(i64, i64),
     /// A result is finished, with a length for which it has room.
     Finished,
-    /// What sorts few elements is given few.
+    /// Functions that sort a few elements get at most as many as they can sort.
     Few,
 }
 
@@ -156,31 +156,31 @@ impl fmt::Display for Breach {
     }
 }
 
-/// Runs a kernel. `params` and `operands` are as [`loops::bind`] makes them.
+/// Runs a kernel. [`loops::bind`] makes `params` and `operands`.
 ///
 /// # Errors
-/// As [`Fault`] says. No kernel and no arguments make it panic, and none run longer than the limits allow.
+/// See [`Fault`]. No kernel and no arguments cause a panic, or a run beyond the limits.
 pub fn run(kernel: &Kernel, params: &[i64], operands: &[Option<&Array>], limits: &Limits) -> Result<Outcome, Fault> {
     Prepared::new(kernel)?.run(params, operands, limits)
 }
 
-/// A kernel that was looked at once, to be run often.
+/// A kernel that is checked and prepared once, to be run often.
 pub struct Prepared<'k> {
     kernel: &'k Kernel,
     body: code::Block<'k>,
 }
 
 impl<'k> Prepared<'k> {
-    /// Checks a kernel and makes what is executed.
+    /// Checks a kernel, and prepares it for execution.
     ///
     /// # Errors
-    /// If it breaks a rule of loops.
+    /// If the kernel breaks a rule of loops.
     pub fn new(kernel: &'k Kernel) -> Result<Prepared<'k>, Fault> {
         loops::check(kernel).map_err(Fault::Rejected)?;
         Prepared::made(kernel)
     }
 
-    /// Makes what is executed of a kernel that was checked.
+    /// Prepares a kernel that has been checked already.
     ///
     /// # Errors
     /// As for [`Prepared::new`].
@@ -192,7 +192,7 @@ impl<'k> Prepared<'k> {
         Ok(Prepared { kernel, body: code::compile(kernel).map_err(Fault::Rejected)? })
     }
 
-    /// Runs it.
+    /// Runs the kernel.
     ///
     /// # Errors
     /// As for [`run`].

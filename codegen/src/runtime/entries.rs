@@ -77,7 +77,7 @@ unsafe extern "C" fn exchange(rt: *mut Session, to: *mut Buffer, from: *mut Buff
 /// The first `len` elements of a buffer.
 ///
 /// # Safety
-/// They are set, and nobody else uses them while the slice is in use.
+/// These elements are set, and nobody else uses them while the slice is in use.
 unsafe fn elements<'a>(b: *mut Buffer, len: i64) -> &'a mut [i64] {
     // SAFETY: by this function's contract.
     unsafe { std::slice::from_raw_parts_mut((*b).data.cast(), len as usize) }

@@ -247,7 +247,7 @@ macro_rules! arrays {
         /// An array of the `len` elements at `start`.
         ///
         /// # Safety
-        /// They are set and aligned.
+        /// The elements are set and aligned.
         unsafe fn copied(ty: Type, start: NonNull<u8>, len: usize) -> Array<'static> {
             match ty {
                 // SAFETY: by this function's contract.
@@ -298,7 +298,7 @@ mod tests {
         });
     }
 
-    /// What one buffer has is not there for another, until it is given back.
+    /// The limit counts the memory of all buffers, until they give it back.
     #[test]
     fn memory_is_counted_and_given_back() {
         with_two(40, |session, [a, b]| {
@@ -306,7 +306,7 @@ mod tests {
             assert_eq!(session.make(b, 7, 4, None), Err(Failure::Memory), "28 bytes of 24");
             session.make(b, 6, 4, None).unwrap();
             session.release(b);
-            // Its own 16 bytes are given back before it takes 32.
+            // The buffer gives its 16 bytes back before it takes 32.
             session.make(a, 8, 4, None).unwrap();
             assert_eq!(session.make(b, 3, 4, None), Err(Failure::Memory), "12 bytes of 8");
             session.make(b, 2, 4, None).unwrap();

@@ -24,7 +24,7 @@ pub(super) struct Draft {
     pub rhs: Expr,
     /// The loops, outermost first, once their order is decided.
     pub order: Option<Vec<Index>>,
-    /// How coordinates arrive in that order.
+    /// The order in which the loops produce coordinates.
     pub assembly: Assembly,
     /// The workspace in which values wait.
     pub workspace: Option<Workspace>,
@@ -32,7 +32,7 @@ pub(super) struct Draft {
     pub scatter: Option<Scatter>,
 }
 
-/// Where the values of a scatter go.
+/// The destination of the values of a scatter.
 pub(super) struct Scatter {
     /// The coordinates, one a mode: functions of the loops.
     pub places: Vec<Expr>,

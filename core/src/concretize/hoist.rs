@@ -36,8 +36,8 @@ use crate::notation::typed::Fun;
 struct Beside {
     /// Lists without whose entries the part is not needed.
     needed: Vec<AccessId>,
-    /// Those of the needed lists at whose fill values the result does not depend on the part, given that it is the fold's identity. `0 *
-    /// max(…)` does depend on it, as `0 * -inf` is no number.
+    /// Needed lists for which the following holds: if the list has its fill value, and the part is the fold's identity, the result
+    /// does not depend on the part. In `0 * max(…)` it does, as `0 * -inf` is no number.
     asked: Vec<AccessId>,
 }
 

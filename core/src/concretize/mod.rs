@@ -121,7 +121,7 @@ struct Concretize<'a> {
     given: Given<'a>,
     /// Tensors, index variables, accesses.
     out: Out<'a>,
-    /// What runs, in order.
+    /// The statements and blocks, in order of execution.
     steps: Steps,
     /// Copies of operands.
     copies: Copies,

@@ -41,7 +41,7 @@ impl Steps {
         self.open.into_iter().next().unwrap_or_default()
     }
 
-    /// How many blocks are open.
+    /// The number of open blocks.
     pub fn depth(&self) -> usize {
         self.open.len() - 1
     }

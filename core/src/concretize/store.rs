@@ -1,4 +1,4 @@
-//! Where a statement's values wait until they are stored: a workspace, or another tensor.
+//! The choice of a place that holds a statement's values until they are stored: a workspace, or another tensor.
 //!
 //! ```text
 //!  C[i,j] += …   over i k j, C by rows       a workspace over j, in each i        coordinates arrive again and again
@@ -45,7 +45,7 @@ pub(super) fn scattered(s: Draft, out: &Out, given: Given) -> Draft {
     let gathers = s.fold.is_some_and(|fun| given.gathered(fun, tensor.ty, before.is_some()).is_some());
     let in_place = tensor.format.levels.iter().all(|k| k.holds_any());
     let workspace = (!in_place).then(|| {
-        // What a hashed one gives up to find is folded in behind what came later.
+        // A hashed workspace folds a value for whose key the search gives up behind values that came later.
         let (kind, apart) = given.sizes.scattered(&tensor.extents, gathers);
         Workspace { prefix: 0, kind, apart }
     });

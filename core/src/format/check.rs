@@ -175,7 +175,7 @@ impl Above<'_> {
         self.unset_among(n).find(|&p| full(p))
     }
 
-    /// Those of the first `n` positions whose flag above is not set.
+    /// The positions among the first `n` whose flag in the level above is not set.
     pub(super) fn unset_among(&self, n: usize) -> impl Iterator<Item = usize> {
         self.unset.iter().flat_map(move |unset| (0..n).filter(|&p| !unset.is_set(p)))
     }

@@ -143,7 +143,7 @@ fn nothing(name: &str) -> String {
 mod tests {
     use super::*;
 
-    /// What is printed is read, of every list of up to three levels and every order of them.
+    /// Every list of up to three levels, in every order of modes, is read back as it is printed.
     #[test]
     fn prints_are_read_back() {
         let orders = [vec![0, 1, 2], vec![0, 2, 1], vec![1, 0, 2], vec![1, 2, 0], vec![2, 0, 1], vec![2, 1, 0]];

@@ -53,7 +53,7 @@ struct Carries<'k> {
 struct Turn {
     /// Variables that the body defines or sets.
     defined: BTreeSet<Var>,
-    /// Those of them that may have another value in another iteration.
+    /// Variables of `defined` whose values may differ between iterations.
     changing: BTreeSet<Var>,
     /// Buffers that the body changes.
     stored: BTreeSet<BufferId>,
@@ -517,8 +517,8 @@ mod tests {
         assert!(got.contains(carried), "{got}");
     }
 
-    /// What reads the outer variable, or what a turn stores or sets; what begins elsewhere, or with what changes; bounds that fall, or
-    /// are read.
+    /// A fold is not carried if its terms read the outer variable, or something that an iteration stores or sets; if it begins with another
+    /// or a changing value; if its bounds decrease, or are loaded; or if the inner loop stores it.
     #[test]
     fn other_loops_stay() {
         let changes = [

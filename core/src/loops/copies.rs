@@ -286,7 +286,7 @@ mod tests {
     }
   }";
 
-    /// What does not ask for the fiber is copied from the first of all fibers to the last, if there is one.
+    /// Entries whose copy does not depend on the fiber are copied in one go, from the first fiber to the last, if there are fibers.
     #[test]
     fn fibers_are_copied_as_one() {
         let copies = "  if 0 < n_J {
@@ -368,7 +368,7 @@ mod tests {
         }
     }
 
-    /// What is noted of how many entries there are is noted in the loop for the others.
+    /// Stores of the current number of entries are not copies, and stay in the loop.
     #[test]
     fn notes_are_no_copies() {
         let noted = "  for p in begin..last {

@@ -369,7 +369,8 @@ mod tests {
         assert!(got.contains("y_vals[(n_I - 1 - back) * n_J + j]"), "{got}");
     }
 
-    /// What another turn has left, or stores to the same place; what may not be regrouped; ends that are another in each turn.
+    /// Loops that read values of another iteration, store to one element in several iterations, have a fold that may not be regrouped, or
+    /// have bounds that differ between iterations are not rewritten.
     #[test]
     fn other_loops_stay() {
         let changes = [

@@ -222,13 +222,13 @@ pub struct Leap {
 /// The treatment of concatenations along a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choices {
-    /// Their parts end ranges.
+    /// The ends of a concatenation's parts split the loop's range.
     Split,
-    /// They are guarded.
+    /// Parts are guarded.
     Asked,
-    /// They are guarded around a range in which all windows hold.
+    /// Parts are guarded in the ranges before and behind one range in which all windows hold.
     Around,
-    /// They are guarded at each coordinate.
+    /// Parts are guarded at each coordinate of the loop.
     Everywhere,
 }
 

@@ -294,8 +294,8 @@ mod tests {
         assert!(got.contains(strips), "{got}");
     }
 
-    /// Where what is behind the last entry is somebody's: elements that are stored elsewhere too, are there from the
-    /// beginning, or are read; a counter that goes back, or by more than one.
+    /// Elements behind the last entry may not be overwritten if they are also stored elsewhere, are filled from the beginning, or are
+    /// read; or if the counter is reset, or advances by more than one.
     #[test]
     fn what_is_behind_may_be_somebodys() {
         let elsewhere = format!("{ROWS}\n  L0_crd[0] = 0i32");
@@ -372,8 +372,8 @@ mod tests {
         assert!(below.contains("below(A1_crd[p..n_J], i)"), "{below}");
     }
 
-    /// What ends with each entry, or with what was appended; a coordinate elsewhere, of something else, or that is
-    /// compared otherwise; a loop that goes two by two.
+    /// Other loops are not rewritten: loops whose end changes with each entry, or with the number of appended entries; loops that compare
+    /// another element, another array, or with another operator; loops with a step of two.
     #[test]
     fn other_runs_stay() {
         let moves = RUN.replace("== i", "== i64(A1_crd[p + 1])");
@@ -389,7 +389,7 @@ mod tests {
         }
     }
 
-    /// Where a counter goes on by a truth value elsewhere it only grows; a row that is moved needs room where it is.
+    /// A counter to which a truth value is added elsewhere only grows; a shifted read needs room at the shifted position.
     #[test]
     fn room_is_where_entries_are() {
         let moved = ROWS.replace("A_vals[p]", "A_vals[p + n_J]") + "\n  c = c + i64(n_I > 3)";

@@ -98,14 +98,14 @@ struct Search<'a, 'b> {
     inner: &'b [Index],
 }
 
-/// Where a loop's values go, as far as this decides which iterations may be skipped.
+/// The destination of a loop's values, which determines the iterations that may be skipped.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Arrival {
-    /// They are stored in the result: iterations whose value is the fill may be skipped.
+    /// The values are stored in the result: iterations whose value is the fill may be skipped.
     Stored,
-    /// They are folded with other values of the same place: iterations whose value is the identity may be skipped.
+    /// The values are folded with other values of the same element: iterations whose value is the identity may be skipped.
     Folded,
-    /// They are all folded into one value: equal values of many iterations may be folded at once.
+    /// All values are folded into one: equal values of many iterations may be folded at once.
     Within,
 }
 

@@ -160,7 +160,7 @@ fn flags_say_what_is_empty() {
     refused(&bytemap(&[0, 0, 1, 0, 0]), Some(1), 5, "5 elements, 6 expected");
     refused(&bytemap(&[0, 0, 1, 2, 0, 0]), Some(1), 3, "not 2");
     refused(&bytemap(&[1, 1, 0, 1, 1, 1]), None, 2, "3.0 stands where a level above");
-    // What is below: dense, lists, flags.
+    // The levels below flags: dense, lists, flags.
     let rows = bytes(&[0, 1]);
     refused(&with([Bytemap, Dense], [rows.clone(), Level::Dense], &values), None, 2, "3.0 stands where a level above");
     let list = Level::Compressed { pos: index(&[0, 1, 2]), crd: index(&[0, 2]) };

@@ -140,7 +140,7 @@ mod tests {
   out B@2: f64[n_I, n_J] {dense, compressed} at dense, compressed(A1_pos, A1_crd), B_vals
 ";
 
-    /// What the checker says of a kernel in which `loops` store the values of rows that are an operand's.
+    /// The checker's result for a kernel in which `loops` store values into rows that are shared with an operand.
     fn checked(loops: &str) -> Result<(), String> {
         let made = format!("  alloc B_vals[capacity(A1_crd)]\n{loops}  finish B_vals[capacity(A1_crd)]\n");
         let text = format!("kernel k(n_I, n_J) reassociate{LISTS}\n{made}");

@@ -179,7 +179,7 @@ pub fn stepped_along(cx: &Facts, scope: &Scope, body: &concrete::Expr, v: Index)
     in_no_phase(scope, opened_by(cx, scope, body, v, LevelKind::is_stepped))
 }
 
-/// Those of these accesses whose next level has no phase yet.
+/// Keeps the accesses whose next level has no phase yet.
 fn in_no_phase(scope: &Scope, mut all: Vec<AccessId>) -> Vec<AccessId> {
     all.retain(|a| scope.phase(*a).is_none() && !scope.is_pending(*a));
     all

@@ -107,7 +107,7 @@ fn loosened(
     // A bucket index covers no coordinate outside of the extent, so a list that has one is searched inside the window only.
     let lists =
         || under.iter().all(|a| access::is_listed_under(cx, *a, *w) && !cx.prepared.directories.contains_key(a));
-    // Another use of the same variable would give the value inside of the window for coordinates outside.
+    // Another concatenation over the same variable would be evaluated outside of the window, too.
     let once = || split::concats_of(whole, *w).into_iter().all(|other| other == **c);
     if along(c) && split::is_quiet(cx, (*w, inside), &under, outside) && lists() && once() {
         loose.push(*w);

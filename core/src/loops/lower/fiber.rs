@@ -44,8 +44,8 @@ pub(super) fn levels<'c>(cx: &'c Context, a: AccessId) -> &'c [LevelBuffers] {
     &lower::arrays_of(cx, cx.program.accesses[a.0].tensor).levels
 }
 
-/// The whole fiber that an access opens next, of a list or of the ends of runs and blocks. If the fiber may be absent, it is empty where
-/// it is.
+/// The whole fiber that an access opens next, of a list or of the ends of runs and blocks. Where the fiber is absent, the result is
+/// empty.
 pub(super) fn unopened(cx: &Context, d: &mut Symbolic, scope: &Scope, a: AccessId) -> ListFiber<Term> {
     let fiber = scope.fiber(a);
     let position = cx.expr(fiber.position);

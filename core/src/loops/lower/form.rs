@@ -76,7 +76,7 @@ impl Form {
         Some(List { levels, last: crd(l), values, count })
     }
 
-    /// Whether the coordinate of level `l` depends on several loops.
+    /// Whether the coordinate of level `l` is a function of loops' variables rather than one of them.
     pub fn is_mapped(&self, l: usize) -> bool {
         self.roots[l] != [self.vars[l]]
     }

@@ -22,7 +22,7 @@ pub(super) struct Interval {
     values: BufferId,
     count: Var,
     base: Var,
-    /// A bound on the values to come: that much room is reserved.
+    /// A bound on the values to come; there is room for that many.
     most: Var,
     current: Current,
     fill: Value,

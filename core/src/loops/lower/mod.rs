@@ -1,33 +1,33 @@
 //! Lowering: concrete notation to loops.
 //!
 //! ```text
-//!  extent    extents: parameters, numbers, and what follows from them                            (extent.rs)
-//!  statement what is prepared, the loops, the result                                        (statement.rs)
-//!  nest      loop by loop: sequence expression, lattice, one loop shape a point               (nest.rs)
-//!  range     the parts of concatenations as ranges of a loop; what of a fiber a range sees         (range.rs)
+//!  extent    extents: parameters, numbers, and extents computed from them                       (extent.rs)
+//!  statement a statement's preparations, its loops, its result                                (statement.rs)
+//!  nest      loop by loop: sequence expression, lattice, one loop shape per lattice point     (nest.rs)
+//!  range     the parts of concatenations as ranges of a loop; the view of a fiber in a range     (range.rs)
 //!  compare   comparisons of index variables as ends of ranges                                  (compare.rs)
-//!  call      declared functions, written out where they are called                              (call.rs)
-//!  symbols   what the names stand for that choices know
+//!  call      declared functions, inlined where they are called                                 (call.rs)
+//!  symbols   the expressions for which the symbols of choices stand
 //!  coordinate  index variables, lines and sizes as expressions                               (coordinate.rs)
-//!  fibers    where each access stands; located levels; loads                                  (fiber.rs)
+//!  fibers    the fiber at which each access is; located levels; loads                           (fiber.rs)
 //!  output    levels of the result, assembled in order: appended, or located                   (output.rs)
-//!  last      what appends to the result's last level: list.rs, runs.rs (pieces.rs), interval.rs, blocks.rs  (last.rs)
-//!  mirror    symmetric results: what is behind the diagonal, compared at the end               (mirror.rs)
-//!  notes     what the loops emitted so far show of the result                                 (notes.rs)
+//!  last      assemblers of the result's last level: list.rs, runs.rs (pieces.rs), interval.rs, blocks.rs  (last.rs)
+//!  mirror    symmetric results: values behind the diagonal are compared at the end             (mirror.rs)
+//!  notes     facts about the result that emitting its loops shows                             (notes.rs)
 //!  workspace results whose coordinates arrive out of order: scatter, put in order, drain      (workspace.rs)
 //!  keyed     workspaces whose size does not depend on extents: lists and hash tables           (keyed.rs)
 //!  set       sets of coordinates, read in ascending order                                     (set.rs)
 //!  repeat    blocks: loops around nests, at whose end arrays move                             (repeat.rs)
 //!  counting  copies into rows whose entries arrive column by column: counted, then placed     (counting.rs)
-//!  made      temporaries that are made inside of loops                                       (made.rs)
-//!  book      what is decided: written into a plan, or read from it                            (book.rs)
+//!  made      materialized temporaries that are computed inside of loops                      (made.rs)
+//!  book      decisions: written into a plan, or read from it                                  (book.rs)
 //! ```
 //!
-//! What functions here decide, those of `choose` say; the book asks them where no plan does.
-//! A function takes the `Context`, the sink `d`, or both; one that takes `Facts` knows nothing of what is emitted.
+//! Functions in `choose` make the decisions; the book calls them where no plan is followed. A function takes the `Context`, the symbolic
+//! domain `d`, or both; a function that takes `Facts` does not depend on emitted code.
 //!
-//! Loops over lists, and sets of coordinates, are emitted on the `Symbolic` domain by what laws are checked on `Concrete`. Values of
-//! workspaces and the assembly of results emit statements of `Symbolic` directly, outside of these laws.
+//! Loops over lists, and sets of coordinates, are emitted on the `Symbolic` domain by the same code whose laws are checked on `Concrete`.
+//! Values of workspaces and the assembly of results emit statements of `Symbolic` directly, and are not covered by these laws.
 mod blocks;
 mod book;
 mod builtin;
@@ -92,57 +92,58 @@ use symbols::Names;
 /// Element types of positions and coordinates, each `I32` or `I64`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Widths {
-    /// Of positions.
+    /// The type of positions.
     pub pos: Type,
-    /// Of coordinates.
+    /// The type of coordinates.
     pub crd: Type,
 }
 
 impl Widths {
-    /// 32 bits each.
+    /// Positions and coordinates of 32 bits.
     pub const NARROW: Widths = Widths { pos: Type::I32, crd: Type::I32 };
-    /// 64 bits each.
+    /// Positions and coordinates of 64 bits.
     pub const WIDE: Widths = Widths { pos: Type::I64, crd: Type::I64 };
 }
 
-/// What a kernel is compiled for, besides its program.
+/// The options of a compilation, besides the program.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Options {
-    /// How floats are understood.
+    /// The semantics of floats.
     pub mode: Mode,
-    /// Index widths of operands, by tensor and level; `made` where there is no entry.
+    /// Index widths of operands, by tensor and level; a level without an entry has the widths `made`.
     pub operands: BTreeMap<TensorId, Vec<Widths>>,
-    /// Results that start from the caller's tensor, among [`Program::starts`]: operands too. The others start as their
-    /// fill.
+    /// Results that start from the caller's tensor, among [`Program::starts`]: they are operands too. Other results start as their fill
+    /// value.
     ///
     /// [`Program::starts`]: crate::notation::typed::Program::starts
     pub initial: BTreeSet<TensorId>,
-    /// Index widths of everything that the kernel makes.
+    /// Index widths of all tensors that the kernel produces.
     pub made: Widths,
-    /// Magnitudes of sizes, as far as they are known. They choose how temporaries are stored. Affects speed and memory,
-    /// never results.
+    /// Magnitudes of sizes, as far as they are known. They determine how temporaries are stored. They affect speed and memory, never
+    /// results.
     pub sizes: BTreeMap<SizeId, Magnitude>,
-    /// Most values of a row whose coordinates are sorted in the place of read from a set: [`Entry::FEW`] at most; 0 sorts none. Affects
-    /// speed, never results.
+    /// The maximum number of values in a row whose coordinates are sorted instead of read from a set: [`Entry::FEW`] at most; with 0 none
+    /// are sorted. Affects speed, never results.
     pub few: i64,
-    /// Expected searches per directory slot. Affects speed, never results. [`SOUGHT`] pays.
+    /// Expected searches per slot of a bucket index. Affects speed, never results. [`SOUGHT`] is the break-even point.
     ///
     /// [`SOUGHT`]: Options::SOUGHT
     pub sought: u32,
-    /// Undeclared results whose operands are few beside their extents.
+    /// How to store undeclared results that have few entries compared with their extents.
     pub thin: Thin,
-    /// Whether every value of a result is taken to have a place in its format: a kernel fails with [`Failure::Unheld`] where one has none.
-    /// Else results whose formats have no place for some values are made as lists, and converted after the call, which names the value.
+    /// Whether every value of a result must have a place in its format: a kernel fails with [`Failure::Unheld`] where a value has none.
+    /// If false, results whose formats have no place for some values are computed as lists, and converted after the call, which names the
+    /// value.
     pub held: bool,
-    /// All extents, if the fill value of an undeclared result depends on them: the kernel is right for these alone.
+    /// All extents, if the fill value of an undeclared result depends on them: the kernel is correct for these extents only.
     pub extents: Option<typed::Extents>,
-    /// Index variables whose extents are 0, of those that [`Asked::summed`](crate::schedule::storage::Asked::summed) names: no sum over
-    /// one of them is taken out of a product.
+    /// Those index variables named by [`Asked::summed`](crate::schedule::storage::Asked::summed) whose extents are 0: no sum over one of
+    /// them is moved out of a product.
     pub empty: BTreeSet<VarId>,
 }
 
 impl Options {
-    /// Filling one slot costs about one galloping search.
+    /// Filling one slot costs about as much as one exponential search.
     pub const SOUGHT: u32 = 8;
 }
 
@@ -174,27 +175,27 @@ struct Arrays {
 /// The state that all of lowering shares.
 struct Context<'a> {
     facts: Facts<'a>,
-    /// What symbols stand for that are made of nothing.
+    /// The expressions and objects for which atomic symbols stand.
     names: Names,
-    /// Index widths of what the kernel makes.
+    /// Index widths of the tensors that the kernel produces.
     made: Widths,
     /// As [`Options::few`].
     few: i64,
     /// As [`Options::sought`].
     sought: u32,
-    /// Tensors that go on in the arrays of an earlier version.
+    /// Tensors that reuse the arrays of an earlier version.
     taken: BTreeMap<Place, Place>,
-    /// The arrays of each tensor; `None` of one that no statement has made yet.
+    /// The arrays of each tensor; `None` for a tensor that no statement has computed yet.
     arrays: Vec<Option<Arrays>>,
-    /// The number of turns that blocks have taken, if there are blocks.
+    /// The number of iterations that blocks have run, if there are blocks.
     turns: Option<Var>,
     /// Extents whose coordinates are known to fit their type.
     guarded: BTreeSet<ClassId>,
-    /// The second place, if any, into which the current statement's sum is folded (`also`).
+    /// The second destination, if any, into which the current statement's sum is folded (`also`).
     both: Option<(&'a Both, BufferId)>,
-    /// What is prepared for the current statement.
+    /// The arrays prepared for the current statement.
     prepared: Prepared,
-    /// What is decided.
+    /// The record of decisions.
     book: Book<'a>,
 }
 
@@ -206,27 +207,27 @@ impl<'a> Deref for Context<'a> {
     }
 }
 
-/// What is prepared before a statement's loops.
+/// Arrays that are prepared before a statement's loops.
 #[derive(Default)]
 struct Prepared {
-    /// Marks of windows, by access and level.
+    /// The marks of windows, by access and level.
     marks: BTreeMap<(AccessId, usize), window::Marks>,
-    /// Directories of loop-invariant lists, by access.
+    /// The bucket indices of loop-invariant lists, by access.
     directories: BTreeMap<AccessId, Directory<Term>>,
-    /// Tables of the lists that are spread, by access and level.
+    /// The position maps of lists, by access and level.
     tables: BTreeMap<(AccessId, usize), Laid>,
 }
 
-/// What is decided of a concrete program's loops.
+/// The plan of a concrete program's loops.
 pub fn plan(program: &Program, classes: &Classes, options: &Options) -> Plan {
     let (_, plan) = walk("kernel", program, classes, options, None);
     plan.unwrap_or_default()
 }
 
-/// The kernel of a concrete program under its plan.
+/// Emits the kernel of a concrete program under its plan.
 ///
 /// # Errors
-/// Where the plan's steps are not the program's: which one the plan has, and which the program comes to.
+/// If the plan's steps are not the program's. The error names the plan's step and the step that the program needs.
 pub fn emit(
     name: &str,
     program: &Program,
@@ -238,7 +239,7 @@ pub fn emit(
     followed.map(|_| kernel)
 }
 
-/// A walk over the loops of a program: it makes a plan, or follows the one that is given.
+/// Walks over the loops of a program, and makes a plan, or follows the given one.
 fn walk<'a>(
     name: &str,
     program: &'a Program,
@@ -290,8 +291,8 @@ fn walk<'a>(
     (kernel, cx.book.close())
 }
 
-/// Makes buffers for a tensor: `A1_pos` and `A1_crd` are those of storage level 1. `widths` gives the index types of a level. Arrays in
-/// `there` exist already.
+/// Declares the buffers of a tensor: `A1_pos` and `A1_crd` are those of storage level 1. `widths` gives the index types of a level.
+/// Arrays in `there` exist already.
 fn arrays(d: &mut Symbolic, t: &Tensor, widths: &dyn Fn(usize) -> Widths, there: Option<&Kept>) -> Arrays {
     let mut level = |l: usize| {
         let made = LevelBuffers::of(t.format.levels[l], |name, holds| {
@@ -321,12 +322,12 @@ fn owner(t: &Tensor) -> BufferRole {
     }
 }
 
-/// The arrays of a tensor that is an operand or made already.
+/// The arrays of a tensor that is an operand or has been computed already.
 fn arrays_of<'c>(cx: &'c Context, place: Place) -> &'c Arrays {
     cx.arrays[place.0].as_ref().expect("tensors are made before they are read")
 }
 
-/// Makes the arrays of a nest's target; with `along`, its levels are that access's. Those that are kept are there.
+/// Declares the arrays of a nest's target. With `along`, its levels are those of that access; arrays in `kept` exist already.
 fn make(cx: &mut Context, d: &mut Symbolic, place: Place, along: Option<AccessId>, kept: Option<&Kept>) {
     let t = &cx.program.tensors[place.0];
     let made = match along {
@@ -336,7 +337,7 @@ fn make(cx: &mut Context, d: &mut Symbolic, place: Place, along: Option<AccessId
     cx.arrays[place.0] = Some(made);
 }
 
-/// Emits a test that the coordinates of a tensor that the kernel makes fit their type.
+/// Emits a test that the coordinates of a tensor that the kernel produces fit their type.
 fn fits(cx: &mut Context, d: &mut Symbolic, place: Place) {
     if cx.made.crd == Type::I64 {
         return;
@@ -360,7 +361,7 @@ fn argument(cx: &Context, lengths: &Lengths, place: Place) -> Option<Argument> {
         Role::Result(id) => (id, false),
         Role::Temporary => return None,
     };
-    // The caller's version of a result goes by the result's name.
+    // The caller's version of a result has the result's name.
     let result = cx.program.tensors.iter().find(|r| r.role == Role::Result(tensor));
     Some(Argument {
         tensor,
@@ -375,7 +376,7 @@ fn argument(cx: &Context, lengths: &Lengths, place: Place) -> Option<Argument> {
     })
 }
 
-/// An index as an element of a buffer: converted to its type.
+/// An index converted to the element type of a buffer.
 fn stored(buffers: &[Buffer], b: BufferId, x: Expr) -> Expr {
     match buffers[b.0 as usize].ty {
         Type::I64 => x,

@@ -1,4 +1,5 @@
-//! A loop nest: at each index variable, split its range, build a lattice in each part, emit one loop shape a point.
+//! Emits a loop nest: for each index variable, splits its range, builds a lattice for each part, and emits one loop shape per lattice
+//! point.
 
 mod dense;
 mod entries;
@@ -33,39 +34,39 @@ use std::collections::BTreeMap;
 
 /// The destination of a nest's values.
 pub(super) enum Sink<'a> {
-    /// `t = f(t, value)`; with `begun`, a flag, the first value is assigned and not folded in.
+    /// Folds into a scalar: `t = f(t, value)`. With the flag `begun`, the first value is assigned instead of folded.
     Scalar { var: Var, fun: Fun, begun: Option<Var> },
-    /// Into the result's levels, at the slot that the loops have reached.
+    /// Stores into the result's levels, at the slot that the loops have reached.
     Store { nest: &'a Nest, output: &'a Output, slot: Slot },
-    /// Into a workspace.
+    /// Puts values into a workspace.
     Scatter { nest: &'a Nest, scratch: &'a dyn Scratch },
-    /// Into a copy that is counted first, then placed.
+    /// Counts, and then places, the entries of a copy.
     Tally(&'a Tally<'a>),
-    /// Nowhere: each innermost loop adds to `most` a bound on the number of values that it would put in the workspace.
+    /// Stores nothing: each innermost loop adds to `most` a bound on the number of values that it would put into the workspace.
     Bound { nest: &'a Nest, scratch: &'a dyn Scratch, most: Var },
-    /// The loops around a workspace: inside of the innermost, the rest of the nest fills it, then it is drained.
+    /// The loops around a workspace: inside of the innermost one, the rest of the nest fills the workspace, then it is drained.
     Around { nest: &'a Nest, output: &'a Output, slot: Slot, scratch: &'a dyn Scratch },
 }
 
 /// How a loop visits a coordinate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Driven {
-    /// By an entry of a list.
+    /// The loop is at an entry of a list.
     Stored,
-    /// By counting through the extent, without conditions.
+    /// The loop counts through the extent, without conditions.
     Counted,
-    /// By counting, under a condition.
+    /// The loop counts, and the body is under a condition.
     Guarded,
 }
 
 impl Driven {
-    /// The same under a condition.
+    /// This way of visiting a coordinate, under a condition.
     fn guarded(self) -> Driven {
         if self == Driven::Counted { Driven::Guarded } else { self }
     }
 }
 
-/// The entry on which a list rests while a loop is at a coordinate.
+/// The current entry of a list while a loop is at a coordinate.
 #[derive(Clone)]
 struct Here {
     access: AccessId,
@@ -74,20 +75,19 @@ struct Here {
     present: Option<Expr>,
 }
 
-/// A range of a loop: its points, and the fibers that they walk.
+/// A range of a loop: its lattice, and the fibers over which the lattice's points walk.
 struct Part<'a> {
     piece: Piece,
     lattice: Lattice,
     fibers: BTreeMap<AccessId, ListFiber<Term>>,
-    /// Accesses whose levels have pieces that end within the range. If there are any, the range is split piece by
-    /// piece.
+    /// Accesses whose levels have pieces that end within the range. If there are any, the range is split piece by piece.
     stepped: Vec<AccessId>,
-    /// Its step, to which the walk comes back.
+    /// The range's step in the plan, which the walk resumes later.
     step: Frame<'a>,
 }
 
 impl Part<'_> {
-    /// The point where it begins.
+    /// The first point of the lattice, at which all lists have entries.
     fn top(&self) -> &Point {
         &self.lattice.points[0]
     }
@@ -104,25 +104,25 @@ struct Forall<'a> {
 }
 
 impl Forall<'_> {
-    /// What the loops around it have bound.
+    /// The scope of the loop: the bindings of the loops around it.
     fn scope(&self) -> &Scope {
         &self.piece.scope
     }
 
-    /// The loop as its walks are chosen by.
+    /// Applies a function to the description of this loop that choices of walks use.
     fn chosen<R>(&self, cx: &Context, of: impl FnOnce(&Loop) -> R) -> R {
         let (goal, effect) = (self.sink.goal(self.v), effect(cx, self.sink));
         let list = |a: AccessId| Listed { lanes: self.lists[&a].has_lanes(), repeats: self.lists[&a].repeats() };
         of(&Loop { rest: self.rest, scope: self.scope(), goal, effect, list: &list })
     }
 
-    /// The ways to walk a point, what costs least first.
+    /// The ways to walk a point, the least expensive first.
     fn ways(&self, cx: &Context, point: &Point) -> Vec<How> {
         self.chosen(cx, |of| of.ways(cx, point))
     }
 }
 
-/// What a sink does with the values that come to it.
+/// How a destination uses a value: it folds the value, or stores it.
 pub(super) fn effect(cx: &Context, sink: &Sink) -> Effect {
     match sink {
         Sink::Scalar { fun, begun, .. } => Effect::Folded { fun: *fun, begins: begun.is_some() },
@@ -136,12 +136,12 @@ pub(super) fn effect(cx: &Context, sink: &Sink) -> Effect {
     }
 }
 
-/// Whether running a body leaves the sink unchanged.
+/// Whether a body leaves the destination unchanged.
 pub(super) fn is_nothing(cx: &Context, sink: &Sink, body: &concrete::Expr) -> bool {
     cx.is_nothing(effect(cx, sink), body)
 }
 
-/// Loops over `vars` around `body`.
+/// Emits loops over `vars` around `body`.
 pub(super) fn emit(
     cx: &Context,
     d: &mut Symbolic,
@@ -170,7 +170,7 @@ pub(super) fn emit(
     laid.into_iter().for_each(|list| spread::take_up(cx, d, list));
 }
 
-/// The loop over the first of `vars`, range by range, with the other loops inside.
+/// Emits the loop over the first of `vars`, range by range, with the other loops inside.
 pub(super) fn loops<'a>(
     cx: &Context<'a>,
     d: &mut Symbolic,
@@ -195,7 +195,7 @@ pub(super) fn loops<'a>(
     range::point_fingers(cx, d, &mut scope, fingers);
     let pieces = choice::ranges(cx, d, &scope, (v, rest), body).into_iter();
     let parts: Vec<Part<'a>> = pieces.map(|piece| part(cx, d, v, piece, sink)).collect();
-    // Several parts may together visit a whole fiber, but nothing shows that they do.
+    // Several parts may together visit a whole fiber, but that is not proved.
     if let Some((output, _)) = sink.slot().filter(|_| parts.len() > 1 || parts.iter().any(|p| !p.stepped.is_empty())) {
         output.notes.goes_along(None);
     }
@@ -205,7 +205,7 @@ pub(super) fn loops<'a>(
         cx.book.leave();
         return d.assign(*most, super::plus(Expr::Var(*most), more));
     }
-    // If one part makes room piece by piece, every part makes its own.
+    // If one part reserves room piece by piece, every part reserves its own.
     let apart = parts.iter().any(|part| !part.stepped.is_empty());
     if let Some((output, slot)) = sink.appends(v) {
         for part in &parts {
@@ -227,7 +227,7 @@ pub(super) fn loops<'a>(
     cx.book.leave();
 }
 
-/// A range of `v`: its lattice and the fibers that the lattice walks.
+/// A range of `v`, with its lattice and the fibers over which the lattice's points walk.
 fn part<'a>(cx: &Context<'a>, d: &mut Symbolic, v: Index, piece: Piece, sink: &Sink) -> Part<'a> {
     cx.book.enter(|| plan::Range);
     let (scope, body) = (&piece.scope, &piece.body);
@@ -263,7 +263,7 @@ fn part<'a>(cx: &Context<'a>, d: &mut Symbolic, v: Index, piece: Piece, sink: &S
     Part { piece, lattice, fibers, stepped, step: cx.book.pause() }
 }
 
-/// The lattice of a range over `lists`.
+/// The lattice over `lists` for a body.
 fn lattice(cx: &Context, body: &concrete::Expr, lists: &[AccessId], sink: &Sink) -> Lattice {
     let fill = |a: AccessId| cx.fill(a);
     let lattice = Lattice::of(body, lists, &fill, &|e| is_nothing(cx, sink, e), cx.simplify);
@@ -304,9 +304,9 @@ fn run_as_asked(
     walk_point(cx, d, &forall, top);
 }
 
-/// Accesses whose coordinates bound the number of entries that a point appends: an entry of one of them leads to
-/// each coordinate of the point, and none leads twice, because every loop is over the variable of that entry's
-/// level or of one above. `None` if there is no such bound, as in a range that is split piece by piece.
+/// The lists whose coordinates bound the number of entries that a point appends: an entry of one of them leads to each coordinate of the
+/// point, and no entry leads to two, because every loop is over the variable of that entry's level or of a level above. `None` if there
+/// is no such bound, as in a range that is split piece by piece.
 fn led_by(cx: &Context, part: &Part, v: Index) -> Option<Vec<Level>> {
     let (scope, point) = (&part.piece.scope, part.top());
     if !part.stepped.is_empty() {
@@ -315,7 +315,7 @@ fn led_by(cx: &Context, part: &Part, v: Index) -> Option<Vec<Level>> {
     let once = |a: &AccessId| comes_along(cx, scope, *a, v);
     match point.shape {
         Shape::Dense => None,
-        // Each of the lists bounds an intersection: one suffices.
+        // Each list of an intersection bounds it: one suffices.
         Shape::Intersect => point.leaders.iter().find_map(once).map(|led| vec![led]),
         _ => point.leaders.iter().map(once).collect(),
     }
@@ -329,14 +329,14 @@ pub(super) fn comes_along(cx: &Context, scope: &Scope, a: AccessId, v: Index) ->
     fiber::levels(cx, a)[depth].array(Holds::Coordinates)?;
     let moves = |u: &Index| above.iter().any(|w| cx.program.follows(*w, *u));
     let loops: Vec<Index> = scope.order.iter().copied().chain([v]).collect();
-    // Below a position that stands for several coordinates, entries are visited once for each of them.
+    // Below a position that several coordinates share, entries are visited once for each coordinate.
     let shared = cx.program.tensor(a).format.levels[..depth].iter().any(|kind| kind.shares());
     let above_once = || above.iter().all(|w| access::comes_once(cx, *w, &loops));
     (!shared && loops.iter().all(moves) && above_once()).then_some((a, depth))
 }
 
-/// A bound on the number of coordinates that all parts visit, and so of entries that they append. It covers entries
-/// that are written tentatively: when one is, fewer entries are kept than the coordinates that are counted so far.
+/// A bound on the number of coordinates that all parts visit, and so of entries that they append. The bound covers speculatively stored
+/// entries: when one is stored, fewer entries are kept than coordinates are counted so far.
 fn at_most_of<'a, 'p>(cx: &Context, d: &mut Symbolic, parts: impl IntoIterator<Item = &'p Part<'a>>) -> Expr
 where
     'a: 'p,
@@ -368,7 +368,7 @@ fn at_most(cx: &Context, d: &mut Symbolic, part: &Part) -> Expr {
     joined.unwrap_or_else(|| int(0))
 }
 
-/// Emits the loop of a point, and of the points that are left when its lists are exhausted.
+/// Emits the loop of a point, and the loops of the points that remain when its lists are exhausted.
 fn walk_point(cx: &Context, d: &mut Symbolic, f: &Forall, point: &Point) {
     let place = f.lattice.points.iter().position(|p| p == point).unwrap_or_default();
     let choose = || Walk { point: place, how: f.ways(cx, point)[0] };
@@ -392,7 +392,7 @@ fn go(cx: &Context, d: &mut Symbolic, f: &Forall, point: &Point, how: How) {
             let galloping = point.leaders.iter().map(|a| (&f.lists[a], access::gallops(cx, f.scope(), *a)));
             leap(d, &galloping.collect::<Vec<_>>(), &mut |d, at| stored(d, at));
         }
-        // Where the lists do not meet, operands read as their fill, and the sum is unchanged.
+        // Where the lists do not meet, operands have their fill values, and the sum is unchanged.
         How::Flat => tentative::meets(cx, d, f, point, &mut |d, at, mut here, met| {
             let met = d.place(met);
             here.iter_mut().for_each(|here| here.present = Some(met.clone()));
@@ -407,7 +407,7 @@ fn go(cx: &Context, d: &mut Symbolic, f: &Forall, point: &Point, how: How) {
     }
 }
 
-/// A loop over the entries of the leading list; followers are brought to each.
+/// The loop over the entries of the leading list; followers are advanced to each entry.
 fn alone_in_loop(cx: &Context, d: &mut Symbolic, f: &Forall, point: &Point) {
     let a = point.leaders[0];
     let name = format!("q_{}", cx.program.tensor(a).name);
@@ -419,7 +419,7 @@ fn alone_in_loop(cx: &Context, d: &mut Symbolic, f: &Forall, point: &Point) {
     });
 }
 
-/// The entries on which lists rest.
+/// The current entries of lists.
 fn resting(cx: &Context, d: &mut Symbolic, f: &Forall, lists: &[AccessId]) -> Vec<Here> {
     let here = |&access: &AccessId| {
         let entry = f.lists[&access].entry(d);
@@ -428,7 +428,7 @@ fn resting(cx: &Context, d: &mut Symbolic, f: &Forall, lists: &[AccessId]) -> Ve
     lists.iter().map(here).collect()
 }
 
-/// The entries on which lists rest, each present if its flag is set.
+/// The current entries of lists, each present if its flag is set.
 fn flagged(cx: &Context, d: &mut Symbolic, f: &Forall, lists: &[AccessId], flags: &[&Term]) -> Vec<Here> {
     let mut here = resting(cx, d, f, lists);
     for (here, flag) in here.iter_mut().zip(flags) {
@@ -486,14 +486,15 @@ fn wide_loop(cx: &Context, d: &mut Symbolic, f: &Forall, point: &Point) {
     });
 }
 
-/// Emits what happens at a coordinate of a point: followers seek it, then the body runs, if the followers that
-/// decide on it have entries.
+/// Emits the code for a coordinate of a point: followers are advanced to it, then the body runs, if the followers' entries there satisfy
+/// the point's condition on them.
 fn arrive(cx: &Context, d: &mut Symbolic, f: &Forall, point: &Point, at: &Term, here: &[Here], driven: Driven) {
     let mut all: Vec<Here> = here.to_vec();
     let accesses = point.body.accesses();
     let deciding = point.beside.lists();
     for &a in point.followers.iter().filter(|a| accesses.contains(a)) {
-        // A deciding list may be far longer than the leaders: galloping keeps the time in proportion to theirs.
+        // A follower in that condition may be far longer than the leaders: exponential search keeps the time in proportion to the
+        // leaders' entries.
         let far = deciding.contains(&a) && access::protocol(cx, f.scope(), a).is_none();
         if far || access::gallops(cx, f.scope(), a) {
             f.lists[&a].gallop(d, at);
@@ -513,14 +514,14 @@ fn arrive(cx: &Context, d: &mut Symbolic, f: &Forall, point: &Point, at: &Term, 
     d.when(enough, body, |_| {});
 }
 
-/// The condition that the followers which decide on a point have entries.
+/// The condition on the followers' entries under which a point's body runs.
 fn enough(point: &Point, here: &[Here]) -> Expr {
     let present = |a| here.iter().find(|here| here.access == a).and_then(|here| here.present.clone());
     fiber::holds(&point.beside, &|a| present(a).expect("who follows may be absent"))
 }
 
-/// The scope in which an index variable is bound to a coordinate, and lists have descended to their entries there;
-/// a list in blocks is bounded by its block.
+/// The scope in which an index variable is bound to a coordinate, and lists have descended to their entries there; a list in blocks is
+/// bounded by its block.
 fn come_to_entries(
     cx: &Context,
     d: &mut Symbolic,
@@ -592,8 +593,7 @@ fn go_on(
     }
 }
 
-/// A condition, computable from what loops around have bound, without which a body has no effect, and the body
-/// where it holds; `None` if there is none.
+/// A guard that bound variables determine, without which a body has no effect, and the body under that guard; `None` if there is none.
 fn sieve(
     cx: &Context,
     d: &mut Symbolic,
@@ -604,7 +604,7 @@ fn sieve(
     all_hold(cx, d, scope, condition::all_needed(cx, scope, body, nothing))
 }
 
-/// Some conditions as one, with the body where it holds.
+/// The conjunction of conditions, with the body under them.
 fn all_hold(
     cx: &Context,
     d: &mut Symbolic,
@@ -615,9 +615,9 @@ fn all_hold(
     all.reduce(|all, c| binary(Op::AndAlso, all, c)).map(|all| (all, body))
 }
 
-/// Emits the rest of the body under conditions of the value that are decided here. They stand around the loops
-/// inside; in an innermost loop only those stand that keep entries out of a result: what functions' properties give (sets that
-/// omit coordinates), and comparisons of values. Elsewhere testing costs more than the value.
+/// Emits the rest of the body under those guards that can be evaluated here. They stand before the loops inside. An innermost loop has
+/// only guards that keep entries out of a result: guards from properties of functions (sets that omit coordinates), and comparisons of
+/// values. Elsewhere a guard costs more than the value.
 #[allow(clippy::too_many_arguments)]
 fn sieved(
     cx: &Context,
@@ -637,7 +637,7 @@ fn sieved(
         let keeps = sink.keeps_entries();
         let produces = keeps.then(|| condition::produces(cx, &scope, body, &nothing)).flatten();
         let produces = produces.map(|c| (fiber::value(cx, d, &scope, &c), body.clone()));
-        // What goes to a workspace goes there without a test.
+        // Values are put into a workspace without a test.
         let stores = keeps && matches!(sink, Sink::Store { .. });
         produces.or_else(|| all_hold(cx, d, &scope, stores.then(|| condition::on_values(cx, &scope, body, &nothing))?))
     };
@@ -684,7 +684,7 @@ fn inside(
     }
 }
 
-/// What is done at the bottom of a nest: of a scatter only where no coordinate is missing.
+/// Emits the bottom of a nest. A scatter runs only where no coordinate is missing.
 fn landed(cx: &Context, d: &mut Symbolic, body: &concrete::Expr, scope: &Scope, sink: &Sink) {
     let mut scope = scope.clone();
     let lands = match sink {
@@ -700,7 +700,7 @@ fn landed(cx: &Context, d: &mut Symbolic, body: &concrete::Expr, scope: &Scope, 
 fn leaf(cx: &Context, d: &mut Symbolic, body: &concrete::Expr, scope: &Scope, sink: &Sink) {
     match sink {
         Sink::Scalar { var, fun, begun } => {
-            // Values that both places use are loaded once.
+            // Values that both destinations use are loaded once.
             let shared = cx.both.map(|(both, _)| {
                 let mut scope = scope.clone();
                 fiber::keep_values(cx, d, &mut scope, &both.rhs);
@@ -734,8 +734,8 @@ fn leaf(cx: &Context, d: &mut Symbolic, body: &concrete::Expr, scope: &Scope, si
             let before = statement::before(cx, nest);
             let was = before.as_ref().map(|before| (before, &before.rhs));
             if let Some(most) = scratch.most() {
-                // A pass that only counts, before the one that puts: it loads the ends of all inner fibers into the
-                // cache, with no load waiting for another, and spares the other pass the counting.
+                // This pass only counts, before the pass that puts values: it loads the ends of all inner fibers into the cache, and no
+                // load waits for another. The second pass need not count.
                 d.assign(most, int(0));
                 // The counting pass must not move fingers.
                 let mut through = scope.clone();
@@ -781,7 +781,7 @@ fn accumulate(cx: &Context, d: &mut Symbolic, (t, fun): (Var, Fun), begun: Optio
     d.when(Expr::Var(begun), join, first);
 }
 
-/// Folds the second value of an `also` into its place: the result is a vector with a place for each coordinate.
+/// Folds the second value of an `also` into its destination, a vector with an element for each coordinate.
 fn fold_in(cx: &Context, d: &mut Symbolic, scope: &Scope, Both { at, fun, rhs }: &Both, values: BufferId) {
     let value = fiber::value(cx, d, scope, rhs);
     let at = coordinate::of(cx, scope, *at).expect("bound: checked concrete notation");
@@ -798,7 +798,7 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Where the values of a loop over `v` go, as far as its walks are chosen by it.
+    /// The destination of the values of a loop over `v`, as choices of walks describe it.
     fn goal(&self, v: Index) -> Goal {
         match self {
             Sink::Scalar { .. } => Goal::Scalar,
@@ -821,7 +821,7 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// The loops of the nest inside of the workspace, if this sink is around one.
+    /// The nest's loops inside of the workspace, if this destination is around a workspace.
     fn inside(&self) -> &'a [Index] {
         match self {
             Sink::Around { nest, .. } => nest.filling(),
@@ -843,24 +843,24 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// The output, if a loop over `v` is the innermost that moves its next level.
+    /// The output, if a loop over `v` is the innermost of those that determine the coordinate of its next level.
     fn enters(&self, v: Index) -> Option<(&'a Output, &Slot)> {
         self.slot().filter(|(output, slot)| output.next_ends_with(slot, v))
     }
 
-    /// The output, if its next level is that of `v` and appends.
+    /// The output, if `v` is the innermost variable of its next level, and that level is appended to.
     fn appends(&self, v: Index) -> Option<(&'a Output, &Slot)> {
         self.enters(v).filter(|(output, slot)| output.form.is_list(slot.level))
     }
 
-    /// Notes that a loop does not visit all of its coordinates.
+    /// Records that a loop does not visit all of its coordinates.
     fn passes(&self) {
         if let Some((output, _)) = self.slot() {
             output.notes.passes();
         }
     }
 
-    /// Notes that some coordinate of `v` is passed over.
+    /// Records that some coordinate of `v` is skipped.
     fn skip(&self, v: Index) {
         self.passes();
         let moves = |output: &Output, slot: &Slot| output.next_follows(slot, v) || output.is_moved_by_none(v);
@@ -869,7 +869,7 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// The same sink one level further.
+    /// This destination, at a slot further down.
     fn at(&self, slot: Slot) -> Sink<'a> {
         match self {
             Sink::Store { nest, output, .. } => Sink::Store { nest, output, slot },
@@ -882,7 +882,7 @@ impl<'a> Sink<'a> {
     }
 }
 
-/// The only list of a point: one leader, no follower.
+/// The only list of a point that has one leader and no follower.
 fn alone(point: &Point) -> Option<AccessId> {
     (point.shape == Shape::Each && point.followers.is_empty()).then(|| point.leaders[0])
 }

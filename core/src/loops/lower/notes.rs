@@ -1,4 +1,4 @@
-//! What the loops emitted so far show of the result that they assemble, from which it follows how its arrays are made.
+//! Facts about a result that emitting its loops shows; they determine how its arrays are allocated and filled.
 
 use super::output::Slot;
 use crate::loops::plan::Level;
@@ -6,36 +6,36 @@ use crate::notation::concrete::AccessId;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-/// What loops show of the result that they assemble.
+/// The facts about a result's loops that choose its arrays.
 #[derive(Clone, Copy)]
 pub(super) struct Shown {
-    /// Whether they append every value that they reach.
+    /// Whether the loops append every value that they reach.
     pub appends_all: bool,
-    /// The access whose entries alone they visit.
+    /// The access such that the loops visit exactly its entries.
     pub along: Option<AccessId>,
 }
 
-/// What loops show of a result of such levels.
+/// The record of facts about the loops of a result.
 pub(super) struct Notes {
     /// Whether each level is appended to.
     appended: Vec<bool>,
     seen: RefCell<Seen>,
 }
 
-/// What was seen so far.
+/// The facts recorded so far.
 #[derive(Clone)]
 pub(super) struct Seen {
-    /// Lists of which loops may pass over a parent, so that positions must be carried forward.
+    /// Lists for which loops may skip a parent, so that positions must be carried forward.
     pub carried: BTreeSet<usize>,
     /// Whether loops may leave some value of dense levels unstored.
     pub gaps: bool,
     /// Whether loops may write an entry behind the last one and not keep it.
     pub tentative: bool,
-    /// Whether some value is stored only if it differs from the fill.
+    /// Whether some value is stored only if it differs from the fill value.
     sifted: bool,
-    /// The access whose entries alone are stored.
+    /// The access such that exactly its entries are stored.
     along: Along,
-    /// Lists whose entries bound the appended ones; `None` once a loop appends without a bound.
+    /// The lists whose entries bound the appended ones; `None` once a loop appends without a bound.
     pub leaders: Option<BTreeSet<Level>>,
 }
 
@@ -55,7 +55,7 @@ impl Along {
 }
 
 impl Notes {
-    /// Nothing is shown so far; whether there may be `gaps` is known.
+    /// An empty record; `gaps` is known from the start.
     pub fn of(appended: Vec<bool>, gaps: bool) -> Notes {
         let seen = Seen {
             carried: BTreeSet::new(),
@@ -68,19 +68,19 @@ impl Notes {
         Notes { appended, seen: RefCell::new(seen) }
     }
 
-    /// What was seen so far.
+    /// The facts recorded so far.
     pub fn seen(&self) -> Seen {
         self.seen.borrow().clone()
     }
 
-    /// What loops show, once they are emitted.
+    /// The facts, after the loops are emitted.
     pub fn shown(&self) -> Shown {
         let seen = self.seen.borrow();
         Shown { appends_all: !seen.sifted && !seen.tentative, along: seen.along.access() }
     }
 
-    /// Notes that the loop over a list's coordinates visits all entries of one access and nothing else; `None`: that the
-    /// result is not along any access.
+    /// Records that the loop over a list's coordinates visits all entries of one access and nothing else; `None` records that the result
+    /// is not along any access.
     pub fn goes_along(&self, access: Option<AccessId>) {
         let mut seen = self.seen.borrow_mut();
         seen.along = match (seen.along, access) {
@@ -90,8 +90,8 @@ impl Notes {
         };
     }
 
-    /// Notes the depth of accesses where loops reach a list's entry. An access that has descended further, through a level
-    /// whose coordinate is known, no longer has that entry's position.
+    /// Records the depth of accesses where loops reach a list's entry. An access that has descended further, through a level whose
+    /// coordinate is known, does not have that entry's position.
     pub fn reached(&self, slot: &Slot, depth: &dyn Fn(AccessId) -> usize) {
         if self.shown().along.is_some_and(|a| self.appends(slot) && depth(a) != slot.level + 1) {
             self.seen.borrow_mut().along = Along::Not;
@@ -102,13 +102,13 @@ impl Notes {
         self.appended.get(slot.level).is_some_and(|appended| *appended)
     }
 
-    /// Notes that a loop does not visit all of its coordinates: of one that moves the result, or counts pieces of such loops, what
-    /// stands there is not stored.
+    /// Records that a loop does not visit all of its coordinates. If the loop moves the result, or counts pieces of such loops, the
+    /// values at skipped coordinates are not stored.
     pub fn passes(&self) {
         self.seen.borrow_mut().gaps = true;
     }
 
-    /// Notes the lists that bound the entries that one loop appends; `None` if nothing does.
+    /// Records the lists that bound the entries that one loop appends; `None` if nothing does.
     pub fn led_by(&self, slot: &Slot, by: Option<Vec<Level>>) {
         if slot.level + 1 == self.appended.len() {
             let leaders = &mut self.seen.borrow_mut().leaders;
@@ -119,7 +119,7 @@ impl Notes {
         }
     }
 
-    /// Notes that a coordinate of the slot's level is not visited.
+    /// Records that a coordinate of the slot's level is not visited.
     pub fn skipped(&self, slot: &Slot) {
         self.goes_along(None);
         if slot.level < self.appended.len() && !self.appends(slot) {
@@ -128,17 +128,17 @@ impl Notes {
         }
     }
 
-    /// Notes that loops may pass over a parent of level `l`.
+    /// Records that loops may skip a parent of level `l`.
     pub fn carries(&self, l: usize) {
         self.seen.borrow_mut().carried.insert(l);
     }
 
-    /// Notes that some value is stored only if it differs from the fill.
+    /// Records that some value is stored only if it differs from the fill value.
     pub fn sifts(&self) {
         self.seen.borrow_mut().sifted = true;
     }
 
-    /// Notes that an entry may be written behind the last one and not kept.
+    /// Records that an entry may be written behind the last one and not kept.
     pub fn tries(&self) {
         self.seen.borrow_mut().tentative = true;
     }

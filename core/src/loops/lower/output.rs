@@ -1,20 +1,20 @@
-//! A result's levels, assembled from the outermost in.
+//! The assembly of a result's levels, from the outermost in.
 //!
 //! ```text
 //!   located level      position = parent · extent + coordinate; the levels below have room for every coordinate;
-//!                      of a bytemap or bitmap the flag is set when something is stored below
-//!   triangle           position = that of its row + coordinate, if the triangle has one; else a value that is not the fill value
-//!                      ends the kernel; of a symmetric level what is behind the diagonal waits to be compared (mirror.rs)
+//!                      in a bytemap or bitmap the flag is set when something is stored below
+//!   triangle           position = position of its row + coordinate, inside of the triangle; outside, a value that is not the fill
+//!                      value makes the kernel fail; in a symmetric level values behind the diagonal are kept, to be compared (mirror.rs)
 //!   list               append: crd[c] = coordinate, c += 1, if something was stored below; when the fiber is done,
-//!                      pos[parent + 1] = c; of hashed levels the table is made at the end
+//!                      pos[parent + 1] = c; for hashed levels the table is made at the end
 //!   chain              nonunique, singleton, …, singleton appends as one list, a coordinate to each of its levels
 //!   last               each value is appended with its coordinate (last.rs)
-//!   shared             levels are an operand's, array by array, and each value goes to its entry's position
+//!   shared             the result has an operand's arrays, and each value goes to its entry's position
 //! ```
 //!
-//! Invariants: coordinates of a list arrive in ascending order, each once (concretizing ensures it); position arrays
-//! start as zeros, and where loops may pass over a parent, a last pass carries the counts forward; values under located
-//! levels start as `initial`, so only others must be stored.
+//! Invariants: coordinates of a list arrive in ascending order, each once (concretizing ensures it); position arrays start as zeros, and
+//! where loops may skip a parent, a last pass carries the counts forward; values under located levels start as `initial`, so only other
+//! values must be stored.
 
 use super::form::{Form, Row};
 use super::last::{Ground, Last};
@@ -41,68 +41,68 @@ use crate::notation::concrete::{self, AccessId, Index, Nest, Place, WorkspaceKin
 use crate::notation::typed::Fun;
 use crate::stream::Table;
 
-/// Largest factor by which room grows beyond what is needed.
+/// The largest factor by which an array grows beyond what is needed.
 const GROWTH: i64 = 32;
 
 /// A result that is being assembled.
 pub(super) struct Output {
     pub form: Form,
     values: BufferId,
-    /// What is behind the diagonals, if the last level is symmetric.
+    /// The values behind the diagonals, if the last level is symmetric.
     mirror: Option<Mirror>,
     /// For each level that is appended to, its number of positions so far; the levels of a chain share one counter.
     pub(super) counts: Vec<Option<Var>>,
-    /// For each list, what appends to it and to the levels of its chain above.
+    /// For each list, the assembler that appends to it and to the levels of its chain above.
     lists: Vec<Option<List>>,
-    /// What makes the last level, if it is appended to.
+    /// The assembler of the last level, if it is appended to.
     last: Option<Last>,
-    /// For each bytemap or bitmap, a byte a position; a bitmap's bytes are packed into bits at the end.
+    /// For each bytemap or bitmap, an array with a byte per position; a bitmap's bytes are packed into bits at the end.
     flags: Vec<Option<BufferId>>,
     fill: Value,
     mode: Mode,
     result: bool,
-    /// The value of every element before anything is stored: the fill, or the identity of a fold in place.
+    /// The value of every element before anything is stored: the fill value, or the identity of a fold in place.
     pub initial: Value,
-    /// How its arrays are made.
+    /// How the result's arrays are allocated.
     assembly: Assembly,
-    /// Room for all entries, if something bounds their number.
+    /// The room for all entries, if their number is bounded.
     room: Option<Expr>,
-    /// Arrays that are an operand's, of which nothing is stored.
+    /// Arrays that are shared with an operand, into which nothing is stored.
     kept: Option<Kept>,
-    /// What loops show of it.
+    /// Facts that the loops show about the result.
     pub notes: Notes,
 }
 
-/// The place in a result that loops have reached.
+/// The position in a result that loops have reached.
 #[derive(Clone, Debug)]
 pub(super) struct Slot {
-    /// The level that comes next.
+    /// The next level.
     pub level: usize,
     pub(super) position: Expr,
     /// Whether loops certainly visit every position of the level above.
     covered: bool,
-    /// Below a last level that is appended to: the coordinate that is appended with the value.
+    /// Below a last level that is appended to: the coordinate to append with the value.
     pending: Option<Expr>,
     /// Below a list, or a last level that is appended to: the position of its parent.
     parent: Expr,
-    /// Above a triangle, below the level of its rows.
+    /// Above a triangle, below the level of its rows: the row.
     row: Option<Row>,
-    /// Below a symmetric level: where that has the coordinate.
+    /// Below a symmetric level: the side of the diagonal on which the coordinate is.
     sides: Option<Sides>,
-    /// Below triangles: the condition that they have the coordinates.
+    /// Below triangles: the condition that the coordinates are inside of them.
     inside: Option<Expr>,
-    /// Whether a loop counts to some coordinate, so that the value may be the fill.
+    /// Whether a loop counts to some coordinate, so that the value may be the fill value.
     counted: bool,
     /// The coordinates of the chain's levels above.
     chain: Vec<(usize, Expr)>,
-    /// The flags of the bytemaps and bitmaps above, up to the last list: set when something is stored.
+    /// The flags of the bytemaps and bitmaps above, up to the last list: they are set when something is stored.
     marks: Vec<(BufferId, Expr)>,
     /// A variable that is set when something is stored.
     written: Option<Var>,
 }
 
 impl Slot {
-    /// The position of the parent of the level above, if that is appended to.
+    /// The position of the parent of the level above, if that level is appended to.
     pub(super) fn parent(&self) -> Expr {
         self.parent.clone()
     }
@@ -120,7 +120,7 @@ impl Slot {
 }
 
 impl Output {
-    /// Makes the nest's result, with nothing stored; `again`, in the arrays that it had before.
+    /// Begins the nest's result, with nothing stored. With `again`, the result reuses its arrays.
     pub fn begin(
         cx: &Context,
         d: &mut Symbolic,
@@ -158,7 +158,7 @@ impl Output {
             Last::of(d, *maker, &ground, lists[level].as_ref())
         });
         let triangles = form.makers.iter().any(|maker| matches!(maker, Maker::Triangle(_)));
-        // A fold in place has what it begins with where nothing is folded in; a workspace drains what was put into it.
+        // A fold in place leaves its initial value where nothing is folded in; a workspace drains the values that were put into it.
         let gaps = if nest.workspace.is_some() { triangles } else { in_place.is_some() };
         let appended = form.makers.iter().map(|maker| maker.appends()).collect();
         let output = Output {
@@ -191,31 +191,32 @@ impl Output {
             output.clear(d);
             return output;
         }
-        // Half of the operands' entries: growing copies everything stored by then, so more room would cost more where it fails.
+        // Half of the operands' entries: growing copies everything stored so far, so more room would cost more where the guess is too
+        // small.
         let half = stored_guess(cx, &nest.rhs).map(|stored| binary(Op::Shr, stored, int(1)));
         let guess = plus(half.unwrap_or_else(|| int(0)), int(16));
         output.allocate(d, guess);
         output
     }
 
-    /// The arrays of a nest's result that is made again and again.
+    /// Declares the arrays of a nest's result that is computed again and again.
     pub fn arrays(cx: &Context, d: &mut Symbolic, nest: &Nest) {
         let output = Output::begin(cx, d, nest, &Assembly::default(), None, true);
         output.allocate(d, int(16));
     }
 
-    /// The access whose levels the result has.
+    /// The access whose levels the result shares.
     fn shared(&self) -> Option<AccessId> {
         if let Arrays::Levels(a) = self.assembly.arrays { Some(a) } else { None }
     }
 
-    /// The version in whose arrays the result goes on.
+    /// The earlier version whose arrays the result reuses.
     pub fn takes(&self) -> Option<Place> {
         if let Arrays::Taken(was) = self.assembly.arrays { Some(was) } else { None }
     }
 
-    /// How the arrays of the result must be made, once the loops are emitted. If operands' entries bound the appended ones, room for all
-    /// can be allocated at once. If loops store every value, they need not be filled.
+    /// How the arrays of the result must be allocated, determined after the loops are emitted. If operands' entries bound the appended
+    /// ones, room for all can be allocated at once. If loops store every value, the arrays need not be filled.
     pub fn needs(&self, nest: &Nest) -> Assembly {
         let (seen, arrays) = (self.notes.seen(), self.assembly.arrays);
         let some = |carried, filled, room| Assembly { arrays, filled, carried, room };
@@ -236,36 +237,36 @@ impl Output {
         some(seen.carried.into_iter().collect(), false, room)
     }
 
-    /// Whether nothing is stored in an array, since it is an operand's.
+    /// Whether an array is shared with an operand, so that nothing is stored in it.
     fn is_kept(&self, buffer: BufferId) -> bool {
         self.kept.as_ref().is_some_and(|kept| kept.has(buffer))
     }
 
-    /// The last level, a list.
+    /// The assembler of the last level, which is a list.
     ///
     /// # Panics
-    /// If it is another.
+    /// If the last level is not a list.
     pub fn list(&self) -> &List {
         self.lists.last().and_then(Option::as_ref).expect("a last list")
     }
 
-    /// The number of entries of the operand whose levels it shares.
+    /// The number of entries of the operand whose levels the result shares.
     fn entries(&self) -> Expr {
         let last = self.form.crd(self.form.levels.len() - 1);
         Expr::Capacity(last.expect("a last list has coordinates"))
     }
 
-    /// The access whose entries' positions are those of the values below the slot's level.
+    /// The access whose entries' positions are the positions of the values below the slot's level.
     pub fn shared_with(&self, slot: &Slot) -> Option<AccessId> {
         self.shared().filter(|_| self.form.is_list(slot.level))
     }
 
-    /// One level further, at an entry's position.
+    /// The slot one level further, at an entry's position.
     pub fn entered(&self, slot: &Slot, position: Expr) -> Slot {
         Slot { level: slot.level + 1, position, ..slot.clone() }
     }
 
-    /// Empties a result that is made again, of dense levels and plain lists.
+    /// Empties a result that is computed again, of dense levels and plain lists.
     fn clear(&self, d: &mut Symbolic) {
         let first = self.form.next_list(0).unwrap_or(self.form.levels.len());
         let top = product(&self.form.widths[..first]);
@@ -342,38 +343,38 @@ impl Output {
         }
     }
 
-    /// The variable of the level that comes next.
+    /// The variable of the next level.
     pub fn next_var(&self, slot: &Slot) -> Option<Index> {
         self.form.vars.get(slot.level).copied()
     }
 
-    /// Whether a loop over `v` moves the level that comes next.
+    /// Whether the coordinate of the next level depends on the loop over `v`.
     pub fn next_follows(&self, slot: &Slot, v: Index) -> bool {
         self.form.roots.get(slot.level).is_some_and(|roots| roots.contains(&v))
     }
 
-    /// Whether a loop over `v` moves no level: it counts pieces of loops that do, or what a fold is over.
+    /// Whether no level's coordinate depends on the loop over `v`: it counts pieces of loops, or is folded over.
     pub fn is_moved_by_none(&self, v: Index) -> bool {
         self.form.roots.iter().all(|roots| !roots.contains(&v))
     }
 
-    /// Whether all that stands below a coordinate of the level that comes next has to come at once.
+    /// Whether all values below a coordinate of the next level must be stored without interruption.
     pub fn has_whole_fibers(&self, slot: &Slot) -> bool {
         let below = slot.level + 1;
         below + 1 == self.form.levels.len() && self.last.as_ref().is_some_and(Last::begins_anew)
     }
 
-    /// Whether a loop over `v` is the innermost of those that move the level that comes next.
+    /// Whether the loop over `v` is the innermost of those that determine the coordinate of the next level.
     pub fn next_ends_with(&self, slot: &Slot, v: Index) -> bool {
         self.form.roots.get(slot.level).is_some_and(|roots| roots.last() == Some(&v))
     }
 
-    /// Whether appending below a slot means appending to the last list and nothing else: no flags above it.
+    /// Whether appending below a slot means appending to the last list and nothing else: there are no flags above it.
     pub fn appends_last(&self, slot: &Slot) -> bool {
         slot.level + 1 == self.form.levels.len() && self.form.makers[slot.level] == Maker::List && slot.marks.is_empty()
     }
 
-    /// The type of the last list's coordinates, if every slot right above the last level is above a list with no flags above it.
+    /// The type of the last list's coordinates, if the last level is a list with no flags above it.
     pub fn appends_always(&self, d: &Symbolic) -> Option<Type> {
         let list = self.lists.last()?.as_ref().filter(|_| self.flags.iter().all(Option::is_none))?;
         Some(d.element(list.last))
@@ -383,18 +384,18 @@ impl Output {
         Expr::Var(self.counts[l].expect("lists count"))
     }
 
-    /// The array in which a last level has an element a parent position, beside positions.
+    /// The array in which a last level has one element per parent position, besides positions.
     fn begins(&self) -> Option<BufferId> {
         if let Some(Last::Interval(interval)) = &self.last { interval.first } else { None }
     }
 
-    /// What makes the level below a slot, if that is the last, and appended to.
+    /// The assembler of the level below a slot, if that is the last level, and appended to.
     fn last_below(&self, slot: &Slot) -> Option<&Last> {
         self.last.as_ref().filter(|_| slot.level + 1 == self.form.levels.len() && self.shared().is_none())
     }
 
-    /// Emitted before the loop over a level's coordinates: of a last one that is appended to, the fiber below the slot is the current
-    /// one, and there is room for `bound` more values.
+    /// Emitted before the loop over a level's coordinates. If the level is the last and appended to, makes the fiber below the slot the
+    /// current one, and makes room for `bound` more values.
     pub fn open(&self, d: &mut Symbolic, slot: &Slot, bound: &dyn Fn(&mut Symbolic) -> Expr) {
         if let Some(last) = self.last_below(slot) {
             last.assembler().enter(d, &slot.position);
@@ -411,9 +412,9 @@ impl Output {
         last.assembler().room(d, bound, &grow);
     }
 
-    /// How much room to make where there is less than `needed`. If loops visit all fibers in order: a little more than all of
-    /// them need if the rest are like those so far, so that room grows once or twice and not by many doublings; but at most
-    /// [`GROWTH`] times the room there is, since the first fibers may be the fullest.
+    /// The room to make where there is less than `needed`. If loops visit all fibers in order, it is a little more than all fibers need
+    /// if the remaining ones are as full as those so far, so that arrays grow once or twice and not by many doublings; but at most
+    /// [`GROWTH`] times the present room, since the first fibers may be the fullest.
     fn foreseen(&self, slot: &Slot, buffer: BufferId, needed: Expr) -> Expr {
         if slot.level == 0 || !slot.covered || self.form.next_list(0) != Some(slot.level) {
             return needed;
@@ -424,7 +425,7 @@ impl Output {
         binary(Op::Max, needed, binary(Op::Min, all, times(Expr::Capacity(buffer), int(GROWTH))))
     }
 
-    /// Emitted after the loop over a list's coordinates: stores where the fiber ends.
+    /// Emitted after the loop over a list's coordinates: stores the end of the fiber.
     pub fn close(&self, d: &mut Symbolic, slot: &Slot) {
         let Some(pos) = self.form.pos(slot.level).filter(|_| self.shared().is_none()) else { return };
         let end = match self.last_below(slot) {
@@ -432,14 +433,14 @@ impl Output {
             None => Some(self.count(slot.level)),
         };
         let Some(end) = end else { return };
-        // The loop around the innermost of a mapped level may have no turn.
+        // Of a level that several loops move, the loop around the innermost may have no iteration.
         if !slot.covered || slot.level > 0 && self.form.is_mapped(slot.level) {
             self.notes.carries(slot.level);
         }
         store_index(d, pos, plus(slot.position.clone(), int(1)), end);
     }
 
-    /// One coordinate of the slot's level: `inner` stores what is below.
+    /// Emits one coordinate of the slot's level: `inner` stores the values below it.
     pub fn visit(
         &self,
         d: &mut Symbolic,
@@ -492,7 +493,7 @@ impl Output {
         };
         match self.form.next_list(l + 1) {
             Some(m) => {
-                // Fibers that end when the next one begins do so now: what is stored from here on is below this entry.
+                // Fibers that end when the next one begins end here: later values are below this entry.
                 let last = self.last_below(&below).map(Last::assembler).filter(|last| last.end().is_none());
                 last.iter().for_each(|last| last.enter(d, &below.position));
                 let before = d.define("before", Type::I64, self.count(m));
@@ -512,7 +513,7 @@ impl Output {
         }
     }
 
-    /// A slot one located level further.
+    /// The slot one located level further.
     fn located(&self, mut slot: Slot, at: Expr) -> Slot {
         let (l, above) = (slot.level, slot.position.clone());
         slot.position = match (self.form.makers[l], slot.row.take()) {
@@ -558,8 +559,8 @@ impl Output {
         }
     }
 
-    /// Makes room in a buffer, from `offset` on, for the positions that levels `l + 1..below` have under the entry of level
-    /// `l` that is about to be appended, and fills them with `value`; positions of a list right below are set by it later.
+    /// Makes room in a buffer, from `offset` on, for the positions that levels `l + 1..below` have under the entry of level `l` that is
+    /// about to be appended, and fills them with `value`; positions of a list right below are stored later by that list.
     fn fill_block(
         &self,
         d: &mut Symbolic,
@@ -595,7 +596,7 @@ impl Output {
         self.list().note(d, slot, slot.pending.clone().expect("a last list"), Some(kept));
     }
 
-    /// The value that is stored now, below all levels; outside of a triangle, what it begins with.
+    /// The value that is stored below all levels; outside of a triangle, the initial value.
     pub fn held(&self, slot: &Slot) -> Expr {
         let value = match (&self.mirror, &slot.sides) {
             (Some(mirror), Some(sides)) => mirror.load(slot.position.clone(), sides),
@@ -607,7 +608,7 @@ impl Output {
         }
     }
 
-    /// Stores a value below all levels. `folds` says that it replaces a stored one, into which it was folded.
+    /// Stores a value below all levels. `folds`: the value replaces a stored one, which was folded into it.
     pub fn store(&self, d: &mut Symbolic, slot: &Slot, folds: bool, value: Expr) {
         let put = |d: &mut Symbolic, value: Expr| {
             self.put(d, slot, value);
@@ -636,7 +637,7 @@ impl Output {
         } else if folds || slot.marks.is_empty() || !slot.counted {
             put(d, value);
         } else {
-            // Where no flag is set the value must stay bit-identical to the fill; a zero of another sign is not.
+            // Where no flag is set the value must stay bit-identical to the fill value; a zero of the other sign is not.
             let value = d.define("value", ty, value);
             d.when(differs(&value), |d| put(d, value.clone()), |_| {});
         }
@@ -645,7 +646,7 @@ impl Output {
         }
     }
 
-    /// Stores a value below all levels, which are located.
+    /// Stores a value below levels all of which are located.
     fn put(&self, d: &mut Symbolic, slot: &Slot, value: Expr) {
         let store = |d: &mut Symbolic, values, at, value| d.emit(Stmt::Store(values, at, value));
         let (Some(mirror), Some(sides)) = (&self.mirror, &slot.sides) else {
@@ -657,12 +658,12 @@ impl Output {
         d.when(sides.is_behind.clone(), behind, before);
     }
 
-    /// Whether the last level is runs, in pieces or not.
+    /// Whether the last level has runs, in pieces or not.
     pub fn is_of_runs(&self) -> bool {
         matches!(self.last, Some(Last::Runs(_)))
     }
 
-    /// Runs, if they are the last level, right below the slot.
+    /// The assembler of runs, if they are the last level, right below the slot.
     pub fn runs(&self, slot: &Slot) -> Option<&Runs> {
         match self.last_below(slot) {
             Some(Last::Runs(runs)) => Some(runs),
@@ -670,7 +671,7 @@ impl Output {
         }
     }
 
-    /// Ends the result: carries positions forward over parents that loops passed over, then sets all lengths.
+    /// Ends the result: carries positions forward over parents that loops skipped, then sets all lengths.
     pub fn finish(self, d: &mut Symbolic) {
         if self.shared().is_some() {
             return self.finished(d, self.values, self.entries());
@@ -720,7 +721,7 @@ impl Output {
         self.finished(d, pos, plus(parents.clone(), int(1)));
     }
 
-    /// Ends the flags of `len` positions; a bitmap's are packed into words.
+    /// Ends the flags of `len` positions; a bitmap's flags are packed into words.
     fn finish_flags(&self, d: &mut Symbolic, l: usize, len: &Expr) {
         let Some(flags) = self.flags[l] else { return };
         let Some(words) = self.form.levels[l].array(Holds::Words) else {
@@ -751,7 +752,7 @@ pub(super) fn values(cx: &Context, a: AccessId) -> BufferId {
     lower::arrays_of(cx, cx.program.accesses[a.0].tensor).values
 }
 
-/// A guess at the number of stored values of an expression: the sum of its operands' numbers, of a product the least of
+/// A guess at the number of stored values of an expression: for a sum, the sum of its operands' numbers; for a product, the least of
 /// them. `None` if no operand is sparse.
 fn stored_guess(cx: &Context, e: &concrete::Expr) -> Option<Expr> {
     match e {
@@ -790,13 +791,13 @@ fn counts(d: &mut Symbolic, tensor: &concrete::Tensor) -> Vec<Option<Var>> {
     counts
 }
 
-/// The buffer in which a level's flags are set, a byte each, if it has flags.
+/// The buffer with a level's flags, a byte each, if the level has flags.
 fn flags(d: &mut Symbolic, level: &LevelBuffers, name: &str) -> Option<BufferId> {
     let packed = || d.buffer(&format!("{name}_flags"), Type::Bool, BufferRole::Workspace);
     level.kind().is_flagged().then(|| level.array(Holds::Flags).unwrap_or_else(packed))
 }
 
-/// Word `w` of a bitmap: flags 64·w … of the first `len`.
+/// Packs word `w` of a bitmap: the flags from 64·w on, of the first `len`.
 fn pack(d: &mut Symbolic, (flags, words): (BufferId, BufferId), w: Expr, len: &Expr) {
     let from = d.define("from", Type::I64, times(w.clone(), int(64)));
     let left = binary(Op::Min, binary(Op::Sub, len.clone(), from.clone()), int(64));
@@ -811,8 +812,8 @@ fn pack(d: &mut Symbolic, (flags, words): (BufferId, BufferId), w: Expr, len: &E
     d.emit(Stmt::Store(words, w, Expr::Var(word)));
 }
 
-/// Makes the table of a hashed level: its length is the least power of two that is at least twice `count`; each entry goes to
-/// the first free slot from its own on.
+/// Fills the table of a hashed level. Its length is the least power of two that is at least twice `count`; each entry goes to the first
+/// free slot from its own slot on.
 fn make_table(d: &mut Symbolic, (pos, crd, table): (BufferId, BufferId, BufferId), parents: &Expr, count: Expr) {
     let size = d.fresh("size", Type::I64);
     d.assign(size, int(2));
@@ -834,7 +835,8 @@ fn make_table(d: &mut Symbolic, (pos, crd, table): (BufferId, BufferId, BufferId
     });
 }
 
-/// For each level of a result, by how many times it has more positions than the level above; a triangle's are those of its rows.
+/// For each level of a result, the number of its positions per position of the level above. The positions of a triangle are those of all
+/// its rows.
 pub(super) fn widths(d: &mut Symbolic, makers: &[Maker], extents: &[Expr]) -> Vec<Expr> {
     let mut widths = extents.to_vec();
     let triangles = extents.iter().enumerate().filter(|(l, _)| matches!(makers[*l], Maker::Triangle(_)));
@@ -858,12 +860,12 @@ pub(super) fn alloc(d: &mut Symbolic, buffer: BufferId, len: Expr, fill: Option<
     d.call(Entry::Alloc { buffer, len, fill });
 }
 
-/// Makes room for `len` elements, if there is less.
+/// Grows a buffer to `len` elements, if it has less room.
 pub(super) fn reserve(d: &mut Symbolic, buffer: BufferId, len: Expr) {
     reserve_more(d, buffer, len.clone(), len);
 }
 
-/// Makes room for `len` elements, if there is less than `needed`.
+/// Grows a buffer to `len` elements, if it has room for less than `needed`.
 fn reserve_more(d: &mut Symbolic, buffer: BufferId, needed: Expr, len: Expr) {
     let full = binary(Op::Gt, needed, Expr::Capacity(buffer));
     d.when(full, |d| d.call(Entry::Reserve { buffer, len }), |_| {});

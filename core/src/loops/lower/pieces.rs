@@ -1,12 +1,12 @@
-//! The pieces of a result's last level of packbits, which are made as its runs end.
+//! The pieces of a result's last level of packbits; they are made as its runs end.
 //!
 //! ```text
-//!   a run of one coordinate, behind another such run      the piece goes on: crd[p - 1] = its end
-//!   any other run                                         the next piece:    crd[p] = its end; ofs[p] = its position; p += 1
+//!   a run of one coordinate, behind another such run      the piece is extended: crd[p - 1] = the run's end
+//!   any other run                                         the next piece:    crd[p] = the run's end; ofs[p] = its position; p += 1
 //! ```
 //!
-//! A run may become longer until another begins, or its fiber ends. Whether runs are of one coordinate is a matter of values, so there
-//! is no branch: the piece is written over the last one or behind it.
+//! A run may grow until another begins, or its fiber ends. Whether runs have one coordinate depends on values and is unpredictable, so
+//! there is no branch: the piece is written over the last one or behind it.
 //!
 //! Invariant: where a fiber has a run, `crd` has room for one piece more than there are, and `ofs` for two.
 
@@ -20,16 +20,16 @@ use crate::loops::{BufferId, Symbolic, Var};
 pub(super) struct Pieces {
     crd: BufferId,
     ofs: BufferId,
-    /// How many they are.
+    /// The number of pieces.
     count: Var,
     /// The first coordinate of the run that has not ended.
     from: Var,
-    /// Whether the run before it, in its fiber, is of one coordinate.
+    /// Whether the previous run of the fiber has one coordinate.
     open: Var,
 }
 
 impl Pieces {
-    /// Those of a level, if it has pieces.
+    /// The pieces of a level; `None` if the level has none.
     pub fn of(d: &mut Symbolic, ground: &Ground) -> Option<Pieces> {
         let ofs = ground.arrays.find("ofs").copied()?;
         let [count, from] = ["pieces", "from"].map(|name| d.fresh(&format!("{name}_{}", ground.name), Type::I64));
@@ -37,32 +37,32 @@ impl Pieces {
         Some(Pieces { crd: ground.array(Holds::Coordinates), ofs, count, from, open })
     }
 
-    /// Emitted before anything is stored; the kernel may expect so many runs.
+    /// Emitted before anything is stored; the kernel may expect `runs` runs.
     pub fn begin(&self, d: &mut Symbolic, runs: &Expr) {
         alloc(d, self.ofs, plus(runs.clone(), int(1)), None);
         d.assign(self.count, int(0));
         self.enter(d);
     }
 
-    /// No run of the current fiber.
+    /// Begins a fiber: it has no run yet.
     pub fn enter(&self, d: &mut Symbolic) {
         d.assign(self.from, int(0));
         d.assign(self.open, Expr::Const(Value::bool(false)));
     }
 
-    /// How many they are.
+    /// The number of pieces so far.
     pub fn appended(&self) -> Expr {
         Expr::Var(self.count)
     }
 
-    /// Makes room for as many more as `more` runs end.
+    /// Makes room for the pieces of `more` further runs.
     pub fn make_room(&self, d: &mut Symbolic, more: Expr) {
         let room = held(d, "room", plus(self.appended(), plus(more, int(1))));
         reserve(d, self.crd, room.clone());
         reserve(d, self.ofs, plus(room, int(1)));
     }
 
-    /// Ends the current fiber's last run, of a position, at the coordinate before `next`, if a condition holds.
+    /// Ends the current fiber's last run, which has this position, at the coordinate before `next`, if a condition holds.
     pub fn end_run(&self, d: &mut Symbolic, ends: Expr, (position, next): (Expr, Expr)) {
         let (count, from, open) = (self.appended(), Expr::Var(self.from), Expr::Var(self.open));
         let ends = d.define("ends", Type::Bool, ends);
@@ -85,12 +85,12 @@ impl Pieces {
         d.assign(self.from, Expr::Op(Op::Select, vec![ends, next, from]));
     }
 
-    /// Emitted behind all loops, where there are so many positions.
+    /// Emitted behind all loops: stores the end, which is the number of positions.
     pub fn finish(&self, d: &mut Symbolic, positions: Expr) {
         store_index(d, self.ofs, self.appended(), positions);
     }
 
-    /// The lengths of their arrays.
+    /// The lengths of the pieces' arrays.
     pub fn lengths(&self) -> Vec<(BufferId, Expr)> {
         vec![(self.crd, self.appended()), (self.ofs, plus(self.appended(), int(1)))]
     }

@@ -1,4 +1,4 @@
-//! A vector's entries as a matrix's, one by one: each has the row and the column that its coordinate says.
+//! Splits a vector into a matrix entry by entry: each entry's row and column are computed from its coordinate.
 //!
 //! ```text
 //!   C[i,j] = split(v[k], k -> (i,j))              for p in 0..v0_pos[1]
@@ -11,8 +11,8 @@
 //!   compressed rows                                 C1_pos[i + 1] = p + 1                         until the last of the row
 //! ```
 //!
-//! A walk row by row costs an unpredictable branch a row. Division is slow, and has no lanes. With
-//! `2^log <= J < 2^(log + 1)`:
+//! A walk row by row costs an unpredictable branch a row. Division is slow, and has no vector instruction. With `2^log <= J < 2^(log +
+//! 1)`:
 //!
 //! ```text
 //!   far      the shift that leaves the greatest k 31 bits                 k / 2^far is at most 1 too small
@@ -31,21 +31,21 @@ use crate::loops::lower;
 use crate::loops::{BufferId, Stmt, Symbolic};
 use crate::notation::concrete::{self, AccessId, Nest};
 
-/// The most rows for which quotients are found by multiplying.
+/// The maximum number of rows for which quotients are found by multiplication.
 const ROWS: i64 = 1 << 27;
 
 /// A vector's list of coordinates that is split into rows and columns.
 pub(super) struct Split {
     access: AccessId,
-    /// Its array of positions.
+    /// The list's array of positions.
     pos: BufferId,
     coordinates: BufferId,
     rows: Expr,
     columns: Expr,
 }
 
-/// The split, if a nest whose result has an operand's entries does nothing but split a vector's coordinates into
-/// rows and columns of 32-bit coordinates.
+/// The split, if a nest whose result has an operand's entries only splits a vector's coordinates into rows and columns of 32-bit
+/// coordinates.
 pub(super) fn splits(cx: &Context, nest: &Nest) -> Option<Split> {
     let concrete::Expr::Access(access, _) = nest.rhs else { return None };
     let (result, operand) =
@@ -56,7 +56,7 @@ pub(super) fn splits(cx: &Context, nest: &Nest) -> Option<Split> {
     }
     let [pos, coordinates] = ["pos", "crd"].map(|name| *level.named(name));
     let [row, column] = nest.order[..] else { return None };
-    // Both count a coordinate: a loop that does not comes to each entry more than once.
+    // Both loops must determine the coordinate: otherwise a loop comes to each entry more than once.
     let counted = cx.program.roots(cx.program.accesses[access.0].vars[0]);
     if ![row, column].iter().all(|v| counted.contains(v)) {
         return None;
@@ -74,7 +74,7 @@ pub(super) fn splits(cx: &Context, nest: &Nest) -> Option<Split> {
 }
 
 impl Split {
-    /// The result entry by entry where rows are few enough, else by the loops that `walk` emits.
+    /// Emits the result entry by entry if rows are few enough, else by the loops that `walk` emits.
     pub fn or(&self, d: &mut Symbolic, output: &Output, walk: impl FnOnce(&mut Symbolic)) {
         let few = |rows: i128| rows <= ROWS.into();
         match &self.rows {
@@ -116,7 +116,7 @@ impl Split {
         Division { columns, far, inverse, near }
     }
 
-    /// Notes that the result has the vector's `count` entries, and ends its positions.
+    /// Records that the result has the vector's `count` entries, and stores the last positions.
     fn finish(&self, d: &mut Symbolic, output: &Output, count: Expr) {
         let root = output.root();
         output.notes.led_by(&output.entered(&root, int(0)), Some(vec![(self.access, 0)]));
@@ -129,7 +129,7 @@ impl Split {
     }
 }
 
-/// Division by the number of columns: multiplication with an inverse.
+/// Division by the number of columns, as multiplication by an inverse.
 struct Division {
     columns: Expr,
     far: Expr,
@@ -153,13 +153,13 @@ impl Division {
     }
 }
 
-/// The low 32 bits of a number. On factors that have no others it tells LLVM so: lanes multiply those in a third of the
-/// time.
+/// The low 32 bits of a number. Applied to factors of 32 bits, it tells LLVM so: vector instructions multiply such factors in a third of
+/// the time.
 fn low_bits(e: Expr) -> Expr {
     binary(Op::And, e, int(u32::MAX.into()))
 }
 
-/// The same as a number of 32 bits.
+/// The low 32 bits of a number, as a 32-bit integer.
 fn word(e: Expr) -> Expr {
     Expr::Op(Op::Convert(Type::U32), vec![low_bits(e)])
 }

@@ -1,19 +1,17 @@
-//! Ranges of a loop: the parts of a concatenation, each with a loop of its own, and what of a fiber such a loop sees.
+//! Ranges of a loop: the parts of a concatenation, each with a loop of its own, and the view of a fiber that such a loop has.
 //!
 //! ```text
 //!  forall l: concat(l; i: B[i], k: F[k]) * x[l]
-//!    ─▶  for l in 0..I    B[l] * x[l]           B all of it; x stops at I
-//!        for l in I..N    F[l - I] * x[l]       F all of it, at other coordinates; x is searched for I
+//!    ─▶  for l in 0..I    B[l] * x[l]           the whole of B; x stops at I
+//!        for l in I..N    F[l - I] * x[l]       the whole of F, at other coordinates; x is searched for I
 //! ```
 //!
-//! Ranges are split before a lattice is built: they ascend, no two overlap, and inside of each the body is one
-//! expression. A search at a fiber's begin, and a stop at its end, are emitted only where extents do not exclude
-//! entries outside of the range.
+//! Ranges are split before a lattice is built: they ascend, no two overlap, and inside of each the body is one expression. A search at a
+//! fiber's begin, and a stop at its end, are emitted only where extents do not exclude entries outside of the range.
 //!
-//! Several loops may walk one list, such as that of coordinates `|L|·i + j`. The loop over `i` sees it in blocks, if it
-//! would visit its whole extent otherwise; the loop over `j` then sees one block. If the loop over `i` is led by other
-//! lists, or has to visit its whole extent, each of its turns sees a piece, and a cursor, the finger, stays where the
-//! last piece ended.
+//! Several loops may walk one list, such as a list of coordinates `|L|·i + j`. The loop over `i` views it in blocks, if it would visit
+//! its whole extent otherwise; the loop over `j` then views one block. If other lists lead the loop over `i`, or it must visit its
+//! whole extent, each of its iterations views a piece, and a cursor, the finger, stays where the last piece ended.
 
 use super::{Context, Expr, binary, held, int, plus, times};
 use crate::algebra::{Op, Type};
@@ -32,7 +30,7 @@ use crate::map::{ClassId, Map, Size};
 use crate::notation::concrete::{AccessId, Concat, Index, Limit};
 use crate::stream::{Domain, Shift, State, View};
 
-/// The extent of a loop, as far as its limits let it go.
+/// The range of a loop within the limits of its variable.
 pub(super) fn limited(cx: &Context, d: &mut Symbolic, scope: &mut Scope, v: Index) -> Range {
     let range = cx.program.vars[v.0].limits.iter().fold(along::whole(cx, v), |range, limit| match limit {
         Limit::Below { at, extent } => as_far(cx, d, scope, v, (at, *extent), range),
@@ -46,7 +44,7 @@ pub(super) fn limited(cx: &Context, d: &mut Symbolic, scope: &mut Scope, v: Inde
     range
 }
 
-/// A range of a loop over `v`, as far as a coordinate is below its extent.
+/// The part of a range of a loop over `v` in which a coordinate is below its extent.
 fn as_far(
     cx: &Context,
     d: &mut Symbolic,
@@ -68,15 +66,15 @@ fn as_far(
     Range { hi: cx.bound(held(d, "limit", within)), ..range }
 }
 
-/// The ranges of a part of a loop over `v`, and what is computed before them: in each range, every concatenation along `v` that is not asked is one of its choices, and
-/// every level with phases is in one of them.
+/// Splits a part of a loop over `v` into ranges, and adds the values to compute before them to `given`. In each range, every
+/// concatenation along `v` that is not guarded is one of its parts, and every level with phases is in one of them.
 pub(super) fn pieces(cx: &Context, given: &mut Given, v: Index, piece: Piece) -> Vec<Piece> {
     let mut pieces = vec![];
     split(cx, given, v, piece, &mut pieces);
     pieces
 }
 
-/// The same, of a part of which all that is known is computed.
+/// As `pieces`; the values to compute before the ranges are emitted here.
 pub(super) fn pieces_here(cx: &Context, d: &mut Symbolic, v: Index, piece: Piece) -> Vec<Piece> {
     let mut given = Given::default();
     let pieces = pieces(cx, &mut given, v, piece);
@@ -108,7 +106,7 @@ fn split(cx: &Context, given: &mut Given, v: Index, piece: Piece, pieces: &mut V
     cx.book.leave();
 }
 
-/// The choices of the first concatenation along `v`.
+/// Splits a piece into the parts of its first concatenation along `v`.
 fn choices(cx: &Context, given: &mut Given, v: Index, piece: &Piece) -> Vec<Piece> {
     let along = |c: &Concat| split::is_along(cx, &piece.scope, v, c);
     let found = split::outermost(&piece.body, &along).first().map(|c| (*c).clone());
@@ -127,7 +125,8 @@ fn choices(cx: &Context, given: &mut Given, v: Index, piece: &Piece) -> Vec<Piec
     cuts.windows(2).enumerate().filter_map(choice).collect()
 }
 
-/// The bound along `v` of a coordinate of an access's level: the first in the piece's range that is not before it.
+/// The bound along `v` that corresponds to a coordinate of an access's level: the first value of `v` in the piece's range at which the
+/// level's coordinate is not below it.
 pub(super) fn coordinate_of(
     cx: &Context,
     given: &mut Given,
@@ -158,7 +157,7 @@ pub(super) fn cuts(cx: &Context, given: &mut Given, scope: &Scope, v: Index, ran
     let line = along::line(cx, of, v);
     let extents: Vec<Size> = c.parts.iter().map(|(u, _)| Size::unknown(cx.program.vars[u.0].extent)).collect();
     let total = extents.iter().fold(Size::default(), |sum, e| sum.plus(e));
-    // Offsets between choices; a window also has a choice before it and behind it.
+    // The offsets between parts; a window also has an outside before it and behind it.
     let mut before = Size::default();
     let mut ends = if c.outside.is_some() { vec![before.clone()] } else { vec![] };
     for extent in &extents[..extents.len() - c.outside.is_none() as usize] {
@@ -175,7 +174,7 @@ pub(super) fn cuts(cx: &Context, given: &mut Given, scope: &Scope, v: Index, ran
         let size = (line.c.factors.is_empty() && !steps).then(|| cx.extents.known(&beyond));
         let moved = symbols::behind(cx, scope, symbols::of_size(cx, &before), &line.c).expect("bound outside");
         let at = symbols::steps_to(cx, moved, symbols::of_size(cx, &line.r));
-        // A cut that is at an end of the range, or outside, needs no clamping.
+        // A cut at an end of the range, or outside of it, needs no clamping.
         let ahead = |end: &Bound| cx.extents.known(&size.as_ref()?.plus(&end.size.as_ref()?.negative())).value();
         let end = match (ahead(&range.hi), ahead(&range.lo)) {
             (Some(0..), _) => Some(&range.hi),
@@ -196,7 +195,7 @@ pub(super) fn cuts(cx: &Context, given: &mut Given, scope: &Scope, v: Index, ran
     cuts
 }
 
-/// Points cursors at the begins of lists.
+/// Defines fingers at the begins of lists.
 pub(super) fn point_fingers(cx: &Context, d: &mut Symbolic, scope: &mut Scope, fingers: Vec<plan::Finger>) {
     for plan::Finger { list: (a, level), through } in fingers {
         let begin = fiber::unopened(cx, d, scope, a).begin;
@@ -205,14 +204,14 @@ pub(super) fn point_fingers(cx: &Context, d: &mut Symbolic, scope: &mut Scope, f
     }
 }
 
-/// The finger on an access's level, if the loops around are exactly those that it was made for.
+/// The finger on an access's level, if the loops around are exactly the loops that it was made for.
 fn finger(scope: &Scope, of: (AccessId, usize), v: Index) -> Option<State> {
     let Finger { at, through } = scope.fingers.get(&of)?;
     let (last, outer) = through.split_last()?;
     (*last == v && scope.order.ends_with(outer)).then_some(*at)
 }
 
-/// The view under which a loop over a range of `v` walks the fiber of an access's level that it opens.
+/// The view in which a loop over a range of `v` walks the fiber of an access's level that it opens.
 pub(super) fn view(
     cx: &Context,
     d: &mut Symbolic,
@@ -240,7 +239,8 @@ pub(super) fn view(
     let c = coordinate::mapped(cx, scope, &line.c).expect("bound outside");
     let r = coordinate::of_size(cx, &line.r);
     let mut fixed = |name: &str, e: Expr| Term::fixed(held(d, name, e));
-    // Between two steps nothing is seen. That at a range's end may not fit 64 bits: what is behind the one before it does.
+    // Between two steps there are no coordinates in view. The step at a range's end may not fit 64 bits: the coordinate behind the step
+    // before it does.
     let strides = !blocks && r != int(1);
     let mut reached = |name: &str, at: &Bound, size: Option<Size>, short: bool| match size {
         Some(size) if size.value().is_some() || !short => fixed(name, coordinate::of_size(cx, &size)),
@@ -274,7 +274,7 @@ pub(super) fn view(
     View { start, stop, stride, blocks, shift, finger, mark }
 }
 
-/// The coordinates of a range of a loop at which a part holds.
+/// The part of a range of a loop in which a guard holds.
 fn holding(cx: &Context, scope: &Scope, asked: &Asked, range: &Range) -> Range {
     let (first, past) = scope.ranges[&asked.by];
     let joined = |op: Op, part: (&Option<Sym>, &Bound), of: &Bound, whole: Sym| match part {

@@ -11,7 +11,7 @@
 //!                                                …
 //! ```
 //!
-//! What a turn makes is allocated anew in each, in the memory that a tensor had the turn before.
+//! The tensors of an iteration are allocated anew in each, in the memory that a tensor had in the iteration before.
 
 use super::nest::Sink;
 use super::{Context, Expr, binary, int, minus, plus};
@@ -24,13 +24,13 @@ use crate::loops::{Entry, Failure, Symbolic, Var};
 use crate::notation::concrete::{self, Carried, Repeat, Step, Turns};
 use crate::notation::typed::{Fun, TURNS};
 
-/// The steps of the program, or of a block.
+/// Emits the steps of the program, or of a block.
 pub(super) fn in_order<'a>(cx: &mut Context<'a>, d: &mut Symbolic, steps: &'a [Step]) {
     for step in steps {
         match step {
             Step::Nest(nest) => statement::statement(cx, d, nest),
             Step::Repeat(block) => {
-                // What is found out in a turn holds in that turn: there may be none.
+                // Facts proved in an iteration hold only inside: the block may have no iteration.
                 let guarded = cx.guarded.clone();
                 repeat(cx, d, block);
                 cx.guarded = guarded;
@@ -40,7 +40,7 @@ pub(super) fn in_order<'a>(cx: &mut Context<'a>, d: &mut Symbolic, steps: &'a [S
 }
 
 fn repeat<'a>(cx: &mut Context<'a>, d: &mut Symbolic, block: &'a Repeat) {
-    // The first block stands in none: there the variable that counts all turns begins.
+    // The first block is not inside of another: the variable that counts all iterations begins there.
     let turns = *cx.turns.get_or_insert_with(|| {
         let turns = d.fresh("turns", Type::I64);
         d.assign(turns, int(0));
@@ -82,7 +82,7 @@ fn turn<'a>(cx: &mut Context<'a>, d: &mut Symbolic, block: &'a Repeat) {
     }
 }
 
-/// Takes turns of those that may still be taken, or fails.
+/// Takes `more` from the iterations that are left, or makes the kernel fail.
 fn take(d: &mut Symbolic, turns: Var, more: Expr) {
     let left = minus(int(TURNS as i64), Expr::Var(turns));
     d.when(binary(Op::Gt, more.clone(), left), |d| d.call(Entry::Fail(Failure::Turns)), |_| {});

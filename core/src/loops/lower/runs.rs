@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!   q[i] = v for i in lo..hi       next < lo     a run of fill up to lo
-//!                                  then v: extends the last run, if that has the same value; else a run of its own
-//!   a later fiber, or the end      next < n      a run of fill up to n; fibers that are passed over too
+//!                                  then v: extends the last run, if that has the same value; else begins a run
+//!   a later fiber, or the end      next < n      a run of fill up to n, also in skipped fibers
 //! ```
 //!
 //! A fiber ends when the next one begins, since several loops may append to it.
@@ -18,7 +18,7 @@ use super::{BufferId, Expr, Holds, binary, compared, held, int, plus, store_inde
 use crate::algebra::{Mode, Op, Type, Value};
 use crate::loops::{Stmt, Symbolic, Var};
 
-/// A result's last level of runs: how far they reach so far.
+/// The assembler of a result's last level of runs.
 pub(super) struct Runs {
     pos: BufferId,
     crd: BufferId,
@@ -29,13 +29,13 @@ pub(super) struct Runs {
     mode: Mode,
     /// The parent position of the current fiber.
     parent: Var,
-    /// Its first position.
+    /// The first position of the current fiber.
     begin: Var,
-    /// The coordinate behind its last run.
+    /// The coordinate behind the last run of the current fiber.
     next: Var,
-    /// The last run's value.
+    /// The value of the last run.
     held: Var,
-    /// Of packbits.
+    /// The pieces, in packbits.
     pieces: Option<Pieces>,
     is_root: bool,
 }
@@ -66,7 +66,7 @@ impl Runs {
         Expr::Var(self.count)
     }
 
-    /// Ends the fibers before that of a parent position.
+    /// Ends the fibers before the one below a parent position.
     fn below(&self, d: &mut Symbolic, position: &Expr) {
         d.during(binary(Op::Lt, Expr::Var(self.parent), position.clone()), |d| {
             self.fill_up(d, self.extent.clone());
@@ -80,14 +80,14 @@ impl Runs {
         });
     }
 
-    /// Emitted before at most `most` runs without gaps from `first` on: a run of fill up to `first`, and room for all.
+    /// Emitted before at most `most` runs without gaps from `first` on: appends a run of fill up to `first`, and makes room for all.
     pub fn expect(&self, d: &mut Symbolic, first: Expr, most: Expr) {
         self.fill_up(d, first);
         self.make_room(d, most);
     }
 
-    /// Stores a value for the coordinates from `lo` up to `hi`, at least one. `lo` is `None` for a run announced by [`Runs::expect`],
-    /// which begins where the last one ends.
+    /// Stores a value for the coordinates from `lo` up to `hi`, at least one. For a run announced by [`Runs::expect`] `lo` is `None`: the
+    /// run begins where the last one ends.
     pub fn put_run(&self, d: &mut Symbolic, slot: &Slot, (lo, hi): (Option<Expr>, Expr), value: Expr) {
         self.put_up_to(d, (lo, hi), value);
         slot.mark(d);
@@ -129,7 +129,7 @@ impl Runs {
         d.when(gap, fill, |_| {});
     }
 
-    /// Appends a run up to a coordinate, or extends the last one if its value is the same. There must be room.
+    /// Appends a run up to a coordinate, or extends the last run if its value is the same. There must be room.
     fn push(&self, d: &mut Symbolic, end: Expr, value: Expr) {
         let (count, last) = (self.appended(), binary(Op::Sub, end, int(1)));
         // Whether values are equal is unpredictable, so there is no branch: the run is written over the last one or
@@ -148,7 +148,7 @@ impl Runs {
         d.assign(self.held, value);
     }
 
-    /// Of packbits: ends the last run of the current fiber, if it has one, and `only` holds.
+    /// In packbits: ends the last run of the current fiber, if it has one, and `only` holds.
     fn end_run(&self, d: &mut Symbolic, only: Option<Expr>) {
         let Some(pieces) = &self.pieces else { return };
         let some = binary(Op::Ne, self.appended(), Expr::Var(self.begin));
@@ -165,13 +165,13 @@ impl Assembler for Runs {
     }
 
     fn enter(&self, d: &mut Symbolic, parent: &Expr) {
-        // The fiber at the root is the first one: no positions stand before it.
+        // The fiber at the root is the first one: no positions are before it.
         if !self.is_root {
             self.below(d, parent);
         }
     }
 
-    /// Each run makes its own.
+    /// Reserves nothing: each run reserves its own room.
     fn room(&self, _: &mut Symbolic, _: &dyn Fn(&mut Symbolic) -> Expr, _: Grow) {}
 
     fn put(&self, d: &mut Symbolic, _: &Slot, at: Expr, value: Expr) {

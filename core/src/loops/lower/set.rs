@@ -1,4 +1,4 @@
-//! Sets of one variable's coordinates in a kernel: their arrays, and what [`Set`](stream::Set) does with them.
+//! Sets of one variable's coordinates in a kernel: their arrays, and the operations of [`Set`](stream::Set).
 
 use super::output::alloc;
 use super::{Expr, binary, int, plus};
@@ -37,7 +37,7 @@ impl Set {
         self.0.insert(d, &Term::fixed(at.clone()));
     }
 
-    /// Inserts a coordinate and the `distance` ones behind it, below 63, whether or not they are in the set.
+    /// Inserts a coordinate and the next `distance` ones, whether or not they are in the set; `distance` is below 63.
     pub fn insert_all(&self, d: &mut Symbolic, first: &Expr, distance: Expr) {
         self.0.insert_all(d, &Term::fixed(first.clone()), &Term::fixed(distance));
     }
@@ -50,7 +50,7 @@ impl Set {
         });
     }
 
-    /// Removes all coordinates two by two; the second is one only where the condition that comes with it holds.
+    /// Removes all coordinates in pairs; the second of a pair is valid only where the condition that comes with it holds.
     pub fn drain_pairs(&self, d: &mut Symbolic, inner: &mut dyn FnMut(&mut Symbolic, Expr, Option<Expr>)) {
         self.0.drain_pairs(d, &mut |d, at, there| {
             let (at, there) = (d.place(&at), there.map(|there| d.place(&there)));

@@ -1,14 +1,14 @@
-//! Arrays of a result that are an operand's: they are not made, and result and operand share them.
+//! Arrays that a result shares with an operand instead of storing its own.
 //!
 //! ```text
 //!   whole      B[i,j] = A[i,j]                      one format: all arrays; there are no loops
-//!   levels     B[i,j] = 2 * A[i,j]                  levels, where loops visit exactly A's entries: a value is made for each
+//!   levels     B[i,j] = 2 * A[i,j]                  levels, where loops visit exactly A's entries: a value is computed for each
 //!   entries    C[i,j] = split(v[k], k -> (i,j))     values, in the same order in another format, and coordinates of the variables
-//!              R[i,j] = A[i,j]     csr from coo     that both have. The rest is made: positions, rows
+//!              R[i,j] = A[i,j]     csr from coo     that both have. Positions and rows are stored anew
 //! ```
 //!
-//! Of *entries*, the loops are those that make all arrays, less the stores into arrays that exist already. That they visit each entry once,
-//! in order, follows from the statement; at its end the kernel compares the number that they stored with the operand's
+//! For *entries*, the loops are the loops that produce all arrays, without the stores into shared arrays. It follows from the statement
+//! that they visit each entry once, in order; at the end the kernel compares the number of entries that they appended with the operand's
 //! ([`Failure::Entries`]).
 
 use super::{Context, Expr, binary};
@@ -19,40 +19,40 @@ use crate::loops::{BufferId, Entry, Failure, Holds, Symbolic};
 use crate::notation::concrete::{AccessId, Iterated, Nest, Role};
 use crate::notation::syntax::Protocol;
 
-/// The arrays of a result's entries that are an operand's.
+/// The arrays of a result's entries that are shared with an operand.
 #[derive(Clone, Debug)]
 pub(super) struct Kept {
-    /// Coordinates, by level of the result.
+    /// The arrays of coordinates, by level of the result.
     coordinates: Vec<Option<BufferId>>,
     pub(super) values: BufferId,
 }
 
 impl Kept {
-    /// The array of a level of the result.
+    /// The shared array of a level of the result.
     pub fn of(&self, level: usize, holds: Holds) -> Option<BufferId> {
         self.coordinates[level].filter(|_| holds == Holds::Coordinates)
     }
 
-    /// Whether an array is one of them.
+    /// Whether an array is shared.
     pub fn has(&self, buffer: BufferId) -> bool {
         self.values == buffer || self.coordinates.contains(&Some(buffer))
     }
 
-    /// Ends the kernel if the number of entries is not `count`.
+    /// Makes the kernel fail if the number of entries is not `count`.
     pub fn compare(&self, d: &mut Symbolic, count: Expr) {
         let differs = binary(Op::Ne, count, Expr::Capacity(self.values));
         d.when(differs, |d| d.call(Entry::Fail(Failure::Entries)), |_| {});
     }
 }
 
-/// The arrays of an operand that a nest's result can have if it is that operand in another format or seen in other modes, with all of
-/// its entries in their order.
+/// The arrays that a nest's result can share with an operand, if the result is that operand in another format or with other modes, with
+/// all of its entries in their order.
 pub(super) fn entries(cx: &Context, nest: &Nest) -> Option<(AccessId, Kept)> {
     let a = result::copied(cx, nest)?;
     let (result, operand) = (&cx.program.tensors[nest.target.tensor.0], cx.program.tensor(a));
     let access = &cx.program.accesses[a.0];
     let plain = nest.workspace.is_none() && nest.before.is_none() && nest.both.is_none();
-    // Loops that look entries up count coordinates, and store what differs from the fill.
+    // Loops that look entries up count coordinates, and store values that differ from the fill value.
     let walked = access.protocols.values().all(|protocol| *protocol != Iterated::As(Protocol::Locate));
     let same = plain
         && walked

@@ -1,4 +1,4 @@
-//! Lists that stay while others move: each is scattered into a table (`stream::Spread`), and looked up there.
+//! Lists that are fixed while others move: each is scattered into a position map (`stream::Spread`), and looked up there.
 //!
 //! ```text
 //!  forall i: forall j: forall k: t[] += A[i,j] * A[j,k] * A[i,k spread]
@@ -9,13 +9,11 @@
 //!        }
 //! ```
 //!
-//! Invariant: a list is removed from its table in the scope in which it was scattered, so that one table serves a
-//! level. The list is not merged with each of the others: beside lists of m entries in all it costs m, and twice its
-//! own entries.
+//! Invariant: a list is removed from its map in the scope in which it was scattered, so that one map serves a level. The list is not
+//! merged with each of the others: beside lists with a total of m entries it costs m steps, and twice its own number of entries.
 //!
-//! If the other list is much longer, the loop gallops through that one instead, from entry to entry of the list that
-//! stays. The lengths decide when the kernel runs. Two lists of an outermost loop, such as those of a dot product, are
-//! handled so too.
+//! If the other list is much longer, the loop searches exponentially in that one instead, for each entry of the fixed list. The kernel
+//! compares the lengths. Two lists of an outermost loop, such as those of a dot product, are treated likewise.
 
 use super::nest::Sink;
 use super::output::alloc;
@@ -30,21 +28,20 @@ use crate::notation::concrete::{self, AccessId, Index, Nest};
 use crate::stream::Spread;
 use std::collections::BTreeMap;
 
-/// The factor by which a list must be longer to be galloped through: one search costs about as much as so many entries.
+/// The factor by which a list must be longer to be searched exponentially: one search costs about as much as this many entries.
 const LONGER: i64 = 32;
 
-/// The table into which a list is scattered.
+/// The position map into which a list is scattered.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Laid {
     pub buffer: BufferId,
-    /// Whether the table holds values, and the fill value elsewhere; else it holds positions plus 1, and 0 elsewhere.
+    /// Whether the map holds values, and the fill value elsewhere; otherwise it holds positions plus 1, and 0 elsewhere.
     pub by_value: bool,
-    /// Flags of the coordinates that have an entry, if most lookups need only these: eight times as many stay in a
-    /// cache.
+    /// Flags of the coordinates that have an entry, if most lookups need only these: eight times as many of them stay in a cache.
     pub flags: Option<BufferId>,
 }
 
-/// Makes tables for the lists that a nest spreads, empty.
+/// Allocates empty position maps for the lists that a nest scatters.
 pub(super) fn tables(cx: &Context, d: &mut Symbolic, nest: &Nest) -> BTreeMap<(AccessId, usize), Laid> {
     let mut tables = BTreeMap::new();
     for plan::Table { list: (a, l), by_value, flagged } in cx.book.decide_all(|| tables::spread_in(cx, nest)) {
@@ -70,7 +67,7 @@ pub(super) fn tables(cx: &Context, d: &mut Symbolic, nest: &Nest) -> BTreeMap<(A
     tables
 }
 
-/// Scatters the lists of a body that the loop over `v`, unlike those around it, does not move.
+/// Scatters the lists of a body whose fibers are fixed during the loop over `v`, but not during the loops around it.
 pub(super) fn lay(
     cx: &Context,
     d: &mut Symbolic,
@@ -80,7 +77,7 @@ pub(super) fn lay(
     sink: &Sink,
 ) -> Vec<(AccessId, Laid, Spread<Term>)> {
     let mut all = Vec::new();
-    // The loops of a bound do not intersect lists.
+    // The loops that compute a bound do not intersect lists.
     let stays = |a: AccessId| {
         let (level, _) = access::next_var(cx, scope, a).filter(|(_, w)| *w != v)?;
         let some = cx.prepared.tables.contains_key(&(a, level)) && !scope.is_laid(a);
@@ -107,7 +104,7 @@ pub(super) fn lay(
     all
 }
 
-/// Flags the entries of a scattered list for which the conditions hold.
+/// Sets the flags of a scattered list's entries for which the conditions hold.
 fn flag(
     cx: &Context,
     d: &mut Symbolic,
@@ -125,7 +122,7 @@ fn flag(
     });
 }
 
-/// Removes a list from its table.
+/// Removes a list from its position map.
 pub(super) fn take_up(cx: &Context, d: &mut Symbolic, (a, table, list): (AccessId, Laid, Spread<Term>)) {
     if let Some(flags) = table.flags {
         list.each(d, &mut |d, at, _| {
@@ -147,7 +144,7 @@ fn write(d: &mut Symbolic, list: &Spread<Term>, value: &dyn Fn(Expr) -> Expr) {
     });
 }
 
-/// Opens a scattered list at a coordinate, which may be out of the table where the condition does not hold.
+/// Opens a scattered list at a coordinate, which may be outside of the map where `inside` does not hold.
 pub(super) fn ask(cx: &Context, d: &mut Symbolic, scope: &mut Scope, a: AccessId, (at, inside): (Expr, Option<Expr>)) {
     let table = cx.prepared.tables[&(a, scope.fiber(a).depth)];
     let position = |d: &mut Symbolic, at: Expr| match inside.clone().map(Term::fixed) {
@@ -181,9 +178,8 @@ pub(super) fn ask(cx: &Context, d: &mut Symbolic, scope: &mut Scope, a: AccessId
     scope.keep(a, cx.sym(value));
 }
 
-/// The value to fold in without testing whether the searched entries exist, if every one of them is looked up by
-/// value: where an entry is absent the table holds its fill, with which the body has the right value. A test would
-/// be an unpredictable branch.
+/// The value to fold without testing whether the searched entries exist, if every one of them is looked up by value: where an entry is
+/// absent the map holds the fill value, with which the body has the correct value. A test would be an unpredictable branch.
 pub(super) fn folded_anyway(
     cx: &Context,
     d: &mut Symbolic,
@@ -195,9 +191,9 @@ pub(super) fn folded_anyway(
     anyway.then(|| fiber::value(cx, d, scope, body))
 }
 
-/// For two lists that an innermost loop intersects: the condition that one is so much longer that the loop gallops
-/// through it, and the scope for that. If one is scattered, only the other is considered; if both are walked, each,
-/// but only in an outermost loop, where the lengths are compared once.
+/// For two lists that an innermost loop intersects: the condition that one is so much longer that the loop searches it exponentially, and
+/// the scope for that. If one list is scattered, only the other is considered; if both are walked, each is, but only in an outermost
+/// loop, where the lengths are compared once.
 pub(super) fn leaped(
     cx: &Context,
     d: &mut Symbolic,
@@ -219,7 +215,7 @@ pub(super) fn leaped(
     cx.book.decide_all(can).into_iter().map(far).collect()
 }
 
-/// Emits the loops in the first of `leaped` whose condition holds, and in `scope` where none does.
+/// Emits the loops in the scope of the first of `leaped` whose condition holds, and in `scope` if none does.
 pub(super) fn leap_or_loop(
     cx: &Context,
     d: &mut Symbolic,

@@ -1,12 +1,12 @@
-//! A statement: what is prepared before its loops, how its result is made, the loops, the result's end.
+//! A statement: its preparations, the allocation of its result, its loops, the end of its result.
 //!
 //! ```text
-//!   plan    loops are walked for an assembly that holds for any, and show what the result needs:
+//!   plan    loops are walked with an assembly that is valid for any result, and show which arrays it needs:
 //!             entries    an operand's, in another format, which the statement shows without its loops
-//!             taken      an earlier version's, if nothing reads that any more
+//!             taken      an earlier version's, if nothing reads that version later
 //!             levels     an operand's, if the loops visit exactly its entries
-//!             own        filled beforehand or not; room for all at once, or made by each loop
-//!   emit    the plan says it
+//!             own        filled beforehand or not; room for all at once, or reserved by each loop
+//!   emit    the plan gives the assembly
 //! ```
 
 use super::Context;
@@ -19,7 +19,7 @@ use crate::loops::lower::{self, counting, directory, made, nest, quotient, share
 use crate::loops::plan::{Arrays, Assembly, Statement};
 use crate::notation::concrete::{self, Nest, WorkspaceKind};
 
-/// A whole statement: storage for its result, its loops, the result's end. A result that is an operand as it stands has the operand's
+/// Emits a whole statement: storage for its result, its loops, the end of its result. A result that equals an operand has the operand's
 /// arrays, and needs no loops.
 pub(super) fn statement<'a>(cx: &mut Context<'a>, d: &mut Symbolic, nest: &'a Nest) {
     let target = nest.target.tensor;
@@ -40,7 +40,7 @@ pub(super) fn statement<'a>(cx: &mut Context<'a>, d: &mut Symbolic, nest: &'a Ne
     assembled(cx, &given, needs);
 }
 
-/// Ends a statement's step: it is made as its loops need, which a plan that is followed has said.
+/// Ends a statement's step, with the assembly that its loops need. A plan that is followed must have the same assembly.
 pub(super) fn assembled(cx: &Context, given: &Statement, needs: Assembly) {
     if cx.book.follows_plan() && needs != given.assembly {
         cx.book.differs(&format!("the plan has {:?} where loops need {needs:?}", given.assembly));
@@ -48,8 +48,8 @@ pub(super) fn assembled(cx: &Context, given: &Statement, needs: Assembly) {
     cx.book.leave_as(Statement { target: given.target, assembly: needs });
 }
 
-/// How a statement's result is made. It has an operand's entries, if it can; otherwise its loops show it: if they visit exactly the
-/// entries of one operand whose levels it can have, it has those.
+/// How a statement's result is assembled. If possible it has an operand's entries; otherwise its loops decide: if they visit exactly the
+/// entries of one operand whose levels it can share, it shares them.
 fn assembly<'a>(cx: &mut Context<'a>, d: &mut Symbolic, nest: &'a Nest) -> Assembly {
     let of = |arrays: Arrays| Assembly { arrays, ..Assembly::default() };
     if nest.workspace.is_some_and(|w| w.kind == WorkspaceKind::Counts) {
@@ -68,7 +68,7 @@ fn assembly<'a>(cx: &mut Context<'a>, d: &mut Symbolic, nest: &'a Nest) -> Assem
     along.filter(|a| result::may_share(cx, nest, *a)).map_or(needs, |a| of(Arrays::Levels(a)))
 }
 
-/// Emits a statement. Returns how its result must be made, and what its loops show.
+/// Emits a statement. Returns how its result must be assembled, and the facts that its loops show.
 fn assemble<'a>(
     cx: &mut Context<'a>,
     d: &mut Symbolic,
@@ -101,7 +101,7 @@ fn assemble<'a>(
     (needs, Some(shown))
 }
 
-/// The loops of a statement inside of a scope, through its workspace if it has one.
+/// Emits the loops of a statement inside of a scope, through its workspace if it has one.
 pub(super) fn fill_output(cx: &Context, d: &mut Symbolic, nest: &Nest, output: &Output, scope: &Scope) {
     let slot = output.root();
     let Some(w) = nest.workspace else {
@@ -117,7 +117,7 @@ pub(super) fn fill_output(cx: &Context, d: &mut Symbolic, nest: &Nest, output: &
     nest::emit(cx, d, &nest.order[..w.prefix], &nest.rhs, scope.clone(), &sink);
 }
 
-/// The nest that copies the old version of a scatter's target to where the scatter folds.
+/// The nest that copies the old version of a scatter's target to the place into which the scatter folds.
 pub(super) fn before(cx: &Context, nest: &Nest) -> Option<Nest> {
     let (a, target) = (nest.before?, nest.target.clone());
     let order = (0..target.vars.len()).map(|l| cx.program.level_var(&cx.program.accesses[a.0], l)).collect();

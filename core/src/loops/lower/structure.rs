@@ -1,7 +1,7 @@
-//! Levels that are no lists: intervals of values, mirrored triangles, runs.
+//! Levels that are not lists: intervals of values, mirrored triangles, runs.
 //!
 //! ```text
-//!  forall j: B[i,j] * x[j], B a band      for j in 0..start       nothing: B is its fill, and 0 annihilates
+//!  forall j: B[i,j] * x[j], B a band      for j in 0..start       nothing: B is the fill value 0, which annihilates
 //!                                         for j in start..stop    B at base + j
 //!                                         for j in stop..n_J      nothing
 //!
@@ -11,9 +11,9 @@
 //!                                           r and s step, if their run ended
 //! ```
 //!
-//! A phase is a range of its own, split before a lattice is built (`range`). Each interval in a loop multiplies the
-//! number of phases. Where more than [`PHASES`] meet, or the statement's lines would be too many (`budget.rs`), one loop
-//! runs from the first coordinate of any to the last of any, and tests each.
+//! A phase is a range of its own, split before a lattice is built (`range`). Each interval in a loop multiplies the number of phases.
+//! Where more than [`PHASES`] meet, or the statement would have too many lines (`budget.rs`), one loop runs from the first coordinate of
+//! all intervals to the last, and tests each interval.
 
 use super::{Context, Expr, Holds, ahead, binary, int, minus, plus, times};
 use crate::algebra::{Op, Type};
@@ -31,7 +31,7 @@ use crate::loops::{Symbolic, Term};
 use crate::notation::concrete::{AccessId, Index};
 use crate::stream::Interval;
 
-/// The number of positions of a triangle of `i` rows: also of the rows before row `i`.
+/// The number of positions in a triangle of `i` rows, which is also the number in the rows before row `i`.
 pub(super) fn triangle(i: Expr) -> Expr {
     binary(Op::Shr, times(i.clone(), plus(i, int(1))), int(1))
 }
@@ -41,7 +41,7 @@ pub(super) fn upper(n: &Expr, row: &Expr) -> Expr {
     minus(times(row.clone(), n.clone()), triangle(row.clone()))
 }
 
-/// The interval of an access's next level, which stores where each begins and ends.
+/// The interval of an access's next level, which stores where each interval begins and ends.
 pub(super) fn listed_interval(cx: &Context, d: &mut Symbolic, scope: &Scope, a: AccessId) -> Interval<Expr> {
     let fiber = scope.fiber(a);
     let (parent, present) = (Term::fixed(cx.expr(fiber.position)), cx.present(&fiber).map(Term::fixed));
@@ -61,7 +61,7 @@ fn interval(cx: &Context, given: &mut Given, scope: &Scope, a: AccessId) -> Inte
     }
 }
 
-/// The interval of a row of a triangle; of a symmetric level, the part up to the diagonal.
+/// The interval of a row of a triangle; for a symmetric level, the part up to the diagonal.
 fn of_triangle(cx: &Context, given: &mut Given, scope: &Scope, a: AccessId) -> Interval<Sym> {
     let (fiber, tensor) = (scope.fiber(a), cx.program.tensor(a));
     let symbol = |e: Expr| cx.sym(e);
@@ -77,14 +77,13 @@ fn of_triangle(cx: &Context, given: &mut Given, scope: &Scope, a: AccessId) -> I
     Interval { start: symbol(of(start)), stop: symbol(of(stop)), base }
 }
 
-/// The coordinate in the level above an access's next one.
+/// The coordinate in the level above an access's next level.
 fn row(cx: &Context, scope: &Scope, a: AccessId) -> Expr {
     let above = cx.program.level_var(&cx.program.accesses[a.0], scope.fiber(a).depth - 1);
     coordinate::of(cx, scope, above).expect("levels above are open")
 }
 
-/// Opens an access's next level, neither a list nor located, at a coordinate. Returns whether it may be absent
-/// there.
+/// Opens an access's next level, which is neither a list nor located, at a coordinate. Returns whether the access may be absent there.
 pub(super) fn open_computed(cx: &Context, d: &mut Symbolic, scope: &mut Scope, a: AccessId, at: Expr) -> bool {
     let fiber = scope.fiber(a);
     let kind = cx.program.tensor(a).format.levels[fiber.depth];
@@ -127,7 +126,7 @@ pub(super) fn open_computed(cx: &Context, d: &mut Symbolic, scope: &mut Scope, a
     false
 }
 
-/// The interval of an access's next level: the one that a loop around has loaded, else loaded here.
+/// The interval of an access's next level: loaded by a loop around, or else loaded here.
 fn known_interval(cx: &Context, d: &mut Symbolic, scope: &Scope, a: AccessId) -> Interval<Expr> {
     if let Some(known) = scope.interval(a) {
         return cx.interval(known);
@@ -138,7 +137,7 @@ fn known_interval(cx: &Context, d: &mut Symbolic, scope: &Scope, a: AccessId) ->
     cx.interval(&found)
 }
 
-/// The position of a coordinate behind the diagonal of a symmetric level: that of its mirror image.
+/// The position of a coordinate behind the diagonal of a symmetric level: the position of its mirror image.
 fn mirrored(cx: &Context, scope: &Scope, a: AccessId, at: Expr) -> Expr {
     let (fiber, tensor) = (scope.fiber(a), cx.program.tensor(a));
     let n = cx.extent(tensor.extents[tensor.format.order[fiber.depth]]);
@@ -146,7 +145,7 @@ fn mirrored(cx: &Context, scope: &Scope, a: AccessId, at: Expr) -> Expr {
     plus(plus(above, triangle(at)), row(cx, scope, a))
 }
 
-/// The ranges into which phases split one.
+/// Splits a range into phases.
 pub(super) fn phases(cx: &Context, given: &mut Given, v: Index, piece: &Piece, cut: Cut) -> Vec<Piece> {
     let phased = access::phased(cx, &piece.scope, &piece.body, v);
     let mut piece = piece.clone();
@@ -171,7 +170,7 @@ fn phases_of(cx: &Context, given: &mut Given, v: Index, piece: &Piece, a: Access
     let Interval { start, stop, base } = *piece.scope.interval(a).expect("found before");
     let kind = cx.program.tensor(a).format.levels[depth];
     let symmetric = kind.is_mirrored();
-    // A symmetric fiber may be absent, and is fill in both phases then: test it at each coordinate.
+    // A symmetric fiber may be absent, and has the fill value in both phases then: it is tested at each coordinate.
     if symmetric && piece.scope.fiber(a).may_miss() {
         let mut asked = piece.clone();
         asked.scope.enter(a, Phase::Asked);
@@ -180,7 +179,7 @@ fn phases_of(cx: &Context, given: &mut Given, v: Index, piece: &Piece, a: Access
     let [start, stop] = [start, stop].map(|at| range::coordinate_of(cx, given, v, piece, (a, depth), at));
     let mut ends = vec![piece.range.lo.clone(), start, stop, piece.range.hi.clone()];
     if kind.is_in_blocks() {
-        // The range does not go beyond the block's end.
+        // The range does not extend beyond the block's end.
         ends.remove(2);
     }
     let mut pieces = vec![];
@@ -196,8 +195,8 @@ fn phases_of(cx: &Context, given: &mut Given, v: Index, piece: &Piece, a: Access
     pieces
 }
 
-/// Three ranges: from the first coordinate of any interval to the last of any, where each is tested; before and
-/// behind, where all are fill.
+/// Splits a range in three: from the first coordinate of all intervals to the last, where each interval is tested, and the ranges before
+/// and behind, where all have the fill value.
 fn hull(cx: &Context, given: &mut Given, v: Index, piece: Piece, all: &[AccessId]) -> Vec<Piece> {
     let depth = |a: AccessId| piece.scope.fiber(a).depth;
     let mut middle = piece.clone();

@@ -1,4 +1,4 @@
-//! What symbols stand for: expressions, and what else loops around have opened.
+//! The expressions for which symbols stand, and other state that loops around have opened.
 
 use super::cut::{Opened, Piece};
 use super::{Context, Expr, binary, fiber, int, structure};
@@ -15,7 +15,7 @@ use crate::stream::{EntryRun, Interval};
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 
-/// What symbols stand for that are made of nothing.
+/// The expressions and objects for which atomic symbols stand.
 #[derive(Default)]
 pub(super) struct Names(RefCell<Known>);
 
@@ -28,7 +28,7 @@ struct Known {
     pieces: Vec<Piece>,
 }
 
-/// The number of what is put at the end of a list.
+/// Appends to a list. Returns the number of the element.
 fn put<T>(all: &mut Vec<T>, one: T) -> u32 {
     all.push(one);
     all.len() as u32 - 1
@@ -46,7 +46,7 @@ impl Names {
         symbols.of(meaning)
     }
 
-    /// The number of what is held or read.
+    /// The number of a variable or load.
     fn number(&self, symbols: &Symbols, e: Expr) -> u32 {
         let Known { exprs, numbers, .. } = &mut *self.0.borrow_mut();
         *numbers.entry(e).or_insert_with_key(|e| {
@@ -72,7 +72,7 @@ impl Context<'_> {
         }
     }
 
-    /// Says what a symbol stands for that is made of nothing.
+    /// Defines the expression for which an atomic symbol stands.
     fn say(&self, s: Sym, e: Expr) {
         if let Meaning::Held(number) | Meaning::Read(number) = self.symbols.meaning(s) {
             let Known { exprs, numbers, .. } = &mut *self.names.0.borrow_mut();
@@ -81,7 +81,7 @@ impl Context<'_> {
         }
     }
 
-    /// Emits what is computed before a loop.
+    /// Emits the values to compute before a loop.
     pub fn emit_given(&self, d: &mut Symbolic, given: Given) {
         for one in given.0 {
             match one {
@@ -101,17 +101,17 @@ impl Context<'_> {
         }
     }
 
-    /// An extent as an expression.
+    /// The expression of an extent.
     pub fn extent(&self, class: ClassId) -> Expr {
         self.expr(self.extents.name(class))
     }
 
-    /// A bound that is not known in terms of extents.
+    /// A bound that extents do not determine.
     pub fn bound(&self, at: Expr) -> Bound {
         Bound::at(self.sym(at))
     }
 
-    /// The run of positions that a symbol stands for.
+    /// The run of positions for which a symbol stands.
     pub fn run(&self, run: Run) -> EntryRun<Term> {
         self.names.0.borrow().runs[run.0 as usize].clone()
     }
@@ -121,17 +121,17 @@ impl Context<'_> {
         Run(put(&mut self.names.0.borrow_mut().runs, run))
     }
 
-    /// What a cut counts.
+    /// The opened cut for which a symbol stands.
     pub fn counting(&self, of: Counting) -> Opened {
         self.names.0.borrow().counted[of.0 as usize].clone()
     }
 
-    /// The symbol of what a cut counts.
+    /// The symbol of an opened cut.
     pub fn name_counting(&self, of: Opened) -> Counting {
         Counting(put(&mut self.names.0.borrow_mut().counted, of))
     }
 
-    /// The piece of a cut that a symbol stands for.
+    /// The piece of a cut for which a symbol stands.
     pub fn piece(&self, of: Stretch) -> Piece {
         self.names.0.borrow().pieces[of.0 as usize].clone()
     }
@@ -146,7 +146,7 @@ impl Context<'_> {
         Interval { start: self.expr(*start), stop: self.expr(*stop), base: self.expr(*base) }
     }
 
-    /// The same by their symbols.
+    /// An interval's ends and base, as symbols.
     pub fn name_interval(&self, Interval { start, stop, base }: Interval<Expr>) -> Interval<Sym> {
         Interval { start: self.sym(start), stop: self.sym(stop), base: self.sym(base) }
     }

@@ -1,13 +1,12 @@
-//! Windows of lists: the next window begins shortly behind the begin of the last one.
+//! Windows of lists: the next window begins shortly behind the begin of the last one, so its begin is searched from there.
 //!
 //! ```text
 //!   y[i,j] = sum(k, l: A[i+k, j+l] * F[k,l])      for i: for j: for k:   window j.. of row i+k: not far behind that of j-1, same k
 //!                                                    A1_from[k]           a position for each k, in a table
 //! ```
 //!
-//! A mark is a guess: it is tested before use, so no order of loops has to be proved. A list gets a table where it is
-//! likely to gain: a loop moves the window, and between it and the list's own loop there is at most one, short, over
-//! rows.
+//! A mark is a guess: it is tested before use, so no order of loops has to be proved. A list gets a table where a gain is likely: a loop
+//! moves the window, and between it and the list's own loop there is at most one loop, a short one, over rows.
 
 use super::output::alloc;
 use super::{BufferId, Context, int};
@@ -19,7 +18,7 @@ use crate::notation::concrete::{AccessId, Index, Nest};
 use crate::stream::Mark;
 use std::collections::BTreeMap;
 
-/// Where windows began: a position for each turn of the loop `by`, or a single one.
+/// The positions at which windows began: one for each iteration of the loop `by`, or a single one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Marks {
     table: BufferId,
@@ -37,7 +36,7 @@ impl Marks {
     }
 }
 
-/// Tables for the windows of a nest, with nothing in them.
+/// Allocates empty tables for the windows of a nest.
 pub(super) fn marks(cx: &Context, d: &mut Symbolic, nest: &Nest) -> BTreeMap<(AccessId, usize), Marks> {
     let mut marks = BTreeMap::new();
     for plan::Marks { list: (a, l), by } in cx.book.decide_all(|| windows::marked_in(cx, nest)) {

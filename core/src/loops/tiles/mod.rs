@@ -231,7 +231,7 @@ mod tests {
         );
     }
 
-    /// What a turn does behind the fold takes the fold from the block's rows.
+    /// Statements of an iteration behind the fold read the fold from the block's rows.
     #[test]
     fn what_is_behind_a_fold_takes_it_from_a_block() {
         let row = rewritten(ROW);

@@ -133,7 +133,7 @@ impl<'s> Nest<'s> {
         let moving: BTreeSet<Var> = around.iter().chain([&turns, &row]).map(|l| l.var).chain([column]).collect();
         let of_rows = match &into {
             Into::Place(_, at, _) => is_row_major(at, (row.var, column), &width, &moving),
-            // Of a result, the last row remains.
+            // A row of a result keeps its last values, so it must be a workspace's.
             Into::Row(b, ..) => kernel.buffers[b.0 as usize].role == Role::Workspace,
             Into::Variable(..) => true,
         };

@@ -3,16 +3,16 @@
 //!
 //! ```text
 //!   y[i] = x[i] + d[i]       for i in 0..n: x is at i ? … : …                    a cursor
-//!                            for each entry of x: its gap, then it; the last gap     one list, innermost
+//!                            for each entry of x: the gap before it, the entry; the last gap     one list, innermost
 //!   s = sum(i: x[i]), x with fill 2, and n coordinates
 //!                            for each entry of x: s += x; s += 2 * (n - entries)    if the order is free
-//!                            for each entry of x: its gap counted, then it; the last gap
-//!   s = sum(i: x[i] + y[i])  the same between coordinates that x or y has        several lists: one wide loop
+//!                            for each entry of x: the gap before it counted, the entry; the last gap
+//!   s = sum(i: x[i] + y[i])  as above, between coordinates that x or y has         several lists: one wide loop
 //! ```
 //!
-//! A gap is counted if its value is loop-invariant, the sink is a scalar, and the fold is a sum that may be a product
-//! (of floats: in `algebraic` mode), is idempotent, or makes the value of itself, as 0 · 0 is 0. The value may be a fold of its own: of a tree whose leaves are
-//! folded level by level, each absent branch is folded once.
+//! A gap is counted if its value is loop-invariant, the destination is a scalar, and the fold is a sum that may be a product (of floats:
+//! in `algebraic` mode), is idempotent, or maps the value to itself, as 0 · 0 is 0. The value may be a fold itself: in a tree whose
+//! leaves are folded level by level, each absent branch is folded once.
 
 use super::{Driven, Forall, Here, Sink, placed};
 use crate::algebra::{Op, Type};
@@ -25,7 +25,7 @@ use crate::notation::concrete::{self, AccessId};
 use crate::notation::typed::Fun;
 use crate::stream::{Arith, Domain, List, wide};
 
-/// The loop of a point over the whole extent.
+/// Emits the loop of a point over the whole extent.
 pub(super) fn dense(cx: &Context, d: &mut Symbolic, f: &Forall, point: &Point, how: How) {
     match (how, &point.followers[..]) {
         (How::Constant, _) => return stepped::store_run(cx, d, f, point),
@@ -52,9 +52,9 @@ pub(super) fn dense(cx: &Context, d: &mut Symbolic, f: &Forall, point: &Point, h
     });
 }
 
-/// One list beside a whole extent; in the gaps between its entries the body is `rest`. Gaps are loops without
-/// conditions, or are counted: all together behind the entries, if the list's loop is counted too. Folds of counted
-/// gaps may run in any order: idempotent built-ins are commutative and associative, as sums are.
+/// Emits the loop over one list beside a whole extent; in the gaps between its entries the body is `rest`. Gaps are loops without
+/// conditions, or are counted: all together behind the entries, if the list's loop is counted too. Folds of counted gaps may run in any
+/// order: idempotent built-ins are commutative and associative, as sums are.
 fn gaps(
     cx: &Context,
     d: &mut Symbolic,
@@ -103,7 +103,7 @@ fn gaps(
     gap(d, begin, end);
 }
 
-/// The coordinates that some list has, and the gaps between them, in which the value is the constant `rest`.
+/// Emits the loop over the coordinates that some list has, and the gaps between them, in which the value is the constant `rest`.
 fn between(cx: &Context, d: &mut Symbolic, f: &Forall, point: &Point, rest: &concrete::Expr) {
     let [lo, hi] = [&f.piece.range.lo, &f.piece.range.hi].map(|bound| Term::fixed(cx.expr(bound.at)));
     if point.followers.is_empty() && f.piece.in_runs {
@@ -130,13 +130,13 @@ fn between(cx: &Context, d: &mut Symbolic, f: &Forall, point: &Point, rest: &con
     count_gap(cx, d, f, rest, (begin, hi));
 }
 
-/// Folds a gap's constant once for all of its coordinates, if there are any.
+/// Folds a constant once for all coordinates of a gap, if the gap is not empty.
 fn count_gap(cx: &Context, d: &mut Symbolic, f: &Forall, body: &concrete::Expr, (begin, end): (Term, Term)) {
     let some = binary(Op::Lt, d.place(&begin), d.place(&end));
     d.when(some, |d| count(cx, d, f, body, (begin, end)), |_| {});
 }
 
-/// Folds a constant once for all of these coordinates, of which there is at least one.
+/// Folds a constant once for all coordinates of a range, of which there is at least one.
 fn count(cx: &Context, d: &mut Symbolic, f: &Forall, body: &concrete::Expr, (begin, end): (Term, Term)) {
     let Sink::Scalar { var, fun, begun: None } = f.sink else { unreachable!("what counts is a scalar's") };
     let (begin, end) = (d.place(&begin), d.place(&end));
@@ -147,14 +147,14 @@ fn count(cx: &Context, d: &mut Symbolic, f: &Forall, body: &concrete::Expr, (beg
     nest::accumulate(cx, d, (*var, *fun), None, value);
 }
 
-/// A point with its follower's entry present, and with it absent.
+/// Two points: one where the follower's entry is present, one where it is absent.
 fn with_and_without(cx: &Context, point: &Point, a: AccessId) -> (Point, Point) {
     let with = Point { followers: Vec::new(), ..point.clone() };
     let body = cx.simplify.replace(&point.body, &|x| (x == a).then(|| cx.fill(x)));
     (with.clone(), Point { body, ..with })
 }
 
-/// One list beside a whole extent: the body is simplified where the list has no entry.
+/// Emits a cursor over one list beside a whole extent: the body is simplified where the list has no entry.
 fn cursor(cx: &Context, d: &mut Symbolic, f: &Forall, point: &Point, a: AccessId, at: &Term) {
     let list = &f.lists[&a];
     let (present, absent) = with_and_without(cx, point, a);
@@ -170,8 +170,7 @@ fn cursor(cx: &Context, d: &mut Symbolic, f: &Forall, point: &Point, a: AccessId
     );
 }
 
-/// The entry on which a cursor rests, and the condition that it is at a coordinate, behind which the cursor is not
-/// yet.
+/// The entry at a cursor, and the condition that it is at a coordinate. The cursor is not yet behind that coordinate.
 pub(super) fn follow(cx: &Context, d: &mut Symbolic, f: &Forall, access: AccessId, at: &Term) -> Here {
     let list = &f.lists[&access];
     let found = list.found(d, at);
@@ -180,13 +179,13 @@ pub(super) fn follow(cx: &Context, d: &mut Symbolic, f: &Forall, access: AccessI
     Here { access, entry: placed(cx, d, &entry), present: Some(d.place(&found)) }
 }
 
-/// The sum of `count` times `value`, as the type adds: integers wrap. `count` is an `i64`, and not negative.
+/// The sum of `count` times `value`, in the arithmetic of the type: integers wrap. `count` is an `i64`, and not negative.
 fn repeated(value: Expr, ty: Type, count: Expr) -> Expr {
     let as_type = |e: Expr, ty: Type| if ty == Type::I64 { e } else { Expr::Op(Op::Convert(ty), vec![e]) };
     if ty.is_float() || matches!(ty, Type::I64 | Type::U64) {
         return binary(Op::Mul, value, as_type(count, ty));
     }
-    // The low bits of a wider product, since conversion saturates.
+    // The low bits of a wider product are converted, since conversion saturates.
     let wide = binary(Op::Mul, Expr::Op(Op::Convert(Type::I64), vec![value]), count);
     let beyond = int(64 - i64::from(ty.bits()));
     let low = match ty.is_signed() {

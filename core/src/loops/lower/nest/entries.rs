@@ -1,7 +1,7 @@
-//! The entries of one list.
+//! Loops over the entries of one list.
 //!
 //! ```text
-//!   for p in begin..end           a whole fiber, without repetitions, or if the sink accepts a coordinate again
+//!   for p in begin..end           a whole fiber, without repetitions, or if the destination accepts repeated coordinates
 //!   p, of a view                  a window, steps, a block: by search, or by testing each entry of a short fiber
 //!   p … while crd[p] = crd[q]     the positions of an entry of the level above, whose end is found by walking
 //! ```
@@ -19,14 +19,13 @@ use crate::notation::concrete::Index;
 use crate::stream::{Arith, Compare, Domain, Entry, ListFiber, each};
 use std::ops::RangeInclusive;
 
-/// Longest fiber of which testing each entry takes less time than searching for those in view.
+/// The length up to which testing each entry of a fiber takes less time than searching for the entries in view.
 const SIFTED: i64 = 32;
 
-/// Lengths of fibers that are tested for gaps: no longer than a word has bits.
+/// The lengths of fibers that are tested for gaps: at most the number of bits of a word.
 const GAPLESS: RangeInclusive<i64> = 4..=63;
 
-/// The loop over a single list: counted, with no comparison of coordinates, if it is a whole fiber in which none
-/// repeats.
+/// Emits the loop over a single list: it is counted, with no comparison of coordinates, for a whole fiber without repetitions.
 pub(super) fn each_entry(
     cx: &Context,
     d: &mut Symbolic,
@@ -50,16 +49,16 @@ pub(super) fn each_entry(
     cx.book.leave();
 }
 
-/// What a loop's walks are chosen by of a fiber that it walks alone.
+/// The properties of a fiber that is walked alone, for the choice of its walk.
 fn known(fiber: &ListFiber<Term>) -> Alone {
     let view = &fiber.view;
     let piece = view.start.is_some() && view.stride.is_none() && view.finger.is_none();
     Alone { repeats: fiber.repeats, whole: view.is_whole(), piece, open: fiber.run.is_some() }
 }
 
-/// The loop over a single list, as its walks are chosen by.
+/// The description of a loop over a single list, for the choice of its walk.
 fn of_one<'a>(cx: &Context, (v, rest): (Index, &'a [Index]), scope: &'a Scope, sink: &Sink) -> Loop<'a> {
-    // Nothing is asked of a list beside others.
+    // The choice for a single list does not use these properties of lists.
     let list = &|_| Listed { lanes: false, repeats: true };
     Loop { rest, scope, goal: sink.goal(v), effect: nest::effect(cx, sink), list }
 }
@@ -112,7 +111,8 @@ fn is_gapless(d: &mut Symbolic, fiber: &ListFiber<Term>, distance: &Term) -> Ter
     })
 }
 
-/// The loop over a fiber without gaps, its coordinates inserted in bulk. Its body has no branch: each of them gets a value.
+/// Emits the loop over a fiber without gaps, whose coordinates are inserted in bulk. Its body has no branch, so that each coordinate gets
+/// a value.
 fn gapless(
     cx: &Context,
     d: &mut Symbolic,
@@ -139,7 +139,7 @@ fn gapless(
     });
 }
 
-/// The loop over all entries of a fiber: each is written, and kept if it is in view.
+/// Emits the loop over all entries of a fiber: each is stored, and kept if it is in view.
 fn sift(
     cx: &Context,
     d: &mut Symbolic,
@@ -161,7 +161,7 @@ fn sift(
     });
 }
 
-/// The loop over the entries of a fiber that are in view.
+/// Emits the loop over the entries of a fiber that are in view.
 fn seen(
     cx: &Context,
     d: &mut Symbolic,

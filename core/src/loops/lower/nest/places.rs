@@ -1,4 +1,4 @@
-//! Where a scatter writes: coordinates that are computed, and may be missing.
+//! The coordinates to which a scatter writes: they are computed, and may be missing.
 
 use super::super::{Context, Expr, binary, int};
 use super::Sink;
@@ -8,7 +8,7 @@ use crate::loops::choose::scope::Scope;
 use crate::loops::lower::fiber;
 use crate::notation::concrete::{self, Nest};
 
-/// That each coordinate to which a scatter writes is there; `None` if none can be missing.
+/// The condition that no coordinate to which a scatter writes is missing; `None` if none can be.
 pub(super) fn lands(cx: &Context, d: &mut Symbolic, nest: &Nest, scope: &mut Scope) -> Option<Expr> {
     let places = nest.places.iter().flatten().filter_map(|place| match place {
         concrete::Expr::Index(u) if cx.program.may_miss(*u) => Some(*u),
@@ -33,7 +33,7 @@ pub(super) fn placed(cx: &Context, d: &mut Symbolic, nest: &Nest, scope: &Scope)
 }
 
 impl Sink<'_> {
-    /// Whether it is a scatter's whose places are computed.
+    /// Whether this is the destination of a scatter to computed coordinates.
     pub(super) fn falls(&self, program: &concrete::Program) -> bool {
         let (Sink::Store { nest, .. } | Sink::Scatter { nest, .. } | Sink::Around { nest, .. }) = self else {
             return false;

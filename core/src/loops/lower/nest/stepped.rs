@@ -1,19 +1,19 @@
-//! Levels that store where their pieces end: a loop steps to the next end of any, and between two ends each level is in
-//! one piece.
+//! Levels that store the ends of their pieces: a loop steps to the next end in any level, and between two ends each level is in one
+//! piece.
 //!
 //! ```text
 //!   while from < n
 //!     stop = min(end of r's run, end of b's block, n)
-//!     the points of from..stop          lists go on from where the last piece ended; b has two phases: fill, its block
+//!     the lattice of from..stop         lists continue where the last piece ended; b has two phases: fill, its block
 //!     r and b step, if their piece ended
 //!     from = stop
 //!
 //!   while b has a block               if there is nothing to do outside of blocks
-//!     the points of start..stop       of the block; of several levels, of the coordinates that their blocks share
+//!     the lattice of start..stop      of the block; with several levels, of the coordinates that their blocks share
 //!
 //!   runs        Run                     one position for all of from..stop
 //!   vbl         Sequence(Run, Lookup)   the block's interval, loaded once a block; behind the last block nothing
-//!   packbits    Switch(Run, Lookup)     either, by how many positions the piece has
+//!   packbits    Switch(Run, Lookup)     either, depending on the number of positions of the piece
 //! ```
 
 use super::{Forall, Part, Sink};
@@ -33,14 +33,14 @@ use crate::loops::{Symbolic, Term};
 use crate::notation::concrete::{AccessId, Index, Limit};
 use crate::stream::{Arith, Compare, Domain, Interval, Kind, ListFiber, Pieces, Places, View};
 
-/// A level along a loop that lists where its pieces end.
+/// A level along a loop that lists the ends of its pieces.
 struct Stepped {
     access: AccessId,
     depth: usize,
     pieces: Pieces<Term>,
 }
 
-/// The loop over a range in which levels have pieces: a turn for each stretch up to the next end of any.
+/// Emits the loop over a range in which levels have pieces: one iteration for each stretch up to the next end in any level.
 pub(super) fn stepped(
     cx: &Context,
     d: &mut Symbolic,
@@ -62,7 +62,7 @@ pub(super) fn stepped(
     });
 }
 
-/// The loop over a range in which all levels have a fiber.
+/// Emits the loop over a range in which all levels have a fiber.
 fn step_by_step(
     cx: &Context,
     d: &mut Symbolic,
@@ -79,11 +79,11 @@ fn step_by_step(
         sink.skip(v);
         return block_by_block(cx, d, &piece, &all, (v, rest), sink);
     };
-    // Packed pieces may not be runs.
+    // Pieces of packbits may not be runs.
     let gapless = all.iter().all(|stepped| stepped.pieces.kind() == Kind::Runs);
     if let Some((output, slot)) = sink.appends(v).filter(|_| gapless) {
-        // Each turn ends a run of an operand and begins one of the result where the last ends: operands' runs bound
-        // the result's.
+        // Each iteration ends a run of an operand and begins a run of the result where the last one ends: the operands' runs bound the
+        // result's.
         let left: Vec<Term> = all.iter().map(|stepped| stepped.pieces.left(d)).collect();
         let most = left.into_iter().reduce(|sum, more| d.arith(Arith::Add, &sum, &more)).expect("one level or more");
         let most = d.place(&most);
@@ -130,7 +130,7 @@ fn step_by_step(
     });
 }
 
-/// The first coordinate of a range of a loop; 0 where a piece of a cut is none, which may stand before others.
+/// The first coordinate of a range of a loop; 0 for an empty piece of a cut.
 fn first(cx: &Context, v: Index, piece: &Piece) -> Expr {
     let [lo, hi] = [&piece.range.lo, &piece.range.hi].map(|bound| cx.expr(bound.at));
     let is_cut = cx.program.vars[v.0].limits.iter().any(|limit| matches!(limit, Limit::Within(_)));
@@ -141,7 +141,7 @@ fn first(cx: &Context, v: Index, piece: &Piece) -> Expr {
     Expr::Op(Op::Select, vec![some, lo, int(0)])
 }
 
-/// The same where the fiber of an access may be absent: with it where it is present, and without it.
+/// As `stepped`, if the fiber of an access may be absent: a branch for its presence, and one for its absence.
 fn stepped_where(
     cx: &Context,
     d: &mut Symbolic,
@@ -162,8 +162,8 @@ fn stepped_where(
     d.when(present, |d| go(d, with, &[a]), |d| go(d, without, &[]));
 }
 
-/// The accesses whose runs of the fill value may be skipped: the body has no effect there, no list needs to advance past them, and
-/// the result, if the loop stores into one directly, appends coordinates.
+/// The accesses whose runs of the fill value may be skipped: the body has no effect there, no list needs to advance past them, and the
+/// result, if the loop stores into one directly, appends coordinates.
 fn passed(cx: &Context, v: Index, piece: &Piece, all: &[Stepped], sink: &Sink) -> Vec<AccessId> {
     let lists = sink.slot().is_none() || sink.appends(v).is_some_and(|(output, _)| !output.is_of_runs());
     if !lists || !access::walked(cx, &piece.scope, &piece.body, v).is_empty() {
@@ -174,7 +174,7 @@ fn passed(cx: &Context, v: Index, piece: &Piece, all: &[Stepped], sink: &Sink) -
     last.map(|s| s.access).filter(|a| walk::leads(cx, *a, &piece.body, nest::effect(cx, sink))).collect()
 }
 
-/// The condition that no access of `passed` holds its fill value in a piece; `None` where the piece is folded without a loop.
+/// The condition that no access of `passed` has its fill value in a piece; `None` if the piece is folded without a loop.
 fn differs(
     cx: &Context,
     d: &mut Symbolic,
@@ -194,10 +194,9 @@ fn differs(
     Some(d.define("differs", Type::Bool, all))
 }
 
-/// The loop over the blocks of levels that all lead; of several, over the coordinates that their blocks share. It
-/// ends where one has no more blocks, or a list that leads too is exhausted. A list with a directory is looked up
-/// for each block, and its end not tested: the lookup tells the same, and at which block the list ends is
-/// unpredictable.
+/// Emits the loop over the blocks of levels all of which lead; with several levels, over the coordinates that their blocks share. It ends
+/// where one level has no more blocks, or a leading list is exhausted. A list with a bucket index is looked up for each block, and its
+/// end is not tested: the lookup detects it, and the block at which the list ends is unpredictable.
 fn block_by_block(
     cx: &Context,
     d: &mut Symbolic,
@@ -235,7 +234,7 @@ fn block_by_block(
             |[lo, hi]: [Expr; 2], [start, stop]: [Expr; 2]| [binary(Op::Max, lo, start), binary(Op::Min, hi, stop)];
         let [lo, hi] = blocks.iter().cloned().reduce(common).expect("one level or more");
         let lo = held(d, "from", lo);
-        // Blocks that share no coordinate are a range that ends before it begins: it has no turn.
+        // Blocks that share no coordinate give a range that ends before it begins: its loop has no iteration.
         let hi = if all.len() == 1 { hi } else { held(d, "to", hi) };
         let within = Piece { scope, ..piece.within(cx.bound(lo), cx.bound(hi.clone())) };
         range::pieces_here(cx, d, v, within).into_iter().for_each(|piece| part_within(cx, d, piece, (v, rest), sink));
@@ -249,14 +248,14 @@ fn block_by_block(
     });
 }
 
-/// A part of a range that is split piece by piece: it makes its own room.
+/// Emits a part of a range that is split piece by piece: the part reserves its own room.
 fn part_within(cx: &Context, d: &mut Symbolic, piece: Piece, (v, rest): (Index, &[Index]), sink: &Sink) {
     let part = nest::part(cx, d, v, piece, sink);
     make_room(cx, d, &part, v, sink);
     nest::run(cx, d, part, (v, rest), sink);
 }
 
-/// Makes room for the entries that a part appends, unless its pieces do.
+/// Reserves room for the entries that a part appends, unless its pieces do.
 pub(super) fn make_room(cx: &Context, d: &mut Symbolic, part: &Part, v: Index, sink: &Sink) {
     if let Some((output, slot)) = sink.appends(v).filter(|_| part.stepped.is_empty()) {
         output.make_room(d, slot, &|d| nest::at_most(cx, d, part));
@@ -270,7 +269,7 @@ fn open_stepped(cx: &Context, d: &mut Symbolic, v: Index, piece: &Piece, access:
     Stepped { access, depth, pieces: pieces_from(cx, d, &piece.scope, access, start) }
 }
 
-/// The pieces of an access's next level from the first on that does not end before the coordinate `start`.
+/// The pieces of an access's next level, from the first one on that does not end before the coordinate `start`.
 fn pieces_from(cx: &Context, d: &mut Symbolic, scope: &Scope, a: AccessId, start: Option<Term>) -> Pieces<Term> {
     let (fiber, tensor) = (fiber::unopened(cx, d, scope, a), cx.program.tensor(a));
     let depth = scope.fiber(a).depth;
@@ -303,8 +302,8 @@ fn end_of(
     cx.expr(end)
 }
 
-/// Emits a range in which no piece ends, with each level opened, or its block's interval loaded. Up to `switches`
-/// packed levels get code for either kind of piece.
+/// Emits a range in which no piece ends, with each level opened, or its block's interval loaded. Up to `switches` packed levels get code
+/// for either kind of piece.
 fn entered(
     cx: &Context,
     d: &mut Symbolic,
@@ -347,8 +346,7 @@ fn entered(
     entered(cx, d, piece, (rest, switches), go)
 }
 
-/// Opens an access's next level, which has pieces, at a coordinate, by a search. Returns whether it may be absent
-/// there.
+/// Opens an access's next level, which has pieces, at a coordinate, by search. Returns whether the access may be absent there.
 pub(in crate::loops::lower) fn open_at(
     cx: &Context,
     d: &mut Symbolic,

@@ -1,11 +1,11 @@
-//! Values that are written tentatively, since a branch on whether lists meet is unpredictable and costs more.
+//! Speculative stores: a branch on whether lists meet is unpredictable and costs more than the value.
 //!
 //! ```text
 //!   C_vals[c] = A_vals[p] * B_vals[q]       at every step
-//!   c = c + i64(A_crd[p] == B_crd[q])       kept where both are
+//!   c = c + i64(A_crd[p] == B_crd[q])       kept where both have an entry
 //! ```
 //!
-//! The values take a few instructions, and are appended to the last list, which has room for one more.
+//! The values take a few instructions to compute, and are appended to the last list, which has room for one more.
 
 use super::{Context, Driven, Expr, Forall, Here, Sink};
 use crate::iteration::Point;
@@ -15,7 +15,7 @@ use crate::loops::{Symbolic, Term};
 use crate::notation::concrete::{AccessId, Index};
 use crate::stream::{Domain, Entry, List, meet, meet_lanes};
 
-/// An intersection whose values are written at every step, and kept where the lists meet.
+/// Emits the loop over an intersection that stores a value at every step, and keeps it where the lists meet.
 pub(super) fn store_always(cx: &Context, d: &mut Symbolic, f: &Forall, point: &Point) {
     meets(cx, d, f, point, &mut |d, at, here, kept| {
         let (at, kept) = (d.place(at), d.place(kept));
@@ -23,9 +23,9 @@ pub(super) fn store_always(cx: &Context, d: &mut Symbolic, f: &Forall, point: &P
     });
 }
 
-/// Steps through the lists of an intersection; `body` gets a coordinate of the first, the entries on which lists
-/// rest, and the condition that they meet there. Two lists meet by blocks, stepping through the left one; either
-/// would do.
+/// Steps through the lists of an intersection. `body` gets a coordinate of the first list, the current entries of lists, and the
+/// condition that they meet there. Two lists are intersected by blocks, stepping through the left one; stepping through the right one
+/// would be correct, too.
 pub(super) fn meets(
     cx: &Context,
     d: &mut Symbolic,
@@ -53,7 +53,7 @@ pub(super) fn meets(
     }
 }
 
-/// The loop over a list beside blocks of its follower, then the loop behind the follower's end.
+/// Emits the loop over a list beside blocks of its follower, then the loop behind the follower's end.
 pub(super) fn follow_in_lanes(cx: &Context, d: &mut Symbolic, f: &Forall, point: &Point) {
     let (a, b) = (point.leaders[0], point.followers[0]);
     let (leader, follower) = (&f.lists[&a], &f.lists[&b]);
@@ -71,7 +71,7 @@ pub(super) fn follow_in_lanes(cx: &Context, d: &mut Symbolic, f: &Forall, point:
     nest::alone_in_loop(cx, d, f, &Point { body, ..point.clone() });
 }
 
-/// The loop over a list that writes a value at each entry, and keeps it if the followers decide so.
+/// Emits the loop over a list that stores a value at each entry, and keeps it if the followers' entries satisfy the point's condition.
 pub(super) fn store_decided(cx: &Context, d: &mut Symbolic, f: &Forall, point: &Point) {
     let leader = &f.lists[&point.leaders[0]];
     d.repeat(&|d| leader.valid(d), &mut |d| {
@@ -88,7 +88,7 @@ pub(super) fn store_decided(cx: &Context, d: &mut Symbolic, f: &Forall, point: &
     });
 }
 
-/// Writes the value at a coordinate tentatively: it is kept where `kept` holds.
+/// Stores the value at a coordinate speculatively: it is kept where `kept` holds.
 pub(super) fn store_tentatively(
     cx: &Context,
     d: &mut Symbolic,
