@@ -17,9 +17,9 @@ pub fn followed(cx: &Facts, piece: &Piece, v: Index) -> Vec<plan::Finger> {
     free.map(|list| plan::Finger { list, through: vec![v] }).collect()
 }
 
-/// Fingers for lists of which each iteration of the outermost of these loops sees the piece behind the previous one: coordinates `c + J·u
-/// + v` in a loop over `u` around one over `v` of extent `J`. No loop between the two sees a piece again, and no other loop walks the
-/// list.
+/// Fingers for lists of which each iteration of the outermost of these loops sees the piece behind the previous one: the coordinates
+/// `c + J·u + v`, in a loop over `u` around one over `v` of extent `J`. No loop between the two sees a piece again, and no other loop
+/// walks the list.
 pub fn fingers(cx: &Facts, scope: &Scope, order: &[Index], body: &concrete::Expr) -> Vec<plan::Finger> {
     let finger = |a: AccessId| {
         let (level, w) = access::next_var(cx, scope, a)?;
