@@ -384,7 +384,7 @@ mod tests {
         assert!(!rewritten(&read).contains("ahead"), "{read}");
     }
 
-    /// Nothing is left where all is copied, not even what was named.
+    /// If all stores of a loop are copied, the loop and its `let`s are removed.
     #[test]
     fn what_is_needed_no_longer_is_gone() {
         let got = rewritten(&BLOCK.replace("    L0_crd[c] = i32(j + n_J)\n", ""));
@@ -392,8 +392,8 @@ mod tests {
         assert!(!got.contains("let j"), "{got}");
     }
 
-    /// Values that are computed, or strided, or lost on the way are not copied; nor are short rows, nor what is stored
-    /// twice, nor entries that say their number.
+    /// Other loops are not rewritten: values that are computed, strided or narrowed; short rows; elements that are stored twice; entries
+    /// whose value is their number.
     #[test]
     fn other_loops_stay() {
         let computed = BLOCK.replace("A_vals[p + n_J - 1]", "-A_vals[p]").replace("i32(j)", "i32(j + 1)");

@@ -495,8 +495,9 @@ mod tests {
         assert!(rewritten("", &most).contains("folds"), "a maximum rounds nothing");
     }
 
-    /// Equalities; a key that is not loaded, or that depends on the row; a bound that depends on the turn; turns that depend on the row;
-    /// values that are loaded at what is loaded, which the comparison may guard; keys that the loop stores to; no sum.
+    /// Other folds are not rewritten: equalities; keys that are not loaded, or depend on the row; bounds that depend on the iteration;
+    /// iterations that depend on the row; loads at loaded positions, which the comparison may guard; keys that the loop stores to; folds
+    /// that are not sums.
     #[test]
     fn other_folds_stay() {
         let equal = COUNT.replace("x_vals[j] > q", "x_vals[j] == q");
