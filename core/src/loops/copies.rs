@@ -316,8 +316,8 @@ mod tests {
         assert!(all.contains("    c = ahead + max(last, begin)\n  }\n") && !all.contains("for i"), "{all}");
     }
 
-    /// Fibers that are not all of them, one behind the other, are walked; so is what asks for the fiber, or for its own
-    /// number.
+    /// Loops stay if they do not visit all fibers, one behind the other, if an inner loop does not end with a copy, or if the copied
+    /// values depend on the fiber.
     #[test]
     fn other_fibers_stay() {
         for (from, to) in [
@@ -347,7 +347,8 @@ mod tests {
         found.expect("a loop").is_some()
     }
 
-    /// Elements that are computed, widened, strided, turned around or gathered are not copied, nor one to all places.
+    /// Loops are not copies if they compute, widen, stride, reverse or gather elements, read one element or store to one, or shift an
+    /// array in place.
     #[test]
     fn a_copy_does_nothing_else() {
         assert!(is_copy("L_vals[p] = A_vals[p]"));

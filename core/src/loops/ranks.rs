@@ -466,7 +466,7 @@ mod tests {
         assert!(got.contains("  let many = n_J >= 64 && n_I >= 16\n"), "{got}");
     }
 
-    /// Whole numbers are sorted by the runtime; values are folded from the end at which the comparison holds.
+    /// The runtime sorts integer keys; values are folded from the end at which the comparison holds.
     #[test]
     fn values_are_folded_from_an_end() {
         let whole = COUNT.replace("i64(x_vals[j] > q_vals[i])", "select(w_vals[j] <= w_vals[i], v_vals[j], 0)");
@@ -478,7 +478,7 @@ mod tests {
         assert!(last.contains("folds[kept - s - 1] = folds[kept - s] + v_vals[places[kept - s - 1]]"), "{last}");
     }
 
-    /// Sums that round stay in order, where the mode says so.
+    /// Sums that round are rewritten only in modes that permit reassociation; maxima do not round.
     #[test]
     fn values_that_round_are_folded_where_that_may_be() {
         let sum = "  for i in 0..n_I {
