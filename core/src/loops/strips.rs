@@ -253,7 +253,7 @@ mod tests {
     use super::*;
     use crate::loops::appending::frame;
 
-    /// In strips of four.
+    /// The kernel with this body, rewritten in strips of four.
     fn rewritten(body: &str) -> String {
         frame::rewritten(body, |kernel| strips_of(kernel, 4))
     }
