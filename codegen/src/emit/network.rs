@@ -266,8 +266,8 @@ fn bitonic(size: u32) -> impl Iterator<Item = Apart> {
 mod tests {
     use super::*;
 
-    /// A network sorts whatever it is given if it sorts all 0s and 1s (D. E. Knuth, *The Art of Computer Programming*
-    /// 5.3.4): all there are of up to 16, and as many 1s as there may be, wherever they begin, of more.
+    /// A network sorts all inputs if it sorts all sequences of 0s and 1s (D. E. Knuth, *The Art of Computer Programming* 5.3.4). Up to 16
+    /// elements all sequences are tested; for more, each cyclic run of 1s, of each length.
     #[test]
     fn steps_sort() {
         let sorted = |size: u32, mut bits: u128| {

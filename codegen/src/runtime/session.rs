@@ -58,8 +58,9 @@ pub(crate) struct Block {
 }
 
 impl<'a> Session<'a> {
-    /// A session in which the buffers at `buffers`, a block for each of which is none, are made from `memory`, of at most `limit` bytes
-    /// in all; `interrupt` is where it is asked to end. It is where it stays: no more is moved by a call of less than a microsecond than must be.
+    /// A session for the buffers at `buffers`, none of which has a block yet; their blocks come from `memory`, at most `limit` bytes in
+    /// all. `interrupt` asks the kernel to end. The function is inlined, so that the session is constructed in place: in a call of less
+    /// than a microsecond, moving it would count.
     ///
     /// # Safety
     /// `buffers` stays valid, and is touched by nobody but the kernel and this session, while entries are called.
@@ -284,7 +285,7 @@ mod tests {
         }
     }
 
-    /// Memory that is there already is filled again, to its last byte; and with whatever is asked for.
+    /// A buffer that is allocated again in the same memory is filled again, to its last byte, with any fill value.
     #[test]
     fn what_is_made_anew_is_filled_anew() {
         with_two(64, |session, [b, _]| {

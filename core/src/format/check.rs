@@ -38,18 +38,18 @@ pub(super) fn malformed<T>(level: Option<usize>, position: usize, what: impl Int
 impl Tensor<'_> {
     /// Checks that every invariant of every level holds; if not, reports the first place where one does not:
     ///
-    /// 1. a level and an extent a mode, extents below 2⁶³, the format's order a permutation of the modes;
+    /// 1. there is one level and one extent per mode; extents are below 2⁶³; the format's order is a permutation of the modes;
     /// 2. arrays of positions and coordinates are `i32` or `i64`, words `u64`, flags `bool`;
-    /// 3. `pos` is one longer than the level above has positions, begins with 0, never falls, ends with `crd`'s length;
+    /// 3. `pos` has one element more than the level above has positions, begins with 0, never falls, and ends with the length of `crd`;
     /// 4. coordinates are in the mode's extent and strictly ascending within a fiber; in a chain, its tuples are;
-    /// 5. a singleton has a coordinate a parent position;
-    /// 6. flags are as many as positions, bits behind the last are 0;
-    /// 7. below a flag that is not set, and behind the extent in a block that it cuts off, everything is empty: lists are, flags are not set, singletons in no chain have
-    ///    coordinate 0, there is one run, values are bit-identical to the fill value;
-    /// 8. a table's length is a power of two, at least 2 and twice the positions; each position is found, and no other;
-    /// 9. intervals are in the mode's extent; runs reach its end; blocks have a position a coordinate, and do not overlap; aligned
-    ///    ones are numbered within the extent; a triangle stands below a dense level of an equal extent;
-    /// 10. a value a position of the last level, of the fill value's type; bytes of a `bool` are 0 or 1.
+    /// 5. a singleton has one coordinate per parent position;
+    /// 6. there is one flag per position; bits behind the last position are 0;
+    /// 7. below a flag that is not set, and behind the extent in a block that it cuts off, everything is empty: lists have no entries,
+    ///    flags are not set, singletons in no chain have coordinate 0, there is one run, values are bit-identical to the fill value;
+    /// 8. the length of a hash table is a power of two, at least 2 and twice the positions; each position is found in it, and no other;
+    /// 9. intervals are in the mode's extent; runs reach its end; blocks have one position per coordinate, and do not overlap; aligned
+    ///    blocks are numbered within the extent; a triangle stands directly below a dense level of an equal extent;
+    /// 10. there is one value per position of the last level, of the fill value's type; bytes of a `bool` are 0 or 1.
     pub fn check(&self) -> Result<(), Malformed> {
         self.check_shape()?;
         let mut above = Above::of(1);

@@ -302,7 +302,8 @@ fn malformed_tensors_are_neither_converted_nor_listed() {
     }
 }
 
-/// Refused are bytes that are no `bool`, a function that combines into another type, and triangles where none can be.
+/// Assembly refuses bytes that are not a `bool`, a function that combines values into another type, and triangles that are not directly
+/// below a dense level.
 #[test]
 fn what_no_tensor_can_hold_is_refused() {
     let square = [4, 4];

@@ -179,7 +179,7 @@ mod tests {
     use super::*;
     use crate::algebra::{Type, Value};
 
-    /// A matrix in compressed rows and a vector, bound to a kernel that takes them; the extents are those that are said.
+    /// Binds a matrix in compressed rows and a vector, of the given extents, to a kernel that takes them.
     fn bound(format: &str, said: [Vec<u64>; 2]) -> Result<(), String> {
         let kernel = crate::loops::read(
             "kernel k(n_I, n_J)

@@ -214,8 +214,8 @@ mod tests {
         assert!(got.contains(block), "{got}");
     }
 
-    /// Entries that say where they are or that are not all appended, steps in the rows, positions that something inside
-    /// reads, another end: all stay as they are.
+    /// Other loops are not rewritten: values that depend on the row, entries not all of which are appended, rows with a step, positions
+    /// that the loop reads, fibers that end elsewhere.
     #[test]
     fn other_rows_stay() {
         let asks = ROWS.replace("A_vals[p]\n", "A_vals[p] * f64(i)\n");

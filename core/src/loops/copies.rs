@@ -316,8 +316,8 @@ mod tests {
         assert!(all.contains("    c = ahead + max(last, begin)\n  }\n") && !all.contains("for i"), "{all}");
     }
 
-    /// Fibers that are not all of them, one behind the other, are walked; so is what asks for the fiber, or for its own
-    /// number.
+    /// Loops stay if they do not visit all fibers, one behind the other, if an inner loop does not end with a copy, or if the copied
+    /// values depend on the fiber.
     #[test]
     fn other_fibers_stay() {
         for (from, to) in [
@@ -347,7 +347,8 @@ mod tests {
         found.expect("a loop").is_some()
     }
 
-    /// Elements that are computed, widened, strided, turned around or gathered are not copied, nor one to all places.
+    /// Loops are not copies if they compute, widen, stride, reverse or gather elements, read one element or store to one, or shift an
+    /// array in place.
     #[test]
     fn a_copy_does_nothing_else() {
         assert!(is_copy("L_vals[p] = A_vals[p]"));
@@ -384,7 +385,7 @@ mod tests {
         assert!(!rewritten(&read).contains("ahead"), "{read}");
     }
 
-    /// Nothing is left where all is copied, not even what was named.
+    /// If all stores of a loop are copied, the loop and its `let`s are removed.
     #[test]
     fn what_is_needed_no_longer_is_gone() {
         let got = rewritten(&BLOCK.replace("    L0_crd[c] = i32(j + n_J)\n", ""));
@@ -392,8 +393,8 @@ mod tests {
         assert!(!got.contains("let j"), "{got}");
     }
 
-    /// Values that are computed, or strided, or lost on the way are not copied; nor are short rows, nor what is stored
-    /// twice, nor entries that say their number.
+    /// Other loops are not rewritten: values that are computed, strided or narrowed; short rows; elements that are stored twice; entries
+    /// whose value is their number.
     #[test]
     fn other_loops_stay() {
         let computed = BLOCK.replace("A_vals[p + n_J - 1]", "-A_vals[p]").replace("i32(j)", "i32(j + 1)");

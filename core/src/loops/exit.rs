@@ -254,8 +254,7 @@ mod tests {
         assert!(text.contains("while q < n_I && t {"), "{text}");
     }
 
-    /// A loop that stores too, and one that folds with a function whose annihilator gives something else: where `t` is
-    /// true, `t < x` is false, and so no end.
+    /// Other loops have no early exit: a loop that also stores, and a fold that `true` does not end: where `t` is true, `t < x` is false.
     #[test]
     fn loops_that_do_more_or_come_back_go_on() {
         let stores =

@@ -205,8 +205,8 @@ mod tests {
         assert!(flat(ROWS).contains("for q in A1_pos[A0_pos[0]]..A1_pos[A0_pos[1]] {\n    t = t + A_vals[q]\n  }"));
     }
 
-    /// A body that asks where it is, something else between the fibers, half a fiber, coordinates in the place of
-    /// positions, and fibers that are not one behind the other: all stay two loops.
+    /// Other loops stay two loops: bodies that read the outer position, statements between the fibers, a part of a fiber, bounds that are
+    /// loaded from coordinates, and fibers that are not consecutive.
     #[test]
     fn other_loops_stay() {
         let asks = ROWS.replace("t + A_vals[q]", "t + A_vals[q] * f64(p)");

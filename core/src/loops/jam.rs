@@ -202,8 +202,9 @@ mod tests {
         assert!(got.contains(jammed), "{got}");
     }
 
-    /// A row of another place each turn, or none; of what is folded into; as long as the turn says, or the program; two
-    /// rows; turns that set a variable.
+    /// Other loops are not rewritten: loops that fold into another row in each iteration, or into no row; loops whose terms read the
+    /// array that is folded into; loops over rows whose length depends on the iteration, or is a constant; two rows; iterations that set
+    /// a variable.
     #[test]
     fn other_loops_stay() {
         let moves = PRODUCT.replace("C_vals[i * n_K + k]", "C_vals[j * n_K + k]");

@@ -94,7 +94,7 @@ mod tests {
         assert_eq!(names, ["p_2", "p_4", "q", "q_3", "p_3_2"]);
     }
 
-    /// Ten thousand of one name: each is asked for once, not once for each other.
+    /// Many variables of one name take linear time: the search for a free name begins behind the last one found.
     #[test]
     fn many_of_a_name_are_made_in_time() {
         let mut all = vec![];

@@ -149,8 +149,8 @@ mod tests {
         assert!(rewritten("", &whole).contains("n = n + part"), "whole numbers are added in any order");
     }
 
-    /// Sums that round; what begins for each row anyway, or stands in no loop; what is read in a turn, or folded twice;
-    /// and differences.
+    /// Other folds are not rewritten: sums that round; folds that begin for each row anyway, or are in no outer loop; folds whose value
+    /// is read in an iteration, or that share it with another fold; differences.
     #[test]
     fn other_folds_stay() {
         let begins = SUM.replace("    for p", "    t = 0.0\n    for p");

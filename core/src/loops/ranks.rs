@@ -466,7 +466,7 @@ mod tests {
         assert!(got.contains("  let many = n_J >= 64 && n_I >= 16\n"), "{got}");
     }
 
-    /// Whole numbers are sorted by the runtime; values are folded from the end at which the comparison holds.
+    /// The runtime sorts integer keys; values are folded from the end at which the comparison holds.
     #[test]
     fn values_are_folded_from_an_end() {
         let whole = COUNT.replace("i64(x_vals[j] > q_vals[i])", "select(w_vals[j] <= w_vals[i], v_vals[j], 0)");
@@ -478,7 +478,7 @@ mod tests {
         assert!(last.contains("folds[kept - s - 1] = folds[kept - s] + v_vals[places[kept - s - 1]]"), "{last}");
     }
 
-    /// Sums that round stay in order, where the mode says so.
+    /// Sums that round are rewritten only in modes that permit reassociation; maxima do not round.
     #[test]
     fn values_that_round_are_folded_where_that_may_be() {
         let sum = "  for i in 0..n_I {
@@ -495,8 +495,9 @@ mod tests {
         assert!(rewritten("", &most).contains("folds"), "a maximum rounds nothing");
     }
 
-    /// Equalities; a key that is not loaded, or that depends on the row; a bound that depends on the turn; turns that depend on the row;
-    /// values that are loaded at what is loaded, which the comparison may guard; keys that the loop stores to; no sum.
+    /// Other folds are not rewritten: equalities; keys that are not loaded, or depend on the row; bounds that depend on the iteration;
+    /// iterations that depend on the row; loads at loaded positions, which the comparison may guard; keys that the loop stores to; folds
+    /// that are not sums.
     #[test]
     fn other_folds_stay() {
         let equal = COUNT.replace("x_vals[j] > q", "x_vals[j] == q");

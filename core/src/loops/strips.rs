@@ -253,7 +253,7 @@ mod tests {
     use super::*;
     use crate::loops::appending::frame;
 
-    /// In strips of four.
+    /// The kernel with this body, rewritten in strips of four.
     fn rewritten(body: &str) -> String {
         frame::rewritten(body, |kernel| strips_of(kernel, 4))
     }
@@ -309,8 +309,8 @@ mod tests {
         }
     }
 
-    /// Entries of which some are not appended, or that take what is not there for each lane, or too much of it; and a
-    /// loop that is not in another: its end comes once.
+    /// Other loops are not rewritten: loops that do not append all entries; loops whose values need gathers, strides or guards, depend on
+    /// the counter, or are expensive; loops that are not in another one, whose end comes only once.
     #[test]
     fn other_loops_stay() {
         let some = ROWS.replace("c = c + 1", "c = c + i64(j > 3)");

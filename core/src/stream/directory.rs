@@ -1,14 +1,14 @@
-//! The bucket index of a list: the position at which each stretch of `2^s` coordinates begins, so that a search starts near its target.
+//! The bucket index of a list: the position at which each bucket of `2^s` coordinates begins, so that a search starts near its target.
 //!
 //! ```text
-//!   crd           3  4  9  |  21 23            s = 3: the stretches 0..8, 8..16, 16..24, and that of the extent, 24
-//!   directory     0  2  3  5                   seek(22): gallops from position 3, where 16..24 begins
+//!   crd           3  4  9  |  21 23            s = 3: the buckets 0..8, 8..16, 16..24, and the bucket of the extent, 24
+//!   directory     0  2  3  5                   seek(22): searches exponentially from position 3, where 16..24 begins
 //! ```
 //!
-//! It is filled once for a list that is searched many times, at the cost of one exponential search per slot. The caller chooses the
+//! The index is filled once for a list that is searched many times, at the cost of one exponential search per slot. The caller chooses the
 //! number of slots. With one slot, a search gallops through the whole list, as without a bucket index.
 //!
-//! Invariants: there are `(extent >> s) + 1` slots. Each holds the first position whose coordinate is not before its stretch, or the
+//! Invariants: there are `(extent >> s) + 1` slots. Each holds the first position whose coordinate is not before its bucket, or the
 //! list's end. No target is negative; a target behind the extent is looked up only if the bucket index knows its extent.
 
 use super::BufferId;
@@ -18,16 +18,16 @@ use super::list::{List, ListFiber};
 /// A bucket index, filled or to be filled.
 #[derive(Clone, Debug)]
 pub struct Directory<I> {
-    /// The first position of each stretch.
+    /// The first position of each bucket.
     pub table: BufferId,
-    /// `s`: log₂ of the number of coordinates of a stretch.
+    /// `s`: log₂ of the number of coordinates of a bucket.
     pub shift: I,
     /// The list's extent, if targets may be behind it; else `None`.
     pub extent: Option<I>,
 }
 
 impl<I: Clone> Directory<I> {
-    /// The least `s` for which an extent has at most `most` stretches, besides the stretch of the extent itself.
+    /// The least `s` for which an extent has at most `most` buckets, besides the bucket of the extent itself.
     pub fn shift<D: Domain<I = I>>(d: &mut D, extent: &I, most: &I) -> I {
         let none = d.int(0);
         let shift = d.state("log", none);
@@ -50,7 +50,7 @@ impl<I: Clone> Directory<I> {
         d.arith(Arith::Add, &last, &one)
     }
 
-    /// Fills the bucket index from a list that is wholly in view, by galloping from stretch to stretch.
+    /// Fills the bucket index from a list that is wholly in view, by exponential search from bucket to bucket.
     pub fn make<D: Domain<I = I>>(&self, d: &mut D, name: &str, list: ListFiber<I>, extent: &I) {
         let list = List::open(d, name, list);
         let (none, places) = (d.int(0), Self::places(d, extent, &self.shift));

@@ -353,9 +353,8 @@ mod tests {
         }
     }
 
-    /// Two lists of up to 20 entries, in steps of 1 to 3 and one behind the other: blocks end anywhere, and what is
-    /// behind a list in its array has coordinates that the other has. The one is seen where it is moved by 5 and its
-    /// first entries are not seen.
+    /// Intersects two lists of up to 20 entries, with steps of 1 to 3 and various offsets: blocks end anywhere, and the elements behind a
+    /// list in its array are coordinates of the other. One list is in a view that is shifted by 5 and hides its first entries.
     #[test]
     fn lists_of_blocks() {
         let sizes = (0..=20).flat_map(|m| (0..=20).map(move |n| (m, n)));

@@ -200,7 +200,8 @@ mod tests {
         }
     }
 
-    /// Two of them were made once: rows that another list leads to, and a value at the position of a level below.
+    /// The checker refuses loops that do not certainly store a value for each entry: rows to which another list leads, values at other
+    /// positions, stores under a condition, loops over some rows or entries, or no loops.
     #[test]
     fn wrong_lowerings_are_caught() {
         let led = NEST

@@ -242,7 +242,7 @@ mod tests {
         assert!(variable.contains(drained), "{variable}");
     }
 
-    /// Two folds of a turn: the second is folded where the first is drained.
+    /// Two folds of an iteration are both in tiles: the second is folded where the first is drained.
     #[test]
     fn each_fold_of_a_turn_is_in_tiles() {
         let body = "  for i in 0..n_I {
@@ -266,7 +266,7 @@ mod tests {
         assert!(got.contains("tile_2"), "{got}");
     }
 
-    /// More loops between rows and turns, as of blocks that have the same rows.
+    /// Further loops may be between the loop over rows and the folded loop, such as a loop over blocks that have the same rows.
     #[test]
     fn loops_around_turns_stay_around_them() {
         let around = PLACE
@@ -281,8 +281,9 @@ mod tests {
         assert!(got.contains("B_vals[(k_3 + S1_crd[p_2]) * n_J + (from + (at + c_2))]"), "{got}");
     }
 
-    /// Turns that rows have of their own; rows that are not one behind the other, or unknown; what a turn of rows stores to, read by the
-    /// fold; a row that is begun otherwise, or read elsewhere; no two operands; columns from 1 on.
+    /// Other loops are not rewritten: folded loops whose bounds depend on the row; rows that are not consecutive, or are unknown; folds
+    /// that read what an iteration over rows stores; rows that begin with other values, or are read elsewhere; terms without two
+    /// operands; columns that begin with 1.
     #[test]
     fn other_loops_stay() {
         let own = PLACE.replace("0..n_K", "S1_pos[i]..S1_pos[i + 1]");
