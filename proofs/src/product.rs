@@ -61,6 +61,7 @@ pub const BLOCKS: Viewing = |b| {
     View {
         shift: (b.c != 0).then_some(if b.c > 0 { Shift::Up(b.c) } else { Shift::Down(-b.c) }),
         blocks: Some(b.length),
+        extent: (stop > EXTENT as i64).then_some(EXTENT as i64),
         start: (start > 0).then_some(start),
         stop: (stop < EXTENT as i64).then_some(stop),
         ..View::default()

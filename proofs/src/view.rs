@@ -49,6 +49,7 @@ pub const VIEW: Viewing = |w| {
         shift: (w.c != 0).then_some(if w.c > 0 { Shift::Up(w.c) } else { Shift::Down(-w.c) }),
         stride: (w.r != 1).then_some(w.r),
         blocks: None,
+        extent: None,
         start: (start > 0).then_some(start),
         stop: (stop < EXTENT as i64).then_some(stop),
         finger: None,

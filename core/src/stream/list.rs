@@ -245,8 +245,20 @@ impl<I: Clone> List<I> {
     /// The stored coordinate at which the block `blocks` after this one begins.
     fn behind_block<D: Domain<I = I>>(&self, d: &mut D, block: State, blocks: i64) -> I {
         let (at, n) = (d.get(block), d.int(blocks));
-        let next = d.arith(Arith::Add, &at, &n);
-        let past = self.fiber.view.stored(d, &next);
+        let view = &self.fiber.view;
+        let past = match (&view.extent, &view.blocks) {
+            (Some(extent), Some(length)) if blocks == 1 => {
+                let first = view.stored(d, &at);
+                let left = d.arith(Arith::Sub, extent, &first);
+                let ends = d.compare(Compare::Lt, &left, length);
+                let length = d.select(&ends, &|_| left.clone(), length.clone());
+                d.arith(Arith::Add, &first, &length)
+            }
+            _ => {
+                let next = d.arith(Arith::Add, &at, &n);
+                view.stored(d, &next)
+            }
+        };
         d.snapshot("past", past)
     }
 

@@ -47,6 +47,8 @@ pub struct View<I> {
     pub stride: Option<I>,
     /// The length `L` of blocks; a view in blocks has no stride.
     pub blocks: Option<I>,
+    /// The level's extent, if the last of the blocks goes further: there it ends, since what is behind may not fit 64 bits.
+    pub extent: Option<I>,
     /// The first stored coordinate in view; `None`: no entry is before the view.
     pub start: Option<I>,
     /// One past the last stored coordinate in view; `None`: no entry is behind the view.
@@ -93,7 +95,16 @@ impl<I: Clone> Shift<I> {
 
 impl<I> Default for View<I> {
     fn default() -> View<I> {
-        View { shift: None, stride: None, blocks: None, start: None, stop: None, finger: None, mark: None }
+        View {
+            shift: None,
+            stride: None,
+            blocks: None,
+            extent: None,
+            start: None,
+            stop: None,
+            finger: None,
+            mark: None,
+        }
     }
 }
 

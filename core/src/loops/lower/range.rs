@@ -231,10 +231,11 @@ pub(super) fn view(
     let (first, past) = (along::reach(cx, &line, &range.lo), along::reach(cx, &line, &range.hi));
     // A block whose coordinates are those of this range needs neither search nor stop.
     let block = scope.block(a).filter(|block| block.from == line.c && range.lo.at == Sym::ZERO);
+    let covers = blocks && along::covers(cx, &line, (v, w), range, &extent);
     let length = range.hi.size.as_ref().map(|size| cx.extents.known(&line.r.times(size)));
     let begins = block.is_some() || first.as_ref().and_then(|s| s.value()).is_some_and(|s| s <= 0);
     let ends = block.is_some_and(|block| Some(&block.length) == length.as_ref())
-        || blocks && along::covers(cx, &line, (v, w), range, &extent)
+        || covers
         || past.as_ref().is_some_and(|s| s.plus(&extent.negative()).value().is_some_and(|n| n >= 0));
     let c = coordinate::mapped(cx, scope, &line.c).expect("bound outside");
     let r = coordinate::of_size(cx, &line.r);
@@ -268,10 +269,11 @@ pub(super) fn view(
     let mut factor = |name: &str| fixed(name, r.clone());
     let stride = strides.then(|| factor("stride"));
     let blocks = blocks.then(|| factor("length"));
+    let extent = covers.then(|| fixed("extent", coordinate::of_size(cx, &extent)));
     let finger = finger(scope, (a, level), v);
     let marks = blocks.is_none() && finger.is_none() && start.is_some();
     let mark = cx.prepared.marks.get(&(a, level)).filter(|_| marks).and_then(|mark| mark.here(cx, scope));
-    View { start, stop, stride, blocks, shift, finger, mark }
+    View { start, stop, stride, blocks, extent, shift, finger, mark }
 }
 
 /// The part of a range of a loop in which a guard holds.
