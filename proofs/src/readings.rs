@@ -218,7 +218,16 @@ fn open<D: Domain>(d: &mut D, data: Data) -> Vec<List<D::I>> {
             data.view.filter(|_| n == 0).map_or_else(View::default, |Seen { shift, stride, blocks, start, stop }| {
                 let [stride, blocks] = [stride, blocks].map(|factor| factor.map(|r| d.int(r)));
                 let [shift, start, stop] = [shift, start, stop].map(|x| Some(d.int(x)));
-                View { shift: shift.map(Shift::Up), stride, blocks, start, stop, finger: None, mark: None }
+                View {
+                    shift: shift.map(Shift::Up),
+                    stride,
+                    blocks,
+                    extent: None,
+                    start,
+                    stop,
+                    finger: None,
+                    mark: None,
+                }
             });
         List::open(d, "p", ListFiber { repeats: data.repeats, view, ..ListFiber::unique(crd, begin, end) })
     };
