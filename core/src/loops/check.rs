@@ -23,6 +23,7 @@ use rustc_hash::FxHashSet;
 
 pub use flow::{accumulates, private};
 pub(super) use flow::{folded_with, regroups};
+pub(super) use shared::shown_by_form;
 
 /// The greatest depth of nested blocks.
 pub const NESTING: usize = 256;

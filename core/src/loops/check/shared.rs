@@ -27,6 +27,19 @@ use crate::loops::arith::{int, plus, times};
 use crate::loops::flatten::bare;
 use crate::loops::{Argument, BufferId, Entry, Expr, Failure, Holds, Kernel, Stmt};
 
+/// The coordinates of a result's last level, if they are an operand's and the values are not: the operand, and which of its levels.
+fn of_operand<'k>(kernel: &'k Kernel, result: &Argument) -> Option<(BufferId, &'k Argument, usize)> {
+    let crd = result.levels.last()?.array(Holds::Coordinates)?;
+    let whose = kernel.arguments.iter().filter(|a| a.operand).find_map(|a| Some((a, level(a, crd)?)));
+    whose.filter(|(of, _)| of.values != result.values).map(|(of, last)| (crd, of, last))
+}
+
+/// The values of results with an operand's entries: only the form of the loops shows that each is stored.
+pub(in crate::loops) fn shown_by_form(kernel: &Kernel) -> impl Iterator<Item = BufferId> {
+    let results = kernel.arguments.iter().filter(|a| !a.operand);
+    results.filter(|result| of_operand(kernel, result).is_some()).map(|result| result.values)
+}
+
 /// Checks these laws for every result whose last level is an operand's and whose values are its own, or whose values are an operand's and
 /// whose levels are not.
 pub(super) fn check(kernel: &Kernel) -> Result<(), String> {
@@ -39,9 +52,7 @@ pub(super) fn check(kernel: &Kernel) -> Result<(), String> {
                 "result `{result}` has the values `{values}`, and its entries are not compared with them"
             ));
         }
-        let Some(crd) = result.levels.last().and_then(|level| level.array(Holds::Coordinates)) else { continue };
-        let whose = kernel.arguments.iter().filter(|a| a.operand).find_map(|a| Some((a, level(a, crd)?)));
-        let Some((of, last)) = whose.filter(|(of, _)| of.values != result.values) else { continue };
+        let Some((crd, of, last)) = of_operand(kernel, result) else { continue };
         if !(Entries { of, last, values: result.values }).are_stored(&kernel.body, 0, &int(0)) {
             let (result, crd) = (&result.name, &kernel.buffers[crd.0 as usize].name);
             return Err(format!("result `{result}` has a value for each of `{crd}`, and not each is stored"));

@@ -32,9 +32,10 @@ mod nest;
 
 use super::flatten::map_blocks;
 use super::names::Names;
-use super::{Buffer, BufferId, Expr, Kernel, Role, Stmt, Var};
+use super::{Buffer, BufferId, Expr, Kernel, Role, Stmt, Var, check};
 use crate::algebra::Type;
 use nest::{Nest, Seen};
+use std::collections::BTreeSet;
 
 /// The sizes of tiles.
 #[derive(Clone, Copy, Debug)]
@@ -77,7 +78,8 @@ pub fn tiles(kernel: &mut Kernel) {
 pub fn tiles_of(kernel: &mut Kernel, tiles: &Tiles) {
     let body = std::mem::take(&mut kernel.body);
     let seen = Seen::of(&body, &kernel.params);
-    let mut all = All { seen, tiles, kernel, made: vec![] };
+    let by_form = check::shown_by_form(kernel).collect();
+    let mut all = All { seen, tiles, by_form, kernel, made: vec![] };
     let mut out = Vec::with_capacity(body.len());
     for stmt in body {
         let stmts = all.block(vec![stmt], true);
@@ -92,6 +94,8 @@ pub fn tiles_of(kernel: &mut Kernel, tiles: &Tiles) {
 struct All<'k> {
     seen: Seen,
     tiles: &'k Tiles,
+    /// Values that the form of the loops shows to be stored.
+    by_form: BTreeSet<BufferId>,
     kernel: &'k mut Kernel,
     /// The allocations that tiles need.
     made: Vec<Stmt>,
@@ -102,7 +106,8 @@ impl All<'_> {
     fn block(&mut self, stmts: Vec<Stmt>, once: bool) -> Vec<Stmt> {
         let mut out = Vec::with_capacity(stmts.len());
         for stmt in stmts {
-            let nest = Nest::of(&stmt, &self.seen, self.kernel, once);
+            let kept = stores(&stmt, &self.by_form);
+            let nest = if kept { None } else { Nest::of(&stmt, &self.seen, self.kernel, once) };
             match nest.and_then(|nest| emit::tiled(&nest, &stmt, (self.kernel, self.tiles), &mut self.made)) {
                 Some((tiled, Some(drained))) => out.extend(self.behind(tiled, drained)),
                 Some((tiled, None)) => out.extend(tiled),
@@ -123,6 +128,12 @@ impl All<'_> {
         };
         stmts.into_iter().flat_map(each).collect()
     }
+}
+
+/// Whether a statement stores into one of these buffers.
+fn stores(stmt: &Stmt, buffers: &BTreeSet<BufferId>) -> bool {
+    let here = matches!(stmt, Stmt::Store(b, ..) if buffers.contains(b));
+    here || stmt.blocks().flatten().any(|inner| stores(inner, buffers))
 }
 
 /// A new workspace.
