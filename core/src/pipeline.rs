@@ -97,12 +97,11 @@ fn lower_here(
     let defect = |e: String| if given.is_some() { refused(e) } else { defect(e) };
     decide(program, options, |decided| {
         let Decided { program, classes, sizes, concrete, summed, .. } = decided;
-        let plan = match given {
-            Some(text) => Plan::read(text, &concrete).map_err(refused)?,
-            None => lower::plan(&concrete, classes, options),
-        };
-        plan.check(&concrete).map_err(defect)?;
-        let kernel = lower::emit("kernel", &concrete, classes, options, &plan).map_err(defect)?;
+        let given = given.map(|text| Plan::read(text, &concrete)).transpose().map_err(refused)?;
+        given.iter().try_for_each(|plan| plan.check(&concrete)).map_err(defect)?;
+        let (kernel, plan) = lower::lower("kernel", &concrete, classes, options, given.as_ref()).map_err(defect)?;
+        let plan = given.unwrap_or(plan);
+        plan.check(&concrete).map_err(self::defect)?;
         let kernel = rewritten(kernel, &REWRITES, seen).map_err(defect)?;
         Ok(Lowered { concrete, plan, kernel, asked: Asked { summed, ..sizes.asked(program) } })
     })

@@ -28,18 +28,6 @@ pub(super) fn compared(mode: Mode, op: Op, a: Expr, (b, ty): (Expr, Type)) -> Ex
     binary(if op == Op::Eq { Op::AndAlso } else { Op::OrElse }, binary(op, a, b), inverses)
 }
 
-/// `a - b`, if the form of `a` shows that it is constant.
-pub(super) fn ahead(a: &Expr, b: &Expr) -> Option<i64> {
-    match a {
-        _ if a == b => Some(0),
-        Expr::Op(Op::Add, args) if args[0] == *b => match &args[1] {
-            Expr::Const(k) => Some(k.bits() as i64),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
 /// `a + b`, with constants combined at the end.
 pub(super) fn plus(a: Expr, b: Expr) -> Expr {
     match (a, b) {

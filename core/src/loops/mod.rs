@@ -32,6 +32,7 @@ pub mod lower;
 pub(crate) mod names;
 mod partial;
 pub mod plan;
+mod planner;
 mod print;
 mod ranks;
 mod read;
@@ -40,6 +41,7 @@ mod symbolic;
 #[cfg(test)]
 mod tests;
 mod tiles;
+mod tree;
 mod turn;
 
 pub use crate::stream::{BufferId, LANES, Sought};

@@ -13,7 +13,7 @@
 //!  decided    split       the ends of a loop's ranges: choices, comparisons, phases      (split.rs, keys.rs, budget.rs)
 //!             walk        the way to walk each point of the lattice                                      (walk.rs)
 //!             fingers     lists whose consecutive pieces or blocks loops see                           (fingers.rs)
-//!             given       values computed before a loop                                           (given.rs)
+//!             cut         what the cuts of loops count, and the edges of pieces                        (cut.rs)
 //!             tables      lists in position maps; windows that are marked                    (tables.rs, windows.rs)
 //!             result      results with an operand's arrays; temporaries inside of loops      (result.rs, inner.rs)
 //! ```
@@ -26,9 +26,9 @@ pub(super) mod along;
 pub(super) mod budget;
 pub(super) mod condition;
 pub(super) mod coordinate;
+pub(super) mod cut;
 mod extent;
 pub(super) mod fingers;
-pub(super) mod given;
 pub(super) mod inner;
 pub(super) mod keys;
 pub(super) mod range;

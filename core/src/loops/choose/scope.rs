@@ -3,13 +3,24 @@
 use crate::loops::choose::{
     Facts,
     budget::Budget,
+    cut::{Edges, Opened},
     range::Range,
-    symbol::{Counting, Run, Stretch, Sym},
+    symbol::{Name, Sym},
 };
 use crate::map::{Map, Size};
 use crate::notation::concrete::{self, AccessId, Index};
-use crate::stream::{Interval, State};
+use crate::stream::Interval;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::rc::Rc;
+
+/// The run of positions of an entry.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Run {
+    /// Its name.
+    pub name: Name,
+    /// The end of the list that it is in, if its own end is not known before it is walked.
+    pub open: Option<Sym>,
+}
 
 /// An entry's first position, and the run of its positions if it has several.
 pub type Positions = (Sym, Option<Run>);
@@ -76,9 +87,9 @@ pub struct Scope {
     /// The list that gallops to another's coordinates, because it is much longer.
     leaps: Option<AccessId>,
     /// The cuts of which a loop over pieces has begun.
-    pub cuts: FxHashMap<usize, Counting>,
-    /// The piece of each cut whose loops have begun.
-    pub pieces: FxHashMap<usize, Stretch>,
+    pub cuts: FxHashMap<usize, Rc<Opened>>,
+    /// The edges of the current piece of each cut whose loops have begun.
+    pub pieces: FxHashMap<usize, Rc<Edges>>,
     /// The ranges of the loops that have begun, before they were split.
     pub ranges: FxHashMap<Index, (Sym, Sym)>,
     /// The number of lines that the statement may have for the loops inside of this place.
@@ -128,8 +139,8 @@ pub struct Block {
 /// A cursor in a list whose consecutive pieces loops see.
 #[derive(Clone, Debug)]
 pub struct Finger {
-    /// The cursor's position.
-    pub at: State,
+    /// The cursor.
+    pub at: Name,
     /// The variables of the loops that move it; it stays valid within an iteration of the outermost.
     pub through: Vec<Index>,
 }

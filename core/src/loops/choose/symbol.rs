@@ -1,7 +1,9 @@
 //! Symbols: names of values, and arithmetic on them. Decisions know a value only as a symbol: whether it equals another, is a number, or
 //! is a function of others. The expressions of the remaining symbols are known where loops are emitted (`lower/symbols.rs`).
 
-use crate::algebra::{Op, Value};
+use crate::algebra::{Op, Type, Value};
+use crate::format::Holds;
+use crate::notation::concrete::Place;
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 
@@ -14,17 +16,18 @@ impl Sym {
     pub const ZERO: Sym = Sym(0);
 }
 
-/// The positions of an entry that has several.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Run(pub u32);
+/// The name of something that a plan makes and later operations use.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Name(pub u32);
 
-/// The count of a cut.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Counting(pub u32);
-
-/// A cut's piece.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Stretch(pub u32);
+/// An array of a tensor.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Array {
+    /// The first array of a level with these contents.
+    Level(Place, usize, Holds),
+    /// The values.
+    Values(Place),
+}
 
 /// The meaning of a symbol.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -35,6 +38,10 @@ pub enum Meaning {
     Held(u32),
     /// A value that is read where it is used, by a number.
     Read(u32),
+    /// An element of an array; positions and coordinates are 64-bit integers.
+    Load(Array, Sym),
+    /// The length of an operand's array.
+    Length(Array),
     /// A built-in function of other symbols.
     Of(Op, Vec<Sym>),
 }
@@ -45,15 +52,17 @@ pub struct Symbols(RefCell<Known>);
 struct Known {
     meanings: Vec<Meaning>,
     symbols: FxHashMap<Meaning, Sym>,
-    /// The number of held and read symbols.
-    named: u32,
+    /// The types of held and read symbols, by number.
+    types: Vec<Type>,
+    /// The number of names.
+    names: u32,
 }
 
 impl Default for Symbols {
     fn default() -> Symbols {
         let zero = Meaning::Constant(Value::i64(0));
         let symbols = [(zero.clone(), Sym::ZERO)].into_iter().collect();
-        Symbols(RefCell::new(Known { meanings: vec![zero], symbols, named: 0 }))
+        Symbols(RefCell::new(Known { meanings: vec![zero], symbols, types: vec![], names: 0 }))
     }
 }
 
@@ -72,21 +81,48 @@ impl Symbols {
         self.0.borrow().meanings[s.0 as usize].clone()
     }
 
-    /// The next number for a held or read symbol.
-    pub fn next(&self) -> u32 {
+    /// A new name.
+    pub fn name(&self) -> Name {
         let known = &mut *self.0.borrow_mut();
-        known.named += 1;
-        known.named - 1
+        known.names += 1;
+        Name(known.names - 1)
+    }
+
+    /// A number for a held or read symbol of a type.
+    fn next(&self, ty: Type) -> u32 {
+        let types = &mut self.0.borrow_mut().types;
+        types.push(ty);
+        types.len() as u32 - 1
     }
 
     /// A symbol for the value of a new variable.
-    pub fn held(&self) -> Sym {
-        self.of(Meaning::Held(self.next()))
+    pub fn held(&self, ty: Type) -> Sym {
+        self.of(Meaning::Held(self.next(ty)))
     }
 
     /// A symbol for a value that is read where it is used.
-    pub fn read(&self) -> Sym {
-        self.of(Meaning::Read(self.next()))
+    pub fn read(&self, ty: Type) -> Sym {
+        self.of(Meaning::Read(self.next(ty)))
+    }
+
+    /// The type of a held or read symbol, by number.
+    pub fn type_of(&self, number: u32) -> Type {
+        self.0.borrow().types[number as usize]
+    }
+
+    /// The value of a symbol, if it is constant.
+    pub fn constant(&self, s: Sym) -> Option<Value> {
+        if let Meaning::Constant(x) = self.0.borrow().meanings[s.0 as usize] { Some(x) } else { None }
+    }
+
+    /// The symbol of a constant.
+    pub fn value(&self, x: Value) -> Sym {
+        self.of(Meaning::Constant(x))
+    }
+
+    /// A condition's symbol: `true` or `false`.
+    pub fn bool(&self, x: bool) -> Sym {
+        self.value(Value::bool(x))
     }
 
     /// Whether a symbol is a constant or the value of a variable.
@@ -101,12 +137,45 @@ impl Symbols {
 
     /// The integer that a symbol stands for, if it is constant.
     pub fn number(&self, s: Sym) -> Option<i64> {
-        if let Meaning::Constant(x) = self.0.borrow().meanings[s.0 as usize] { Some(x.bits() as i64) } else { None }
+        self.constant(s).map(|x| x.bits() as i64)
     }
 
     /// The symbol of a built-in function of other symbols.
     pub fn op(&self, op: Op, args: impl Into<Vec<Sym>>) -> Sym {
         self.of(Meaning::Of(op, args.into()))
+    }
+
+    /// An element of an array.
+    pub fn load(&self, array: Array, at: Sym) -> Sym {
+        self.of(Meaning::Load(array, at))
+    }
+
+    /// `a && b`.
+    pub fn and(&self, a: Sym, b: Sym) -> Sym {
+        self.op(Op::AndAlso, [a, b])
+    }
+
+    /// All of these conditions, the first one outermost; `None` if there are none.
+    pub fn all(&self, conditions: impl IntoIterator<Item = Sym>) -> Option<Sym> {
+        conditions.into_iter().reduce(|a, b| self.and(a, b))
+    }
+
+    /// `a || b`.
+    pub fn or(&self, a: Sym, b: Sym) -> Sym {
+        self.op(Op::OrElse, [a, b])
+    }
+
+    /// `a` where a condition holds, else `b`.
+    pub fn select(&self, c: Sym, a: Sym, b: Sym) -> Sym {
+        self.op(Op::Select, [c, a, b])
+    }
+
+    /// `a + b`; the sum of two numbers is a number.
+    pub fn add(&self, a: Sym, b: Sym) -> Sym {
+        match (self.number(a), self.number(b)) {
+            (Some(x), Some(y)) => self.int(x.wrapping_add(y)),
+            _ => self.op(Op::Add, [a, b]),
+        }
     }
 
     /// `a + b`, with constants combined at the end.

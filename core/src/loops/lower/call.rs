@@ -15,8 +15,16 @@ use crate::algebra::{Mode, Op, Type, Value};
 use crate::loops::{Entry, Failure, Stmt, Symbolic, Var};
 use crate::notation::typed::{self, FnId, Fun, Function, Kind, LocalId, TURNS};
 
+/// The value of a function applied to arguments; declared functions are inlined.
+pub(super) fn applied(cx: &Context, d: &mut Symbolic, fun: Fun, args: Vec<Expr>) -> Expr {
+    match fun {
+        Fun::Op(op) => builtin(d, op, args, cx.simplify.mode),
+        Fun::User(f) => call(cx, d, f, args),
+    }
+}
+
 /// Inlines a declared function applied to arguments.
-pub(super) fn call(cx: &Context, d: &mut Symbolic, f: FnId, args: Vec<Expr>) -> Expr {
+fn call(cx: &Context, d: &mut Symbolic, f: FnId, args: Vec<Expr>) -> Expr {
     Call { functions: &cx.program.functions, mode: cx.simplify.mode, turns: None }.call(d, f, args)
 }
 

@@ -10,28 +10,20 @@
 //! Time is linear in entries and coordinates; nothing is sorted. The loops run twice, and visit the same entries both times, because a
 //! copy has no condition on values.
 
-use super::nest::Sink;
 use super::output::alloc;
-use super::{Context, Expr, binary, int, plus, store_index};
+use super::symbols::Tally;
+use super::{Context, Expr, binary, int, operation::block, plus, store_index};
 use crate::algebra::{Op, Type, Value};
-use crate::loops::choose::{result, scope::Scope};
-use crate::loops::lower::{self, fiber, nest, output};
-use crate::loops::plan::Pass;
+use crate::loops::choose::result;
+use crate::loops::lower::{self, output};
+use crate::loops::tree::Block;
 use crate::loops::{BufferId, Entry, Failure, Stmt, Symbolic, Var};
 use crate::notation::concrete::{self, Nest};
 
-/// The arrays of a counted copy in one of the two passes.
-pub(super) struct Tally<'a> {
-    pub nest: &'a Nest,
-    pos: BufferId,
-    /// The arrays of coordinates and values; `None` in the first pass.
-    arrays: Option<(BufferId, BufferId)>,
-}
-
-/// Lowers a nest whose workspace is `counts`, that is a transposition by counting.
-pub(super) fn counted(cx: &Context, d: &mut Symbolic, nest: &Nest) {
-    let place = nest.target.tensor;
-    let (tensor, arrays) = (&cx.program.tensors[place.0], lower::arrays_of(cx, place));
+/// Emits a transposition by counting.
+pub(super) fn counted(cx: &Context, d: &mut Symbolic, nest: &Nest, [count, place]: &[Block; 2]) {
+    let target = nest.target.tensor;
+    let (tensor, arrays) = (&cx.program.tensors[target.0], lower::arrays_of(cx, target));
     let [pos, crd] = ["pos", "crd"].map(|name| *arrays.levels[1].named(name));
     let rows = cx.extent(tensor.extents[tensor.format.order[0]]);
     if d.element(pos) == Type::I32 {
@@ -40,19 +32,20 @@ pub(super) fn counted(cx: &Context, d: &mut Symbolic, nest: &Nest) {
         d.when(over, |d| d.call(Entry::Fail(Failure::Positions)), |_| {});
     }
     alloc(d, pos, plus(rows.clone(), int(1)), Some(Value::zero(d.element(pos))));
-    let count = Tally { nest, pos, arrays: None };
-    cx.book
-        .under(Pass::Counting, || nest::emit(cx, d, &nest.order, &nest.rhs, Scope::of(cx, nest), &Sink::Tally(&count)));
+    let pass = |d: &mut Symbolic, arrays, of: &Block| {
+        cx.names.borrow_mut().tally = Some(Tally { pos, arrays });
+        block(cx, d, of);
+    };
+    pass(d, None, count);
 
     let sum = d.fresh("sum", Type::I64);
     shift(d, (pos, &rows), sum, plus);
     let entries = d.define("entries", Type::I64, Expr::Var(sum));
     alloc(d, crd, entries.clone(), None);
     alloc(d, arrays.values, entries.clone(), None);
-    let tally = Tally { nest, pos, arrays: Some((crd, arrays.values)) };
-    nest::emit(cx, d, &nest.order, &nest.rhs, Scope::of(cx, nest), &Sink::Tally(&tally));
+    pass(d, Some((crd, arrays.values)), place);
     shift(d, (pos, &rows), sum, |_, here| here);
-    if result::is_finished(cx, place) {
+    if result::is_finished(cx, target) {
         let finish = |d: &mut Symbolic, buffer, len| d.call(Entry::Finish { buffer, len });
         finish(d, pos, plus(rows, int(1)));
         finish(d, crd, entries.clone());
@@ -72,18 +65,13 @@ fn shift(d: &mut Symbolic, (pos, rows): (BufferId, &Expr), sum: Var, join: impl 
 }
 
 /// Handles one entry of a counted copy: the first pass counts it in its row, the second stores it at its row's next position.
-pub(super) fn tally(cx: &Context, d: &mut Symbolic, tally: &Tally, scope: &Scope) {
-    let at = |l: usize| {
-        let v = cx.program.level_var(&tally.nest.target, l);
-        cx.expr(scope.coordinate(v).expect("all loops are bound"))
-    };
-    let row = at(0);
-    let here = d.index(tally.pos, row.clone());
+pub(super) fn tally(cx: &Context, d: &mut Symbolic, row: Expr, place: Option<(Expr, Expr)>) {
+    let Tally { pos, arrays } = cx.names.borrow().tally.expect("a counted copy has begun");
+    let here = d.index(pos, row.clone());
     let here = d.define("here", Type::I64, here);
-    if let Some((crd, values)) = tally.arrays {
-        let value = fiber::value(cx, d, scope, &tally.nest.rhs);
-        store_index(d, crd, here.clone(), at(1));
+    if let (Some((crd, values)), Some((at, value))) = (arrays, place) {
+        store_index(d, crd, here.clone(), at);
         d.emit(Stmt::Store(values, here.clone(), value));
     }
-    store_index(d, tally.pos, row, plus(here, int(1)));
+    store_index(d, pos, row, plus(here, int(1)));
 }

@@ -56,7 +56,7 @@ impl Lengths {
     }
 
     /// The extents, each with its symbol, and what is known about them.
-    pub fn named(&mut self, sym: &dyn Fn(Expr) -> Sym) -> Extents {
+    pub fn named(&mut self, sym: &mut dyn FnMut(Expr) -> Sym) -> Extents {
         let classes = self.params.keys().chain(self.derived.keys()).chain(self.known.constants.keys());
         let names = classes.map(|class| (*class, sym(self.at(*class)))).collect();
         Extents { names, ..std::mem::take(&mut self.known) }

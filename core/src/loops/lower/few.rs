@@ -11,7 +11,7 @@
 //! Invariant: reading leaves all flags clear.
 
 use super::output::{Output, Slot, alloc};
-use super::{Context, Expr, binary, int, plus};
+use super::{Expr, int, plus};
 use crate::algebra::{Op, Type, Value};
 use crate::loops::arith::yes;
 use crate::loops::{BufferId, Role, Stmt, Symbolic, Var};
@@ -32,11 +32,6 @@ impl Few {
         let list = d.buffer(&format!("{name}few"), ty, Role::Workspace);
         alloc(d, list, int(most), None);
         Few { there, list, listed: d.fresh(&format!("{name}listed"), Type::I64) }
-    }
-
-    /// The condition that the row is short enough to be sorted in registers.
-    pub fn suffices(cx: &Context, most: Var) -> Expr {
-        binary(Op::Le, Expr::Var(most), int(cx.few))
     }
 
     /// Empties the list, for the next row.

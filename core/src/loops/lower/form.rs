@@ -2,7 +2,7 @@
 
 use super::list::List;
 use super::output::widths;
-use super::structure::{triangle, upper};
+use super::triangle::{triangle, upper};
 use super::{BufferId, Context, Expr, Holds, LevelBuffers, held, plus, times};
 use crate::format::Maker;
 use crate::format::triangle::Triangle;
@@ -30,9 +30,8 @@ impl Row {
 
 /// The levels of a result.
 pub(super) struct Form {
-    pub vars: Vec<Index>,
-    /// For each of `vars`, the loops' variables of which it is a function.
-    pub roots: Vec<Vec<Index>>,
+    /// Whether each level's coordinate is a function of loops' variables rather than one of them.
+    mapped: Vec<bool>,
     pub extents: Vec<Expr>,
     /// For each level, the number of its positions per position of the level above. The positions of a triangle are those of all its
     /// rows.
@@ -54,9 +53,8 @@ impl Form {
             |l: usize| tensor.format.levels[l].maker(l + 1 == rank).expect("results have levels that loops make");
         let makers: Vec<Maker> = (0..rank).map(maker).collect();
         Form {
-            roots: vars.iter().map(|v| cx.program.roots(*v)).collect(),
+            mapped: vars.iter().map(|v| cx.program.roots(*v) != [*v]).collect(),
             widths: widths(d, &makers, &extents),
-            vars,
             extents,
             levels: arrays.levels.clone(),
             makers,
@@ -78,7 +76,7 @@ impl Form {
 
     /// Whether the coordinate of level `l` is a function of loops' variables rather than one of them.
     pub fn is_mapped(&self, l: usize) -> bool {
-        self.roots[l] != [self.vars[l]]
+        self.mapped[l]
     }
 
     /// Whether level `l` is assembled by appending.

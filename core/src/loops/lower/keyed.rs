@@ -17,18 +17,16 @@
 //! Invariants: between uses the table holds −1 everywhere. Its size is a power of two; it doubles when half of it is
 //! taken, and halves after a use that left seven eighths of it free, so that short rows touch little memory.
 
-use super::nest::Driven;
 use super::output::{Output, Slot, alloc, reserve};
-use super::workspace::{Coordinate, Front, Scratch, begun};
-use super::{Context, Expr, binary, int, plus, times};
+use super::workspace::{Front, Into, Scratch, begun};
+use super::{Context, Expr, binary, call, int, plus, times};
 use crate::algebra::{Op, Type, Value};
 use crate::format::hash;
-use crate::loops::choose::scope::Scope;
-use crate::loops::lower::fiber;
+use crate::loops::tree::Driven;
 use crate::loops::{BufferId, Entry, Failure, Role, Stmt, Symbolic, Term, Var};
 use crate::notation::concrete::{Nest, Workspace, WorkspaceKind};
 use crate::notation::typed::Fun;
-use crate::stream::slot;
+use crate::stream::{ListFiber, slot};
 
 /// The maximum number of slots that an insertion inspects. In a half-full table, unless keys are chosen to collide, one entry in some
 /// hundred thousand needs more.
@@ -77,12 +75,8 @@ impl Keyed {
 }
 
 impl Scratch for Keyed {
-    fn initial(&self) -> Value {
-        self.front.initial
-    }
-
     /// Removes all entries. Draining has left the table clear.
-    fn clear(&self, _: &Context, d: &mut Symbolic) {
+    fn clear(&self, d: &mut Symbolic) {
         if let Some(table) = &self.table {
             table.shrink(d, self.count);
         }
@@ -96,11 +90,10 @@ impl Scratch for Keyed {
         }
     }
 
-    fn put(&self, cx: &Context, d: &mut Symbolic, nest: &Nest, coordinate: Coordinate, value: Expr) {
+    fn put(&self, cx: &Context, d: &mut Symbolic, fold: Option<Fun>, at: &[Expr], value: Expr) {
         let ty = self.front.initial.ty();
-        let at: Vec<Expr> = self.front.vars.iter().map(|v| coordinate(*v).expect("all loops are bound")).collect();
-        let key: Vec<Expr> = self.keys.of(&at).into_iter().map(|k| d.define("key", Type::I64, k)).collect();
-        let Some((table, fun)) = self.table.as_ref().zip(nest.fold) else { return self.append(d, &key, value) };
+        let key: Vec<Expr> = self.keys.of(at).into_iter().map(|k| d.define("key", Type::I64, k)).collect();
+        let Some((table, fun)) = self.table.as_ref().zip(fold) else { return self.append(d, &key, value) };
         let value = begun(cx, d, (fun, self.front.initial), value);
         let value = d.define("value", ty, value);
         let place = table.find(d, &key, &self.keys);
@@ -109,7 +102,7 @@ impl Scratch for Keyed {
         let known = binary(Op::AndAlso, binary(Op::Ge, entry.clone(), int(0)), self.keys.are(&entry, &key));
         let join = |d: &mut Symbolic| {
             let joined =
-                fiber::applied(cx, d, fun, vec![Expr::Load(self.values, Box::new(entry.clone())), value.clone()]);
+                call::applied(cx, d, fun, vec![Expr::Load(self.values, Box::new(entry.clone())), value.clone()]);
             d.emit(Stmt::Store(self.values, entry, joined));
         };
         let enter = |d: &mut Symbolic| {
@@ -123,7 +116,7 @@ impl Scratch for Keyed {
         d.when(known, join, enter);
     }
 
-    fn drain(&self, cx: &Context, d: &mut Symbolic, _: &Scope, output: &Output, slot: &Slot) {
+    fn drain(&self, cx: &Context, d: &mut Symbolic, _: Option<&ListFiber<Term>>, (output, slot): Into) {
         let n = d.define("entries", Type::I64, Expr::Var(self.count));
         if let Some(table) = &self.table {
             table.empty(d, &n);
@@ -181,14 +174,14 @@ impl Keyed {
             if !last || self.fold.is_some() {
                 d.during(binary(Op::AndAlso, binary(Op::Lt, here.clone(), end.clone()), same), |d| {
                     if let (Some(folded), Some(fun)) = (folded, self.fold) {
-                        let joined = fiber::applied(cx, d, fun, vec![Expr::Var(folded), self.sorted(here.clone())]);
+                        let joined = call::applied(cx, d, fun, vec![Expr::Var(folded), self.sorted(here.clone())]);
                         d.assign(folded, joined);
                     }
                     d.assign(s, plus(here.clone(), int(1)));
                 });
             }
             let at = self.keys.coordinate(t, g);
-            let at = d.define(&cx.program.vars[self.front.vars[t].0].name, Type::I64, at);
+            let at = d.define(&self.front.vars[t], Type::I64, at);
             output.visit(d, slot, at, Driven::Stored, &mut |d, slot| match folded {
                 Some(folded) => output.store(d, &slot, false, Expr::Var(folded)),
                 None => self.drain_sorted(cx, d, output, &slot, (t + 1, first.clone(), here.clone())),

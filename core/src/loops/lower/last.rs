@@ -122,17 +122,6 @@ impl Last {
             Last::Aligned(blocks) => blocks,
         }
     }
-
-    /// Whether a fiber begins anew whenever loops come to its parent: all its values must then come from one loop, unless the loops are
-    /// known to come back.
-    pub fn begins_anew(&self) -> bool {
-        matches!(self, Last::Interval(_) | Last::Blocks(_) | Last::Aligned(_))
-    }
-
-    /// Whether each value takes at most one element of each array, so that a bound on the number of values bounds all arrays.
-    pub fn is_bounded(&self) -> bool {
-        matches!(self, Last::List(_))
-    }
 }
 
 /// The fiber to which values are appended.

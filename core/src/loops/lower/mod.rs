@@ -1,40 +1,32 @@
-//! Lowering: concrete notation to loops.
+//! Lowering: a program's plan to loops.
 //!
 //! ```text
 //!  extent    extents: parameters, numbers, and extents computed from them                       (extent.rs)
 //!  statement a statement's preparations, its loops, its result                                (statement.rs)
-//!  nest      loop by loop: sequence expression, lattice, one loop shape per lattice point     (nest.rs)
-//!  range     the parts of concatenations as ranges of a loop; the view of a fiber in a range     (range.rs)
-//!  compare   comparisons of index variables as ends of ranges                                  (compare.rs)
-//!  call      declared functions, inlined where they are called                                 (call.rs)
-//!  symbols   the expressions for which the symbols of choices stand
-//!  coordinate  index variables, lines and sizes as expressions                               (coordinate.rs)
-//!  fibers    the fiber at which each access is; located levels; loads                           (fiber.rs)
-//!  output    levels of the result, assembled in order: appended, or located                   (output.rs)
+//!  operation the operations of a plan, one after the other                                    (operation.rs)
+//!  symbols   what the names and symbols of a plan stand for                                     (symbols.rs)
+//!  fiber     fibers of operands, in their views; levels opened at a coordinate                    (fiber.rs)
+//!  walks     loops over lists                                                                     (walks.rs)
+//!  pieces    loops over the pieces of levels: pieces_of.rs; the edges of cuts: cut.rs
+//!  call      declared functions, inlined where they are called                                     (call.rs)
+//!  output    levels of the result, assembled in order: appended, or located                    (output.rs, results.rs)
 //!  last      assemblers of the result's last level: list.rs, runs.rs (pieces.rs), interval.rs, blocks.rs  (last.rs)
 //!  mirror    symmetric results: values behind the diagonal are compared at the end             (mirror.rs)
-//!  notes     facts about the result that emitting its loops shows                             (notes.rs)
 //!  workspace results whose coordinates arrive out of order: scatter, put in order, drain      (workspace.rs)
 //!  keyed     workspaces whose size does not depend on extents: lists and hash tables           (keyed.rs)
 //!  set       sets of coordinates, read in ascending order                                     (set.rs)
 //!  repeat    blocks: loops around nests, at whose end arrays move                             (repeat.rs)
 //!  counting  copies into rows whose entries arrive column by column: counted, then placed     (counting.rs)
 //!  made      materialized temporaries that are computed inside of loops                      (made.rs)
-//!  book      decisions: written into a plan, or read from it                                  (book.rs)
 //! ```
 //!
-//! Functions in `choose` make the decisions; the book calls them where no plan is followed. A function takes the `Context`, the symbolic
-//! domain `d`, or both; a function that takes `Facts` does not depend on emitted code.
+//! The [planner](super::planner) decides; each operation of its plan is emitted by one function.
 //!
 //! Loops over lists, and sets of coordinates, are emitted on the `Symbolic` domain by the same code whose laws are checked on `Concrete`.
 //! Values of workspaces and the assembly of results emit statements of `Symbolic` directly, and are not covered by these laws.
 mod blocks;
-mod book;
 mod builtin;
 mod call;
-mod choice;
-mod compare;
-mod coordinate;
 mod counting;
 mod cut;
 mod directory;
@@ -48,25 +40,30 @@ mod last;
 mod list;
 mod made;
 mod mirror;
-mod nest;
-mod notes;
+mod operation;
 mod output;
 mod pieces;
+mod pieces_of;
 mod quotient;
-mod range;
 mod repeat;
+mod results;
 mod runs;
 mod set;
 mod shared;
 mod spread;
 mod statement;
-mod structure;
 mod symbols;
+mod triangle;
+mod walks;
 mod window;
 mod workspace;
 
-use super::arith::{ahead, binary, compared, held, int, minus, plus, times};
-use super::choose::{Facts, symbol::Symbols};
+use super::arith::{binary, compared, held, int, minus, plus, times};
+use super::choose::{
+    Facts,
+    symbol::{Meaning, Sym, Symbols},
+};
+use super::planner::{self, Choices};
 use super::{
     Argument, Buffer, BufferId, Entry, Expr, Failure, Holds, Kernel, LevelBuffers, Role as BufferRole, Stmt, Var,
 };
@@ -75,16 +72,16 @@ use crate::iteration::{Simplify, Thin};
 use crate::loops::plan::Plan;
 use crate::loops::{Symbolic, Term};
 use crate::map::ClassId;
-use crate::notation::concrete::{AccessId, Both, Place, Program, Role, Tensor};
+use crate::notation::concrete::{AccessId, Place, Program, Role, Tensor};
 use crate::notation::typed;
 use crate::notation::typed::{SizeId, TensorId, VarId};
 use crate::schedule::storage::Magnitude;
 use crate::shape::Classes;
 use crate::stream::Directory;
-use book::Book;
 use extent::Lengths;
 use shared::Kept;
 use spread::Laid;
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 use symbols::Names;
@@ -174,89 +171,67 @@ struct Arrays {
 
 /// The state that all of lowering shares.
 struct Context<'a> {
-    facts: Facts<'a>,
-    /// The expressions and objects for which atomic symbols stand.
-    names: Names,
+    facts: &'a Facts<'a>,
+    /// What names and symbols stand for.
+    names: RefCell<Names>,
     /// Index widths of the tensors that the kernel produces.
     made: Widths,
     /// As [`Options::few`].
     few: i64,
-    /// As [`Options::sought`].
-    sought: u32,
-    /// Tensors that reuse the arrays of an earlier version.
-    taken: BTreeMap<Place, Place>,
     /// The arrays of each tensor; `None` for a tensor that no statement has computed yet.
     arrays: Vec<Option<Arrays>>,
     /// The number of iterations that blocks have run, if there are blocks.
     turns: Option<Var>,
     /// Extents whose coordinates are known to fit their type.
     guarded: BTreeSet<ClassId>,
-    /// The second destination, if any, into which the current statement's sum is folded (`also`).
-    both: Option<(&'a Both, BufferId)>,
     /// The arrays prepared for the current statement.
     prepared: Prepared,
-    /// The record of decisions.
-    book: Book<'a>,
 }
 
 impl<'a> Deref for Context<'a> {
     type Target = Facts<'a>;
 
     fn deref(&self) -> &Facts<'a> {
-        &self.facts
+        self.facts
     }
 }
 
 /// Arrays that are prepared before a statement's loops.
 #[derive(Default)]
 struct Prepared {
-    /// The marks of windows, by access and level.
-    marks: BTreeMap<(AccessId, usize), window::Marks>,
+    /// The tables of the marks of windows, by access and level.
+    marks: BTreeMap<(AccessId, usize), BufferId>,
     /// The bucket indices of loop-invariant lists, by access.
     directories: BTreeMap<AccessId, Directory<Term>>,
     /// The position maps of lists, by access and level.
     tables: BTreeMap<(AccessId, usize), Laid>,
 }
 
-/// The plan of a concrete program's loops.
-pub fn plan(program: &Program, classes: &Classes, options: &Options) -> Plan {
-    let (_, plan) = walk("kernel", program, classes, options, None);
-    plan.unwrap_or_default()
-}
-
-/// Emits the kernel of a concrete program under its plan.
+/// Lowers a concrete program, and traces the decisions; with a trace, follows it.
 ///
 /// # Errors
-/// If the plan's steps are not the program's. The error names the plan's step and the step that the program needs.
-pub fn emit(
+/// If the given trace's steps are not the program's. The error names the trace's step and the step that the program needs.
+pub fn lower(
     name: &str,
     program: &Program,
     classes: &Classes,
     options: &Options,
-    plan: &Plan,
-) -> Result<Kernel, String> {
-    let (kernel, followed) = walk(name, program, classes, options, Some(plan));
-    followed.map(|_| kernel)
-}
-
-/// Walks over the loops of a program, and makes a plan, or follows the given one.
-fn walk<'a>(
-    name: &str,
-    program: &'a Program,
-    classes: &Classes,
-    options: &Options,
-    given: Option<&'a Plan>,
-) -> (Kernel, Result<Plan, String>) {
+    given: Option<&Plan>,
+) -> Result<(Kernel, Plan), String> {
     let mut d = Symbolic::default();
-    let (symbols, names) = (Symbols::default(), Names::default());
+    let (symbols, mut extents) = (Symbols::default(), vec![]);
     let mut lengths = extent::extents(&mut d, program, classes);
+    let names = lengths.named(&mut |e| name_extent(&symbols, &mut extents, e));
     let facts = Facts {
         program,
         simplify: Simplify { mode: options.mode, functions: &program.functions },
-        extents: lengths.named(&|e| names.of(&symbols, e)),
+        extents: names,
         symbols,
         moving: program.moving(),
     };
+    let few = options.few.min(Entry::FEW);
+    let choices = Choices { few, sought: options.sought.max(1), narrow: options.made.crd == Type::I32 };
+    let (plan, trace) = planner::plan(&facts, choices, given)?;
     let operand = |t: &Tensor| match t.role {
         Role::Operand(id) => {
             let given = options.operands.get(&id);
@@ -266,20 +241,17 @@ fn walk<'a>(
     };
     let arrays = program.tensors.iter().map(operand).collect();
     let mut cx = Context {
-        facts,
-        names,
+        facts: &facts,
+        names: RefCell::default(),
         made: options.made,
-        few: options.few.min(Entry::FEW),
-        sought: options.sought.max(1),
-        taken: program.taken().into_iter().collect(),
+        few,
         arrays,
         turns: None,
         guarded: BTreeSet::new(),
-        both: None,
         prepared: Prepared::default(),
-        book: Book::new(given),
     };
-    repeat::in_order(&mut cx, &mut d, &program.steps);
+    extents.into_iter().for_each(|(s, e)| cx.say(s, e));
+    repeat::in_order(&mut cx, &mut d, &plan.steps);
     let arguments = (0..program.tensors.len()).filter_map(|p| argument(&cx, &lengths, Place(p))).collect();
     let Lengths { params, solved, given, .. } = lengths;
     let params = params.into_values().collect();
@@ -287,8 +259,20 @@ fn walk<'a>(
     let (vars, buffers, body) = d.finish();
     let reassociate = options.mode == Mode::Algebraic;
     let name = name.to_string();
-    let kernel = Kernel { name, vars, params, buffers, body, arguments, solved, given, reassociate, asked };
-    (kernel, cx.book.close())
+    Ok((Kernel { name, vars, params, buffers, body, arguments, solved, given, reassociate, asked }, trace))
+}
+
+/// The symbol of an extent, which is a number or a variable.
+fn name_extent(symbols: &Symbols, extents: &mut Vec<(Sym, Expr)>, e: Expr) -> Sym {
+    if let Expr::Const(x) = e {
+        return symbols.of(Meaning::Constant(x));
+    }
+    if let Some((s, _)) = extents.iter().find(|(_, other)| *other == e) {
+        return *s;
+    }
+    let s = symbols.held(Type::I64);
+    extents.push((s, e));
+    s
 }
 
 /// Declares the buffers of a tensor: `A1_pos` and `A1_crd` are those of storage level 1. `widths` gives the index types of a level.

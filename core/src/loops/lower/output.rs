@@ -20,11 +20,9 @@ use super::form::{Form, Row};
 use super::last::{Ground, Last};
 use super::list::List;
 use super::mirror::{Mirror, Sides};
-use super::nest::Driven;
-use super::notes::Notes;
 use super::runs::Runs;
 use super::shared::Kept;
-use super::structure::triangle;
+use super::triangle::triangle;
 use super::{
     BufferRole, Context, Expr, Holds, LevelBuffers, binary, checked_product, compared, held, int, plus, store_index,
     times,
@@ -36,8 +34,9 @@ use crate::loops::arith::yes;
 use crate::loops::choose::result;
 use crate::loops::lower::{self, fiber};
 use crate::loops::plan::{Arrays, Assembly, Level, Room};
+use crate::loops::tree::Driven;
 use crate::loops::{BufferId, Entry, Failure, Stmt, Symbolic, Term, Var};
-use crate::notation::concrete::{self, AccessId, Index, Nest, Place, WorkspaceKind};
+use crate::notation::concrete::{self, AccessId, Nest, Place, WorkspaceKind};
 use crate::notation::typed::Fun;
 use crate::stream::Table;
 
@@ -69,8 +68,6 @@ pub(super) struct Output {
     room: Option<Expr>,
     /// Arrays that are shared with an operand, into which nothing is stored.
     kept: Option<Kept>,
-    /// Facts that the loops show about the result.
-    pub notes: Notes,
 }
 
 /// The position in a result that loops have reached.
@@ -157,12 +154,7 @@ impl Output {
             };
             Last::of(d, *maker, &ground, lists[level].as_ref())
         });
-        let triangles = form.makers.iter().any(|maker| matches!(maker, Maker::Triangle(_)));
-        // A fold in place leaves its initial value where nothing is folded in; a workspace drains the values that were put into it.
-        let gaps = if nest.workspace.is_some() { triangles } else { in_place.is_some() };
-        let appended = form.makers.iter().map(|maker| maker.appends()).collect();
         let output = Output {
-            notes: Notes::of(appended, gaps),
             mirror: Mirror::of(d, &form, (&tensor.name, tensor.ty, cx.simplify.mode), arrays.values),
             form,
             values: arrays.values,
@@ -213,28 +205,6 @@ impl Output {
     /// The earlier version whose arrays the result reuses.
     pub fn takes(&self) -> Option<Place> {
         if let Arrays::Taken(was) = self.assembly.arrays { Some(was) } else { None }
-    }
-
-    /// How the arrays of the result must be allocated, determined after the loops are emitted. If operands' entries bound the appended
-    /// ones, room for all can be allocated at once. If loops store every value, the arrays need not be filled.
-    pub fn needs(&self, nest: &Nest) -> Assembly {
-        let (seen, arrays) = (self.notes.seen(), self.assembly.arrays);
-        let some = |carried, filled, room| Assembly { arrays, filled, carried, room };
-        if self.takes().is_some() {
-            return some(vec![], false, None);
-        }
-        if !self.form.keeps_entries() {
-            return some(vec![], seen.gaps, None);
-        }
-        if self.shared().is_some() {
-            return some(vec![], false, None);
-        }
-        // Nothing bounds the number of entries that a workspace drains, unless its leaders are known.
-        let led = nest.workspace.is_none() || seen.leaders.as_ref().is_some_and(|all| !all.is_empty());
-        let bounded = led && self.last.as_ref().is_some_and(Last::is_bounded);
-        let leaders = seen.leaders.filter(|_| bounded).map(|all| all.into_iter().collect());
-        let room = leaders.map(|leaders| Room { leaders, spare: seen.tentative });
-        some(seen.carried.into_iter().collect(), false, room)
     }
 
     /// Whether an array is shared with an operand, so that nothing is stored in it.
@@ -343,41 +313,9 @@ impl Output {
         }
     }
 
-    /// The variable of the next level.
-    pub fn next_var(&self, slot: &Slot) -> Option<Index> {
-        self.form.vars.get(slot.level).copied()
-    }
-
-    /// Whether the coordinate of the next level depends on the loop over `v`.
-    pub fn next_follows(&self, slot: &Slot, v: Index) -> bool {
-        self.form.roots.get(slot.level).is_some_and(|roots| roots.contains(&v))
-    }
-
-    /// Whether no level's coordinate depends on the loop over `v`: it counts pieces of loops, or is folded over.
-    pub fn is_moved_by_none(&self, v: Index) -> bool {
-        self.form.roots.iter().all(|roots| !roots.contains(&v))
-    }
-
-    /// Whether all values below a coordinate of the next level must be stored without interruption.
-    pub fn has_whole_fibers(&self, slot: &Slot) -> bool {
-        let below = slot.level + 1;
-        below + 1 == self.form.levels.len() && self.last.as_ref().is_some_and(Last::begins_anew)
-    }
-
-    /// Whether the loop over `v` is the innermost of those that determine the coordinate of the next level.
-    pub fn next_ends_with(&self, slot: &Slot, v: Index) -> bool {
-        self.form.roots.get(slot.level).is_some_and(|roots| roots.last() == Some(&v))
-    }
-
     /// Whether appending below a slot means appending to the last list and nothing else: there are no flags above it.
     pub fn appends_last(&self, slot: &Slot) -> bool {
         slot.level + 1 == self.form.levels.len() && self.form.makers[slot.level] == Maker::List && slot.marks.is_empty()
-    }
-
-    /// The type of the last list's coordinates, if the last level is a list with no flags above it.
-    pub fn appends_always(&self, d: &Symbolic) -> Option<Type> {
-        let list = self.lists.last()?.as_ref().filter(|_| self.flags.iter().all(Option::is_none))?;
-        Some(d.element(list.last))
     }
 
     pub(super) fn count(&self, l: usize) -> Expr {
@@ -433,10 +371,6 @@ impl Output {
             None => Some(self.count(slot.level)),
         };
         let Some(end) = end else { return };
-        // Of a level that several loops move, the loop around the innermost may have no iteration.
-        if !slot.covered || slot.level > 0 && self.form.is_mapped(slot.level) {
-            self.notes.carries(slot.level);
-        }
         store_index(d, pos, plus(slot.position.clone(), int(1)), end);
     }
 
@@ -452,11 +386,6 @@ impl Output {
         let l = slot.level;
         let driven = if self.form.is_mapped(l) && driven == Driven::Counted { Driven::Guarded } else { driven };
         let counted = slot.counted || driven != Driven::Stored;
-        // Along an operand's levels, loops visit all coordinates of a dense level, and only the entries of a list.
-        let as_stored = if self.form.is_list(l) { driven == Driven::Stored } else { driven == Driven::Counted };
-        if !as_stored {
-            self.notes.goes_along(None);
-        }
         if !self.form.is_list(l) {
             let covered = slot.covered && driven == Driven::Counted;
             let mut below = self.located(Slot { covered, counted, ..slot.clone() }, at);
@@ -514,7 +443,7 @@ impl Output {
     }
 
     /// The slot one located level further.
-    fn located(&self, mut slot: Slot, at: Expr) -> Slot {
+    pub fn located(&self, mut slot: Slot, at: Expr) -> Slot {
         let (l, above) = (slot.level, slot.position.clone());
         slot.position = match (self.form.makers[l], slot.row.take()) {
             (Maker::Triangle(_), Some(Row { base, at: row, behind: Some(behind) })) => {
@@ -577,21 +506,9 @@ impl Output {
         }
     }
 
-    /// Opens located levels whose variables are bound already.
-    pub fn locate(&self, mut slot: Slot, coordinate: &dyn Fn(Index) -> Option<Expr>) -> Slot {
-        while slot.level < self.form.levels.len()
-            && !self.form.is_list(slot.level)
-            && let Some(at) = coordinate(self.form.vars[slot.level])
-        {
-            slot = self.located(slot, at);
-        }
-        slot
-    }
-
     /// Appends a value to a last list if a condition holds, without a branch: writes it behind the last entry, and adds the
     /// condition to the number of entries. There must be room for one entry more than are kept.
     pub fn store_if(&self, d: &mut Symbolic, slot: &Slot, value: Expr, kept: Expr) {
-        self.notes.tries();
         self.list().store(d, slot.position.clone(), value);
         self.list().note(d, slot, slot.pending.clone().expect("a last list"), Some(kept));
     }
@@ -625,7 +542,6 @@ impl Output {
             if !slot.counted || !last.sifts() {
                 return append(d, value);
             }
-            self.notes.sifts();
             let value = d.define("value", ty, value);
             return d.when(differs(&value), |d| append(d, value), |_| {});
         }
@@ -658,11 +574,6 @@ impl Output {
         d.when(sides.is_behind.clone(), behind, before);
     }
 
-    /// Whether the last level has runs, in pieces or not.
-    pub fn is_of_runs(&self) -> bool {
-        matches!(self.last, Some(Last::Runs(_)))
-    }
-
     /// The assembler of runs, if they are the last level, right below the slot.
     pub fn runs(&self, slot: &Slot) -> Option<&Runs> {
         match self.last_below(slot) {
@@ -672,7 +583,7 @@ impl Output {
     }
 
     /// Ends the result: carries positions forward over parents that loops skipped, then sets all lengths.
-    pub fn finish(self, d: &mut Symbolic) {
+    pub fn finish(&self, d: &mut Symbolic) {
         if self.shared().is_some() {
             return self.finished(d, self.values, self.entries());
         }

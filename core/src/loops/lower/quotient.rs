@@ -25,18 +25,14 @@
 //! nothing: less than 2 in all. So `r < 2 J <= 2^32`, and its last 32 bits are those of `k` less those of `q * J`.
 
 use super::output::Output;
-use super::{Context, Expr, binary, int, minus, plus, store_index, times};
+use super::{Context, Expr, binary, int, minus, operation::block, plus, store_index, times};
 use crate::algebra::{Op, Type, Value};
-use crate::loops::lower;
-use crate::loops::{BufferId, Stmt, Symbolic};
-use crate::notation::concrete::{self, AccessId, Nest};
-
-/// The maximum number of rows for which quotients are found by multiplication.
-const ROWS: i64 = 1 << 27;
+use crate::loops::planner::quotient::ROWS;
+use crate::loops::tree::{self, Block};
+use crate::loops::{BufferId, Stmt, Symbolic, lower};
 
 /// A vector's list of coordinates that is split into rows and columns.
-pub(super) struct Split {
-    access: AccessId,
+struct Split {
     /// The list's array of positions.
     pos: BufferId,
     coordinates: BufferId,
@@ -44,45 +40,23 @@ pub(super) struct Split {
     columns: Expr,
 }
 
-/// The split, if a nest whose result has an operand's entries only splits a vector's coordinates into rows and columns of 32-bit
-/// coordinates.
-pub(super) fn splits(cx: &Context, nest: &Nest) -> Option<Split> {
-    let concrete::Expr::Access(access, _) = nest.rhs else { return None };
-    let (result, operand) =
-        (&cx.program.tensors[nest.target.tensor.0], lower::arrays_of(cx, cx.program.accesses[access.0].tensor));
-    let [level] = &operand.levels[..] else { return None };
-    if !level.kind().is_plain() {
-        return None;
-    }
-    let [pos, coordinates] = ["pos", "crd"].map(|name| *level.named(name));
-    let [row, column] = nest.order[..] else { return None };
-    // Both loops must determine the coordinate: otherwise a loop comes to each entry more than once.
-    let counted = cx.program.roots(cx.program.accesses[access.0].vars[0]);
-    if ![row, column].iter().all(|v| counted.contains(v)) {
-        return None;
-    }
-    let [outer, inner] = result.format.levels[..] else { return None };
-    let entries = outer.begins_chain() && inner.continues_chain() || outer.is_full() && inner.is_plain();
-    let extent = |v: concrete::Index| cx.extent(cx.program.vars[v.0].extent);
-    (entries && cx.made.crd == Type::I32).then(|| Split {
-        access,
-        pos,
-        coordinates,
-        rows: extent(row),
-        columns: extent(column),
-    })
+/// Emits the result entry by entry; where rows are not few enough, by loops.
+pub(super) fn split(
+    cx: &Context,
+    d: &mut Symbolic,
+    tree::Split { of, rows, columns }: &tree::Split,
+    output: &Output,
+    otherwise: Option<&Block>,
+) {
+    let operand = lower::arrays_of(cx, cx.program.accesses[of.0].tensor);
+    let [pos, coordinates] = ["pos", "crd"].map(|name| *operand.levels[0].named(name));
+    let split = Split { pos, coordinates, rows: cx.expr(d, *rows), columns: cx.expr(d, *columns) };
+    let Some(otherwise) = otherwise else { return split.each(d, output) };
+    let few = binary(Op::Le, split.rows.clone(), int(ROWS));
+    d.when(few, |d| split.each(d, output), |d| block(cx, d, otherwise));
 }
 
 impl Split {
-    /// Emits the result entry by entry if rows are few enough, else by the loops that `walk` emits.
-    pub fn or(&self, d: &mut Symbolic, output: &Output, walk: impl FnOnce(&mut Symbolic)) {
-        let few = |rows: i128| rows <= ROWS.into();
-        match &self.rows {
-            Expr::Const(rows) if rows.as_i128().is_some_and(few) => self.each(d, output),
-            rows => d.when(binary(Op::Le, rows.clone(), int(ROWS)), |d| self.each(d, output), walk),
-        }
-    }
-
     fn each(&self, d: &mut Symbolic, output: &Output) {
         let division = self.division(d);
         let (one, places) = (int(1), output.form.crd(1).expect("a list"));
@@ -118,13 +92,9 @@ impl Split {
 
     /// Records that the result has the vector's `count` entries, and stores the last positions.
     fn finish(&self, d: &mut Symbolic, output: &Output, count: Expr) {
-        let root = output.root();
-        output.notes.led_by(&output.entered(&root, int(0)), Some(vec![(self.access, 0)]));
         d.assign(output.counts[1].expect("lists count"), count);
-        match output.form.is_list(0) {
-            true => output.close(d, &root),
-            // Rows may be empty.
-            false => output.notes.skipped(&root),
+        if output.form.is_list(0) {
+            output.close(d, &output.root());
         }
     }
 }

@@ -13,66 +13,73 @@
 //!
 //! The tensors of an iteration are allocated anew in each, in the memory that a tensor had in the iteration before.
 
-use super::nest::Sink;
-use super::{Context, Expr, binary, int, minus, plus};
+use super::{Context, Expr, binary, int, minus, operation::block, plus};
 use crate::algebra::{Op, Type};
 use crate::loops::arith::yes;
-use crate::loops::choose::scope::Scope;
-use crate::loops::lower::{self, nest, statement};
-use crate::loops::plan::Pass;
+use crate::loops::lower::{self, statement};
+use crate::loops::tree::{Block, Step, Turns};
 use crate::loops::{Entry, Failure, Symbolic, Var};
-use crate::notation::concrete::{self, Carried, Repeat, Step, Turns};
-use crate::notation::typed::{Fun, TURNS};
+use crate::notation::concrete::Carried;
+use crate::notation::typed::TURNS;
 
-/// Emits the steps of the program, or of a block.
-pub(super) fn in_order<'a>(cx: &mut Context<'a>, d: &mut Symbolic, steps: &'a [Step]) {
+/// Emits the steps of a plan, or of a block.
+pub(super) fn in_order(cx: &mut Context, d: &mut Symbolic, steps: &[Step]) {
     for step in steps {
         match step {
+            Step::Whole { target, operand } => cx.arrays[target.0] = cx.arrays[operand.0].clone(),
             Step::Nest(nest) => statement::statement(cx, d, nest),
-            Step::Repeat(block) => {
+            Step::Repeat { turns, steps, carried } => {
                 // Facts proved in an iteration hold only inside: the block may have no iteration.
                 let guarded = cx.guarded.clone();
-                repeat(cx, d, block);
+                repeat(cx, d, turns, (steps, carried));
                 cx.guarded = guarded;
             }
         }
     }
 }
 
-fn repeat<'a>(cx: &mut Context<'a>, d: &mut Symbolic, block: &'a Repeat) {
+fn repeat(cx: &mut Context, d: &mut Symbolic, of: &Turns, inside: (&[Step], &[Carried])) {
     // The first block is not inside of another: the variable that counts all iterations begins there.
     let turns = *cx.turns.get_or_insert_with(|| {
         let turns = d.fresh("turns", Type::I64);
         d.assign(turns, int(0));
         turns
     });
-    let count = match &block.turns {
-        Turns::While(condition) => return repeat_while(cx, d, condition, block, turns),
-        Turns::Count(n) => int(i64::try_from(*n).unwrap_or(i64::MAX)),
-        Turns::Extent(class) => cx.extent(*class),
-    };
-    take(d, turns, count.clone());
-    d.each("turn", int(0), count, |d, _| turn(cx, d, block));
+    match of {
+        Turns::While { go, condition } => {
+            let var = d.fresh("go", Type::Bool);
+            cx.say(*go, Expr::Var(var));
+            repeat_while(cx, d, (var, condition), turns, inside);
+        }
+        Turns::Count(count) => {
+            let count = cx.expr(d, *count);
+            take(d, turns, count.clone());
+            d.each("turn", int(0), count, |d, _| turn(cx, d, inside));
+        }
+    }
 }
 
-fn repeat_while<'a>(cx: &mut Context<'a>, d: &mut Symbolic, condition: &concrete::Expr, block: &'a Repeat, turns: Var) {
-    let go = d.fresh("go", Type::Bool);
+fn repeat_while(
+    cx: &mut Context,
+    d: &mut Symbolic,
+    (go, condition): (Var, &Block),
+    turns: Var,
+    inside: (&[Step], &[Carried]),
+) {
     d.assign(go, yes());
     d.during(Expr::Var(go), |d| {
-        let sink = Sink::Scalar { var: go, fun: Fun::Op(Op::AndAlso), begun: None };
-        cx.both = None;
-        cx.book.under(Pass::Condition, || nest::emit(cx, d, &[], condition, Scope::default(), &sink));
+        block(cx, d, condition);
         let taken = |d: &mut Symbolic| {
             take(d, turns, int(1));
-            turn(cx, d, block);
+            turn(cx, d, inside);
         };
         d.when(Expr::Var(go), taken, |_| {});
     });
 }
 
-fn turn<'a>(cx: &mut Context<'a>, d: &mut Symbolic, block: &'a Repeat) {
-    in_order(cx, d, &block.steps);
-    for Carried { tensor, last } in &block.carried {
+fn turn(cx: &mut Context, d: &mut Symbolic, (steps, carried): (&[Step], &[Carried])) {
+    in_order(cx, d, steps);
+    for Carried { tensor, last } in carried {
         let [to, from] = [*tensor, *last].map(|place| {
             let arrays = lower::arrays_of(cx, place);
             let levels = arrays.levels.iter().flat_map(|level| level.buffers()).map(|(b, _)| b);

@@ -16,8 +16,7 @@ use crate::algebra::Op;
 use crate::loops::choose::result;
 use crate::loops::lower;
 use crate::loops::{BufferId, Entry, Failure, Holds, Symbolic};
-use crate::notation::concrete::{AccessId, Iterated, Nest, Role};
-use crate::notation::syntax::Protocol;
+use crate::notation::concrete::{AccessId, Nest};
 
 /// The arrays of a result's entries that are shared with an operand.
 #[derive(Clone, Debug)]
@@ -45,30 +44,16 @@ impl Kept {
     }
 }
 
-/// The arrays that a nest's result can share with an operand, if the result is that operand in another format or with other modes, with
-/// all of its entries in their order.
-pub(super) fn entries(cx: &Context, nest: &Nest) -> Option<(AccessId, Kept)> {
-    let a = result::copied(cx, nest)?;
+/// The arrays that a nest's result shares with an access's tensor, whose entries it has in another format.
+pub(super) fn entries(cx: &Context, nest: &Nest, a: AccessId) -> Kept {
     let (result, operand) = (&cx.program.tensors[nest.target.tensor.0], cx.program.tensor(a));
     let access = &cx.program.accesses[a.0];
-    let plain = nest.workspace.is_none() && nest.before.is_none() && nest.both.is_none();
-    // Loops that look entries up count coordinates, and store values that differ from the fill value.
-    let walked = access.protocols.values().all(|protocol| *protocol != Iterated::As(Protocol::Locate));
-    let same = plain
-        && walked
-        && matches!(result.role, Role::Result(_))
-        && result::is_list(&operand.format)
-        && result::is_list(&result.format)
-        && result::is_in_order(cx, access, &nest.order)
-        && result::is_in_order(cx, &nest.target, &nest.order);
-    same.then(|| {
-        let arrays = lower::arrays_of(cx, access.tensor);
-        let of = |l: usize| {
-            let v = cx.program.level_var(&nest.target, l);
-            let theirs = (0..operand.format.rank()).find(|m| cx.program.level_var(access, *m) == v)?;
-            let entry = result::is_of_entries(&result.format, l) && result::is_of_entries(&operand.format, theirs);
-            arrays.levels[theirs].array(Holds::Coordinates).filter(|_| entry)
-        };
-        (a, Kept { coordinates: (0..result.format.rank()).map(of).collect(), values: arrays.values })
-    })
+    let arrays = lower::arrays_of(cx, access.tensor);
+    let of = |l: usize| {
+        let v = cx.program.level_var(&nest.target, l);
+        let theirs = (0..operand.format.rank()).find(|m| cx.program.level_var(access, *m) == v)?;
+        let entry = result::is_of_entries(&result.format, l) && result::is_of_entries(&operand.format, theirs);
+        arrays.levels[theirs].array(Holds::Coordinates).filter(|_| entry)
+    };
+    Kept { coordinates: (0..result.format.rank()).map(of).collect(), values: arrays.values }
 }

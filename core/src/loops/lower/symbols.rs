@@ -1,167 +1,170 @@
-//! The expressions for which symbols stand, and other state that loops around have opened.
+//! What the names and symbols of a plan stand for where its operations are emitted.
 
-use super::cut::{Opened, Piece};
-use super::{Context, Expr, binary, fiber, int, structure};
-use crate::algebra::Op;
-use crate::loops::choose::{
-    given::{Given, Let},
-    range::Bound,
-    scope::Fiber,
-    symbol::{Counting, Meaning, Run, Stretch, Sym, Symbols},
-};
-use crate::loops::{Symbolic, Term};
+use super::{Context, Expr, output::Output, output::Slot, spread::Scattered, workspace::Scratch};
+use crate::format::Holds;
+use crate::loops::choose::symbol::{Array, Meaning, Name, Sym};
+use crate::loops::{BufferId, Symbolic, Term};
 use crate::map::ClassId;
-use crate::stream::{EntryRun, Interval};
+use crate::notation::concrete::AccessId;
+use crate::stream::{self, EntryRun, Interval, List, Pieces, State};
 use rustc_hash::FxHashMap;
-use std::cell::RefCell;
+use std::rc::Rc;
 
-/// The expressions and objects for which atomic symbols stand.
-#[derive(Default)]
-pub(super) struct Names(RefCell<Known>);
+/// The arrays of a counted copy, in one of its passes.
+#[derive(Clone, Copy)]
+pub(super) struct Tally {
+    pub pos: BufferId,
+    /// The arrays of coordinates and values; `None` in the first pass.
+    pub arrays: Option<(BufferId, BufferId)>,
+}
 
+/// What names stand for. Operations say it, and others behind them read it.
 #[derive(Default)]
-struct Known {
+pub(super) struct Names {
+    /// The expressions of held and read symbols, by number.
     exprs: FxHashMap<u32, Expr>,
-    numbers: FxHashMap<Expr, u32>,
-    runs: Vec<EntryRun<Term>>,
-    counted: Vec<Opened>,
-    pieces: Vec<Piece>,
-}
-
-/// Appends to a list. Returns the number of the element.
-fn put<T>(all: &mut Vec<T>, one: T) -> u32 {
-    all.push(one);
-    all.len() as u32 - 1
-}
-
-impl Names {
-    /// The symbol of an expression.
-    pub fn of(&self, symbols: &Symbols, e: Expr) -> Sym {
-        let meaning = match e {
-            Expr::Const(x) => Meaning::Constant(x),
-            Expr::Op(op, args) => Meaning::Of(op, args.into_iter().map(|e| self.of(symbols, e)).collect()),
-            Expr::Var(_) => Meaning::Held(self.number(symbols, e)),
-            Expr::Load(..) | Expr::Among(..) | Expr::Capacity(_) => Meaning::Read(self.number(symbols, e)),
-        };
-        symbols.of(meaning)
-    }
-
-    /// The number of a variable or load.
-    fn number(&self, symbols: &Symbols, e: Expr) -> u32 {
-        let Known { exprs, numbers, .. } = &mut *self.0.borrow_mut();
-        *numbers.entry(e).or_insert_with_key(|e| {
-            let number = symbols.next();
-            exprs.insert(number, e.clone());
-            number
-        })
-    }
+    pub runs: FxHashMap<Name, EntryRun<Term>>,
+    /// Cursors that stay, and hints.
+    pub states: FxHashMap<Name, State>,
+    /// Open lists, each with its access.
+    pub lists: FxHashMap<Name, (AccessId, List<Term>)>,
+    pub pieces: FxHashMap<Name, Rc<Pieces<Term>>>,
+    pub slots: FxHashMap<Name, Slot>,
+    pub outputs: FxHashMap<Name, Rc<Output>>,
+    pub works: FxHashMap<Name, Rc<dyn Scratch>>,
+    pub scattered: FxHashMap<Name, Rc<Scattered>>,
+    pub tally: Option<Tally>,
 }
 
 impl Context<'_> {
-    /// The symbol of an expression.
-    pub fn sym(&self, e: Expr) -> Sym {
-        self.names.of(&self.symbols, e)
+    /// Defines the expression of a symbol. A symbol that is made of others has one already.
+    pub fn say(&self, s: Sym, e: Expr) {
+        if let Meaning::Held(number) | Meaning::Read(number) = self.symbols.meaning(s) {
+            self.names.borrow_mut().exprs.insert(number, e);
+        }
+    }
+
+    /// Defines the expression of a symbol, to be placed here.
+    pub fn say_term(&self, d: &mut Symbolic, s: Sym, term: &Term) {
+        let e = d.place(term);
+        debug_assert!(self.has_type(d, s, &e), "a symbol of another type");
+        self.say(s, e);
+    }
+
+    /// Whether an expression has the type of a symbol.
+    fn has_type(&self, d: &Symbolic, s: Sym, e: &Expr) -> bool {
+        match self.symbols.meaning(s) {
+            Meaning::Held(number) | Meaning::Read(number) => self.symbols.type_of(number) == d.type_of(e),
+            _ => true,
+        }
     }
 
     /// The expression of a symbol.
-    pub fn expr(&self, s: Sym) -> Expr {
+    pub fn expr(&self, d: &Symbolic, s: Sym) -> Expr {
         match self.symbols.meaning(s) {
             Meaning::Constant(x) => Expr::Const(x),
-            Meaning::Held(number) | Meaning::Read(number) => self.names.0.borrow().exprs[&number].clone(),
-            Meaning::Of(op, args) => Expr::Op(op, args.into_iter().map(|arg| self.expr(arg)).collect()),
-        }
-    }
-
-    /// Defines the expression for which an atomic symbol stands.
-    fn say(&self, s: Sym, e: Expr) {
-        if let Meaning::Held(number) | Meaning::Read(number) = self.symbols.meaning(s) {
-            let Known { exprs, numbers, .. } = &mut *self.names.0.borrow_mut();
-            numbers.entry(e.clone()).or_insert(number);
-            exprs.insert(number, e);
-        }
-    }
-
-    /// Emits the values to compute before a loop.
-    pub fn emit_given(&self, d: &mut Symbolic, given: Given) {
-        for one in given.0 {
-            match one {
-                Let::Held { name, ty, it, of } => {
-                    let value = d.define(&name, ty, self.expr(of));
-                    self.say(it, value);
-                }
-                Let::Value { it, of, at } => {
-                    let value = fiber::value(self, d, &at, &of);
-                    self.say(it, value);
-                }
-                Let::Interval { of, at, is } => {
-                    let Interval { start, stop, base } = structure::listed_interval(self, d, &at, of);
-                    [(is.start, start), (is.stop, stop), (is.base, base)].into_iter().for_each(|(s, e)| self.say(s, e));
+            Meaning::Held(number) | Meaning::Read(number) => self.names.borrow().exprs[&number].clone(),
+            Meaning::Load(array, at) => {
+                let at = self.expr(d, at);
+                match array {
+                    Array::Level(.., Holds::Positions | Holds::Coordinates) => d.index(self.buffer(array), at),
+                    _ => Expr::Load(self.buffer(array), Box::new(at)),
                 }
             }
+            Meaning::Length(array) => Expr::Capacity(self.buffer(array)),
+            Meaning::Of(op, args) => Expr::Op(op, args.into_iter().map(|arg| self.expr(d, arg)).collect()),
         }
+    }
+
+    /// The term of a symbol that reads no variable which is set twice.
+    pub fn term(&self, d: &Symbolic, s: Sym) -> Term {
+        Term::fixed(self.expr(d, s))
+    }
+
+    /// The buffer of an array.
+    pub fn buffer(&self, array: Array) -> BufferId {
+        match array {
+            Array::Level(place, level, holds) => {
+                let level = &super::arrays_of(self, place).levels[level];
+                level.array(holds).expect("a level has the arrays of its kind")
+            }
+            Array::Values(place) => super::arrays_of(self, place).values,
+        }
+    }
+
+    /// An array of an access's level.
+    pub fn level_array(&self, (a, level): (AccessId, usize), holds: Holds) -> BufferId {
+        self.buffer(Array::Level(self.program.accesses[a.0].tensor, level, holds))
     }
 
     /// The expression of an extent.
     pub fn extent(&self, class: ClassId) -> Expr {
-        self.expr(self.extents.name(class))
+        let s = self.extents.name(class);
+        match self.symbols.meaning(s) {
+            Meaning::Constant(x) => Expr::Const(x),
+            Meaning::Held(number) | Meaning::Read(number) => self.names.borrow().exprs[&number].clone(),
+            _ => unreachable!("an extent is a number or a variable"),
+        }
     }
 
-    /// A bound that extents do not determine.
-    pub fn bound(&self, at: Expr) -> Bound {
-        Bound::at(self.sym(at))
+    /// The state of a cursor that stays, or of a hint.
+    pub fn state(&self, name: Name) -> State {
+        self.names.borrow().states[&name]
     }
 
-    /// The run of positions for which a symbol stands.
-    pub fn run(&self, run: Run) -> EntryRun<Term> {
-        self.names.0.borrow().runs[run.0 as usize].clone()
+    /// An open list.
+    pub fn list(&self, name: Name) -> List<Term> {
+        self.names.borrow().lists[&name].1.clone()
     }
 
-    /// The symbol of a run of positions.
-    pub fn name_run(&self, run: EntryRun<Term>) -> Run {
-        Run(put(&mut self.names.0.borrow_mut().runs, run))
+    /// The name of a variable for the entries of an open list.
+    pub fn entry_name(&self, list: Name) -> String {
+        format!("q_{}", self.program.tensor(self.names.borrow().lists[&list].0).name)
     }
 
-    /// The opened cut for which a symbol stands.
-    pub fn counting(&self, of: Counting) -> Opened {
-        self.names.0.borrow().counted[of.0 as usize].clone()
+    /// The open pieces of a level.
+    pub fn pieces(&self, name: Name) -> Rc<Pieces<Term>> {
+        self.names.borrow().pieces[&name].clone()
     }
 
-    /// The symbol of an opened cut.
-    pub fn name_counting(&self, of: Opened) -> Counting {
-        Counting(put(&mut self.names.0.borrow_mut().counted, of))
+    /// The run of an entry's positions.
+    pub fn run(&self, name: Name) -> EntryRun<Term> {
+        self.names.borrow().runs[&name].clone()
     }
 
-    /// The piece of a cut for which a symbol stands.
-    pub fn piece(&self, of: Stretch) -> Piece {
-        self.names.0.borrow().pieces[of.0 as usize].clone()
+    /// A result, and a slot in it.
+    pub fn slot(&self, (output, slot): (Name, Name)) -> (Rc<Output>, Slot) {
+        let names = self.names.borrow();
+        (names.outputs[&output].clone(), names.slots[&slot].clone())
     }
 
-    /// The symbol of a piece of a cut.
-    pub fn name_piece(&self, of: Piece) -> Stretch {
-        Stretch(put(&mut self.names.0.borrow_mut().pieces, of))
+    /// Defines a result, and the slot above its levels.
+    pub fn say_output(&self, (name, root): (Name, Name), output: Output) -> Rc<Output> {
+        let (output, names) = (Rc::new(output), &mut *self.names.borrow_mut());
+        names.slots.insert(root, output.root());
+        names.outputs.insert(name, output.clone());
+        output
     }
 
-    /// An interval's ends and base, as expressions.
-    pub fn interval(&self, Interval { start, stop, base }: &Interval<Sym>) -> Interval<Expr> {
-        Interval { start: self.expr(*start), stop: self.expr(*stop), base: self.expr(*base) }
+    /// A workspace.
+    pub fn work(&self, name: Name) -> Rc<dyn Scratch> {
+        self.names.borrow().works[&name].clone()
     }
 
-    /// An interval's ends and base, as symbols.
-    pub fn name_interval(&self, Interval { start, stop, base }: Interval<Expr>) -> Interval<Sym> {
-        Interval { start: self.sym(start), stop: self.sym(stop), base: self.sym(base) }
+    /// Defines an interval's ends and base.
+    pub fn say_interval(&self, d: &mut Symbolic, is: &[Sym; 3], Interval { start, stop, base }: &Interval<Term>) {
+        is.iter().zip([start, stop, base]).for_each(|(s, term)| self.say_term(d, *s, term));
     }
 
-    /// The condition under which an access has a fiber; `None` if it always has.
-    pub fn present(&self, fiber: &Fiber) -> Option<Expr> {
-        let all = fiber.present.iter().rev().map(|c| self.expr(*c));
-        all.reduce(|older, newer| binary(Op::AndAlso, newer, older))
-    }
-
-    /// `e` where an access has a fiber, 0 elsewhere.
-    pub fn if_present(&self, fiber: &Fiber, e: Expr) -> Expr {
-        match self.present(fiber) {
-            Some(present) => Expr::Op(Op::Select, vec![present, e, int(0)]),
-            None => e,
+    /// Defines an entry's positions.
+    pub fn say_entry(&self, d: &mut Symbolic, is: &crate::loops::tree::Entry, entry: &stream::Entry<Term>) {
+        self.say_term(d, is.position, &entry.position);
+        if let (Some(name), Some(run)) = (is.run, &entry.run) {
+            let run = match run {
+                EntryRun::Ends(end) => EntryRun::Ends(Term::fixed(d.place(end))),
+                open => open.clone(),
+            };
+            self.names.borrow_mut().runs.insert(name.name, run);
         }
     }
 }

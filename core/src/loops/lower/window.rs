@@ -11,39 +11,17 @@
 use super::output::alloc;
 use super::{BufferId, Context, int};
 use crate::algebra::{Type, Value};
-use crate::loops::choose::{scope::Scope, windows};
-use crate::loops::plan;
-use crate::loops::{Role, Symbolic, Term};
-use crate::notation::concrete::{AccessId, Index, Nest};
-use crate::stream::Mark;
+use crate::loops::{Role, Symbolic, plan};
+use crate::notation::concrete::AccessId;
 use std::collections::BTreeMap;
 
-/// The positions at which windows began: one for each iteration of the loop `by`, or a single one.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Marks {
-    table: BufferId,
-    by: Option<Index>,
-}
-
-impl Marks {
-    /// The table's element for this window, if the loop `by` is around it.
-    pub fn here(&self, cx: &Context, scope: &Scope) -> Option<Mark<Term>> {
-        let at = match self.by {
-            Some(k) => cx.expr(scope.coordinate(k)?),
-            None => int(0),
-        };
-        Some(Mark { table: self.table, at: Term::fixed(at) })
-    }
-}
-
-/// Allocates empty tables for the windows of a nest.
-pub(super) fn marks(cx: &Context, d: &mut Symbolic, nest: &Nest) -> BTreeMap<(AccessId, usize), Marks> {
-    let mut marks = BTreeMap::new();
-    for plan::Marks { list: (a, l), by } in cx.book.decide_all(|| windows::marked_in(cx, nest)) {
-        let table = d.buffer(&format!("{}{l}_from", cx.program.tensor(a).name), Type::I64, Role::Workspace);
+/// Allocates empty tables for the positions at which windows began: one for each iteration of a loop, or a single one.
+pub(super) fn marks(cx: &Context, d: &mut Symbolic, marks: &[plan::Marks]) -> BTreeMap<(AccessId, usize), BufferId> {
+    let allocate = |plan::Marks { list: (a, l), by }: &plan::Marks| {
+        let table = d.buffer(&format!("{}{l}_from", cx.program.tensor(*a).name), Type::I64, Role::Workspace);
         let len = by.map_or(1, |k| cx.extents.constants[&cx.program.vars[k.0].extent]);
         alloc(d, table, int(len), Some(Value::i64(0)));
-        marks.insert((a, l), Marks { table, by });
-    }
-    marks
+        ((*a, *l), table)
+    };
+    marks.iter().map(allocate).collect()
 }

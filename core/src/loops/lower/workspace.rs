@@ -16,76 +16,58 @@
 
 use super::few::Few;
 use super::keyed::Keyed;
-use super::nest::Driven;
 use super::output::{Output, Slot, alloc};
 use super::set::Set;
-use super::{Context, Expr, binary, int, plus};
+use super::{Context, Expr, binary, call, int, plus};
 use crate::algebra::{Op, Type, Value};
 use crate::loops::arith::yes;
-use crate::loops::choose::scope::Scope;
-use crate::loops::lower::{fiber, nest};
-use crate::loops::{BufferId, Role, Stmt, Symbolic, Var};
-use crate::notation::concrete::{self, AccessId, Index, Nest, Origin, Workspace, WorkspaceKind};
+use crate::loops::tree::{Driven, Work};
+use crate::loops::{BufferId, Role, Stmt, Symbolic, Term, Var};
+use crate::notation::concrete::{Index, Nest, WorkspaceKind};
 use crate::notation::typed::Fun;
-use crate::stream::Domain;
+use crate::stream::{Domain, ListFiber};
+use std::rc::Rc;
 
-/// The coordinate of an index variable, if it is bound.
-pub(super) type Coordinate<'a> = &'a dyn Fn(Index) -> Option<Expr>;
+/// A result, and the slot below which a workspace is drained.
+pub(super) type Into<'a> = (&'a Output, &'a Slot);
 
 /// A workspace of one nest.
 pub(super) trait Scratch {
-    /// The value of coordinates at which nothing is put.
-    fn initial(&self) -> Value;
-
-    /// The variable that must hold a bound on the number of values that are put before the next drain, if the workspace
-    /// needs one.
-    fn most(&self) -> Option<Var> {
-        None
-    }
-
-    /// The same workspace for a short row, if it has a form for these.
-    fn of_few(&self) -> Option<Box<dyn Scratch>> {
-        None
-    }
-
     /// Emitted before values are put: empties the workspace, if draining does not.
-    fn clear(&self, cx: &Context, d: &mut Symbolic);
+    fn clear(&self, d: &mut Symbolic);
 
-    /// Puts a value at the bound coordinates, folded with the nest's function, if it has one, into the value there.
-    fn put(&self, cx: &Context, d: &mut Symbolic, nest: &Nest, coordinate: Coordinate, value: Expr);
-
-    /// Whether coordinates of `v` may be inserted in bulk: the workspace has a set, and values need no test for the
-    /// first one.
-    fn has_set(&self, _v: Index, _fold: bool) -> bool {
-        false
-    }
+    /// Puts a value at coordinates, folded with a function, if there is one, into the value there.
+    fn put(&self, cx: &Context, d: &mut Symbolic, fold: Option<Fun>, at: &[Expr], value: Expr);
 
     /// Inserts a coordinate and the `distance` ones behind it, below 63, in bulk. Returns the workspace in which their
     /// values must be put, without a test; `None` if there is no set.
-    fn said(&self, _d: &mut Symbolic, _first: &Expr, _distance: Expr) -> Option<Box<dyn Scratch>> {
+    fn said(&self, _d: &mut Symbolic, _first: &Expr, _distance: Expr) -> Option<Rc<dyn Scratch>> {
         None
     }
 
     /// Notes that the values put so far are the old version, into which the others are folded.
     fn lay(&self, _d: &mut Symbolic) {}
 
-    /// Moves everything into the result's next levels, in ascending order.
-    fn drain(&self, cx: &Context, d: &mut Symbolic, scope: &Scope, output: &Output, slot: &Slot);
+    /// Moves everything into the result's next levels, in ascending order; along a list, if values were put at its entries alone.
+    fn drain(&self, cx: &Context, d: &mut Symbolic, along: Option<&ListFiber<Term>>, into: Into);
 }
 
 /// Makes a nest's workspace.
-pub(super) fn begin(cx: &Context, d: &mut Symbolic, nest: &Nest, w: Workspace, output: &Output) -> Box<dyn Scratch> {
-    match w.kind {
-        WorkspaceKind::Row => Box::new(Row::begin(cx, d, nest)),
-        WorkspaceKind::Dense => Box::new(Dense::begin(cx, d, nest, w, output.appends_always(d))),
-        WorkspaceKind::List | WorkspaceKind::Hashed => Box::new(Keyed::begin(cx, d, nest, w)),
+pub(super) fn begin(cx: &Context, d: &mut Symbolic, work: &Work) {
+    let nest = &work.nest;
+    let w = nest.workspace.expect("a nest with a workspace");
+    let made: Rc<dyn Scratch> = match w.kind {
+        WorkspaceKind::Row => Rc::new(Row::begin(cx, d, nest)),
+        WorkspaceKind::Dense => Rc::new(Dense::begin(cx, d, work)),
+        WorkspaceKind::List | WorkspaceKind::Hashed => Rc::new(Keyed::begin(cx, d, nest, w)),
         WorkspaceKind::Counts => unreachable!("counted copies have a nest of their own"),
-    }
+    };
+    cx.names.borrow_mut().works.insert(work.it, made);
 }
 
 /// A workspace of one value for each coordinate of one variable, with no record of which were put.
 struct Row {
-    var: Index,
+    name: String,
     extent: Expr,
     values: BufferId,
     fold: Fun,
@@ -101,57 +83,31 @@ impl Row {
         alloc(d, values, extent.clone(), None);
         let fold = nest.fold.expect("rows are folded: checked");
         let initial = cx.simplify.begins(fold, tensor.ty).expect("folds in place have an identity");
-        Row { var, extent, values, fold, initial }
+        Row { name: cx.program.vars[var.0].name.clone(), extent, values, fold, initial }
     }
 
-    fn each(&self, cx: &Context, d: &mut Symbolic, inner: &mut dyn FnMut(&mut Symbolic, Expr)) {
-        d.each(&cx.program.vars[self.var.0].name, int(0), self.extent.clone(), inner);
+    fn each(&self, d: &mut Symbolic, inner: &mut dyn FnMut(&mut Symbolic, Expr)) {
+        d.each(&self.name, int(0), self.extent.clone(), inner);
     }
 }
 
 impl Scratch for Row {
-    fn initial(&self) -> Value {
-        self.initial
+    fn clear(&self, d: &mut Symbolic) {
+        self.each(d, &mut |d, at| d.emit(Stmt::Store(self.values, at, Expr::Const(self.initial))));
     }
 
-    fn clear(&self, cx: &Context, d: &mut Symbolic) {
-        self.each(cx, d, &mut |d, at| d.emit(Stmt::Store(self.values, at, Expr::Const(self.initial))));
+    fn put(&self, cx: &Context, d: &mut Symbolic, _: Option<Fun>, at: &[Expr], value: Expr) {
+        let before = Expr::Load(self.values, Box::new(at[0].clone()));
+        let folded = call::applied(cx, d, self.fold, vec![before, value]);
+        d.emit(Stmt::Store(self.values, at[0].clone(), folded));
     }
 
-    fn put(&self, cx: &Context, d: &mut Symbolic, _: &Nest, coordinate: Coordinate, value: Expr) {
-        let at = coordinate(self.var).expect("all loops are bound");
-        let before = Expr::Load(self.values, Box::new(at.clone()));
-        let folded = fiber::applied(cx, d, self.fold, vec![before, value]);
-        d.emit(Stmt::Store(self.values, at, folded));
-    }
-
-    fn drain(&self, cx: &Context, d: &mut Symbolic, _: &Scope, output: &Output, slot: &Slot) {
-        self.each(cx, d, &mut |d, at| {
+    fn drain(&self, _: &Context, d: &mut Symbolic, _: Option<&ListFiber<Term>>, (output, slot): Into) {
+        self.each(d, &mut |d, at| {
             let value = Expr::Load(self.values, Box::new(at.clone()));
             output.visit(d, slot, at, Driven::Counted, &mut |d, slot| output.store(d, &slot, false, value.clone()));
         });
     }
-}
-
-/// A list at whose entries alone a nest puts values in its workspace over `v`: it is spread while the workspace is
-/// filled, and without an entry of it the folded value is neutral.
-fn puts_within(cx: &Context, nest: &Nest, w: Workspace, v: Index) -> Option<AccessId> {
-    let fun = nest.fold.filter(|_| nest.places.is_none() && cx.program.vars[v.0].origin == Origin::Loop)?;
-    let around = &nest.order[..w.prefix];
-    let stays = |a: &AccessId| {
-        let access = &cx.program.accesses[a.0];
-        let level = |l: usize| cx.program.level_var(access, l);
-        let along = (0..access.vars.len()).find(|l| level(*l) == v);
-        along.is_some_and(|l| {
-            let above = (0..l).flat_map(|k| cx.program.roots(level(k)));
-            cx.prepared.tables.contains_key(&(*a, l)) && above.into_iter().all(|u| around.contains(&u))
-        })
-    };
-    let needed = |a: &AccessId| {
-        let without = cx.simplify.replace(&nest.rhs, &|x| (x == *a).then(|| cx.fill(x)));
-        matches!(without, concrete::Expr::Literal(v) if cx.simplify.neutral(fun, v))
-    };
-    nest.rhs.accesses().into_iter().find(|a| stays(a) && needed(a))
 }
 
 /// The variables of a workspace.
@@ -159,8 +115,8 @@ fn puts_within(cx: &Context, nest: &Nest, w: Workspace, v: Index) -> Option<Acce
 pub(super) struct Front {
     /// Its tensor's name.
     pub name: String,
-    /// Its variables, in the order of the tensor's levels.
-    pub vars: Vec<Index>,
+    /// The names of its variables, in the order of the tensor's levels.
+    pub vars: Vec<String>,
     pub extents: Vec<Expr>,
     /// The value of coordinates at which nothing is put.
     pub initial: Value,
@@ -169,8 +125,9 @@ pub(super) struct Front {
 impl Front {
     pub fn of(cx: &Context, nest: &Nest) -> Front {
         let tensor = &cx.program.tensors[nest.target.tensor.0];
-        let vars = cx.program.drained(nest);
+        let vars: Vec<Index> = cx.program.drained(nest);
         let extents = vars.iter().map(|v| cx.extent(cx.program.vars[v.0].extent)).collect();
+        let vars = vars.iter().map(|v| cx.program.vars[v.0].name.clone()).collect();
         Front { name: tensor.name.clone(), vars, extents, initial: tensor.fill }
     }
 }
@@ -186,15 +143,14 @@ struct Dense {
 
 /// The record of the coordinates at which values were put.
 enum Reached {
-    /// Any coordinates. `most` bounds the number of values that are put; if it is small, `few` serves in the place of
-    /// the set.
-    Anywhere { set: Set, most: Var, few: Option<Few> },
+    /// Any coordinates. `most` bounds the number of values that are put.
+    Anywhere { set: Set, most: Var },
     /// Any coordinates, in a short row.
     Few(Few),
     /// Coordinates were inserted beforehand; `put` tests nothing.
     Said,
-    /// Entries of `list`, which stays meanwhile; `there` has a flag for each coordinate.
-    Within { list: AccessId, there: BufferId },
+    /// Entries of a list, which stays meanwhile; `there` has a flag for each coordinate.
+    Within { there: BufferId },
 }
 
 impl Reached {
@@ -228,63 +184,54 @@ impl Reached {
 }
 
 impl Dense {
-    /// `appended` is the type of coordinates of the last list, if every drain appends to it.
-    fn begin(cx: &Context, d: &mut Symbolic, nest: &Nest, w: Workspace, appended: Option<Type>) -> Dense {
-        let front = Front::of(cx, nest);
+    /// Makes the workspace of a nest, and the form of it for short rows.
+    fn begin(cx: &Context, d: &mut Symbolic, work: &Work) -> Dense {
+        let front = Front::of(cx, &work.nest);
         let ty = front.initial.ty();
         let name = format!("{}_w", front.name);
         let values = d.buffer(&name, ty, Role::Workspace);
-        let within = puts_within(cx, nest, w, front.vars[0]);
         // Fresh memory is all zero bits: if that is the initial value, allocation touches no page that is not used.
-        let free = front.initial == Value::zero(ty) || within.is_some();
-        let clear = (nest.fold.is_some() && free).then_some(front.initial);
+        let free = front.initial == Value::zero(ty) || work.within.is_some();
+        let clear = (work.nest.fold.is_some() && free).then_some(front.initial);
         alloc(d, values, front.extents[0].clone(), clear);
-        let reached = match within {
-            Some(list) => {
-                let there = d.buffer(&format!("{name}there"), Type::Bool, Role::Workspace);
-                alloc(d, there, front.extents[0].clone(), Some(Value::bool(false)));
-                Reached::Within { list, there }
-            }
-            None => {
-                let most = d.fresh(&format!("{name}most"), Type::I64);
-                let few = appended.filter(|_| cx.few > 0).map(|ty| Few::begin(d, &name, &front.extents[0], ty, cx.few));
-                Reached::Anywhere { set: Set::begin(d, &name, &front.extents[0]), most, few }
-            }
+        let Some(bound) = work.most else {
+            let there = d.buffer(&format!("{name}there"), Type::Bool, Role::Workspace);
+            alloc(d, there, front.extents[0].clone(), Some(Value::bool(false)));
+            return Dense { front, values, reached: Reached::Within { there }, clear };
         };
-        Dense { front, values, reached, clear }
+        let most = d.fresh(&format!("{name}most"), Type::I64);
+        cx.say(bound, Expr::Var(most));
+        let few = work.few.map(|few| {
+            let output = cx.names.borrow().outputs[&work.output].clone();
+            let ty = d.element(output.list().last);
+            (few, Few::begin(d, &name, &front.extents[0], ty, cx.few))
+        });
+        let set = Set::begin(d, &name, &front.extents[0]);
+        let dense = Dense { front, values, reached: Reached::Anywhere { set, most }, clear };
+        if let Some((name, few)) = few {
+            cx.names.borrow_mut().works.insert(name, dense.with(Reached::Few(few)));
+        }
+        dense
     }
 
     /// The same workspace with another record of the coordinates.
-    fn with(&self, reached: Reached) -> Box<dyn Scratch> {
-        Box::new(Dense { front: self.front.clone(), values: self.values, reached, clear: self.clear })
+    fn with(&self, reached: Reached) -> Rc<dyn Scratch> {
+        Rc::new(Dense { front: self.front.clone(), values: self.values, reached, clear: self.clear })
     }
 }
 
 impl Scratch for Dense {
-    fn initial(&self) -> Value {
-        self.front.initial
-    }
-
-    fn most(&self) -> Option<Var> {
-        if let Reached::Anywhere { most, .. } = &self.reached { Some(*most) } else { None }
-    }
-
-    fn of_few(&self) -> Option<Box<dyn Scratch>> {
-        let Reached::Anywhere { few: Some(few), .. } = &self.reached else { return None };
-        Some(self.with(Reached::Few(*few)))
-    }
-
-    fn clear(&self, _: &Context, d: &mut Symbolic) {
+    fn clear(&self, d: &mut Symbolic) {
         if let Reached::Few(few) = &self.reached {
             few.clear(d);
         }
     }
 
-    fn put(&self, cx: &Context, d: &mut Symbolic, nest: &Nest, coordinate: Coordinate, value: Expr) {
-        let at = coordinate(self.front.vars[0]).expect("all loops are bound");
-        let before = self.value(&at);
+    fn put(&self, cx: &Context, d: &mut Symbolic, fold: Option<Fun>, at: &[Expr], value: Expr) {
+        let at = &at[0];
+        let before = self.value(at);
         let store = |value: Expr| Stmt::Store(self.values, at.clone(), value);
-        match nest.fold {
+        match fold {
             Some(fun) if self.clear.is_none() => {
                 let value = d.define("value", self.front.initial.ty(), value);
                 let alone = |d: &mut Symbolic| {
@@ -292,40 +239,35 @@ impl Scratch for Dense {
                     d.emit(store(first));
                 };
                 let join = |d: &mut Symbolic| {
-                    let joined = fiber::applied(cx, d, fun, vec![before, value.clone()]);
+                    let joined = call::applied(cx, d, fun, vec![before, value.clone()]);
                     d.emit(store(joined));
                 };
-                self.reached.insert(d, &at, alone, join);
+                self.reached.insert(d, at, alone, join);
             }
             fold => {
                 let value = match fold {
-                    Some(fun) => fiber::applied(cx, d, fun, vec![before, value]),
+                    Some(fun) => call::applied(cx, d, fun, vec![before, value]),
                     None => value,
                 };
                 d.emit(store(value));
-                self.reached.insert(d, &at, |_| {}, |_| {});
+                self.reached.insert(d, at, |_| {}, |_| {});
             }
         }
     }
 
-    fn has_set(&self, v: Index, fold: bool) -> bool {
-        let anywhere = matches!(self.reached, Reached::Anywhere { .. });
-        anywhere && self.front.vars[0] == v && (self.clear.is_some() || !fold)
-    }
-
-    fn said(&self, d: &mut Symbolic, first: &Expr, distance: Expr) -> Option<Box<dyn Scratch>> {
+    fn said(&self, d: &mut Symbolic, first: &Expr, distance: Expr) -> Option<Rc<dyn Scratch>> {
         let Reached::Anywhere { set, .. } = &self.reached else { return None };
         set.insert_all(d, first, distance);
         Some(self.with(Reached::Said))
     }
 
     /// Moves all values into the result's next levels, and leaves the workspace empty.
-    fn drain(&self, cx: &Context, d: &mut Symbolic, scope: &Scope, output: &Output, slot: &Slot) {
-        match &self.reached {
-            Reached::Anywhere { set, most, .. } => self.drain_set(cx, d, (set, *most), output, slot),
-            Reached::Few(few) => self.drain_few(cx, d, *few, output, slot),
-            Reached::Said => unreachable!("who has the set drains"),
-            Reached::Within { list, there } => self.drain_along(cx, d, (scope, *list, *there), output, slot),
+    fn drain(&self, _: &Context, d: &mut Symbolic, along: Option<&ListFiber<Term>>, (output, slot): Into) {
+        match (&self.reached, along) {
+            (Reached::Anywhere { set, most, .. }, _) => self.drain_set(d, (set, *most), output, slot),
+            (Reached::Few(few), _) => self.drain_few(d, *few, output, slot),
+            (Reached::Within { there }, Some(list)) => self.drain_along(d, (list, *there), output, slot),
+            (Reached::Said | Reached::Within { .. }, _) => unreachable!("who has the set, or the list, drains"),
         }
         output.close(d, slot);
     }
@@ -334,8 +276,8 @@ impl Scratch for Dense {
 impl Dense {
     /// Appends the coordinates of a short row, sorted, then their values. Places are cleared along the unsorted list,
     /// so that the next row does not wait for the sort.
-    fn drain_few(&self, cx: &Context, d: &mut Symbolic, few: Few, output: &Output, slot: &Slot) {
-        let name = &cx.program.vars[self.front.vars[0].0].name;
+    fn drain_few(&self, d: &mut Symbolic, few: Few, output: &Output, slot: &Slot) {
+        let name = &self.front.vars[0];
         let begin = few.note(d, output, slot);
         output
             .list()
@@ -345,14 +287,13 @@ impl Dense {
 
     /// Moves out the coordinates of a set. To the last list, coordinates are appended first and values filled in
     /// behind: the number of coordinates in a word of the set is unpredictable, and so no value waits for that branch.
-    fn drain_set(&self, cx: &Context, d: &mut Symbolic, (set, most): (&Set, Var), output: &Output, slot: &Slot) {
-        let name = &cx.program.vars[self.front.vars[0].0].name;
+    fn drain_set(&self, d: &mut Symbolic, (set, most): (&Set, Var), output: &Output, slot: &Slot) {
+        let name = &self.front.vars[0];
         let most = binary(Op::Min, Expr::Var(most), self.front.extents[0].clone());
         if output.appends_last(slot) {
             // One coordinate more is written and not kept: the second of a pair.
             output.open(d, slot, &|_| plus(most.clone(), int(1)));
             let begin = output.list().noted(d);
-            output.notes.tries();
             set.drain_pairs(d, &mut |d, at, kept| output.list().note(d, slot, at, kept));
             return output.list().fill_in(d, (name, begin), &mut |d, at| {
                 let value = d.define("value", self.front.initial.ty(), self.value(&at));
@@ -373,20 +314,16 @@ impl Dense {
     /// list, an entry is written at each, without a branch, and kept if a value was put there.
     fn drain_along(
         &self,
-        cx: &Context,
         d: &mut Symbolic,
-        (scope, list, there): (&Scope, AccessId, BufferId),
+        (fiber, there): (&ListFiber<Term>, BufferId),
         output: &Output,
         slot: &Slot,
     ) {
-        let v = self.front.vars[0];
-        let fiber = fiber::unopened(cx, d, scope, list);
         let (begin, end) = (d.place(&fiber.begin), d.place(&fiber.end));
-        output.notes.led_by(slot, nest::comes_along(cx, scope, list, v).map(|led| vec![led]));
         output.open(d, slot, &|_| binary(Op::Sub, end.clone(), begin.clone()));
-        d.count("q", fiber.begin, fiber.end, &mut |d, q| {
+        d.count("q", fiber.begin.clone(), fiber.end.clone(), &mut |d, q| {
             let at = d.load(fiber.crd, &q);
-            let at = d.snapshot(&cx.program.vars[v.0].name, at);
+            let at = d.snapshot(&self.front.vars[0], at);
             let at = d.place(&at);
             let put = Expr::Load(there, Box::new(at.clone()));
             let gone = Stmt::Store(there, at.clone(), Expr::Const(Value::bool(false)));
@@ -423,6 +360,6 @@ impl Dense {
 pub(super) fn begun(cx: &Context, d: &mut Symbolic, (fun, first): (Fun, Value), value: Expr) -> Expr {
     match cx.simplify.leads(fun, first) {
         true => value,
-        false => fiber::applied(cx, d, fun, vec![Expr::Const(first), value]),
+        false => call::applied(cx, d, fun, vec![Expr::Const(first), value]),
     }
 }

@@ -1,33 +1,33 @@
 //! The coordinates to which a scatter writes: they are computed, and may be missing.
 
-use super::super::{Context, Expr, binary, int};
-use super::Sink;
-use crate::algebra::{Op, Type};
-use crate::loops::Symbolic;
-use crate::loops::choose::scope::Scope;
-use crate::loops::lower::fiber;
+use super::{Context, Sink};
+use crate::algebra::{Op as Fn, Type};
+use crate::loops::choose::{scope::Scope, symbol::Sym};
+use crate::loops::planner::fiber;
+use crate::loops::tree::Block;
 use crate::notation::concrete::{self, Nest};
 
 /// The condition that no coordinate to which a scatter writes is missing; `None` if none can be.
-pub(super) fn lands(cx: &Context, d: &mut Symbolic, nest: &Nest, scope: &mut Scope) -> Option<Expr> {
+pub(super) fn lands(cx: &Context, b: &mut Block, nest: &Nest, scope: &mut Scope) -> Option<Sym> {
     let places = nest.places.iter().flatten().filter_map(|place| match place {
         concrete::Expr::Index(u) if cx.program.may_miss(*u) => Some(*u),
         _ => None,
     });
     let there = places.map(|u| {
-        let at = fiber::come_to(cx, d, scope, u).expect("its loops are around");
-        binary(Op::Ge, at, int(0))
+        let at = fiber::come_to(cx, b, scope, u).expect("its loops are around");
+        cx.symbols.op(Fn::Ge, [at, Sym::ZERO])
     });
-    there.reduce(|a, b| binary(Op::AndAlso, a, b))
+    let there: Vec<Sym> = there.collect();
+    cx.symbols.all(there)
 }
 
 /// The scope in which a scatter's target variables are bound to the coordinates that it writes to.
-pub(super) fn placed(cx: &Context, d: &mut Symbolic, nest: &Nest, scope: &Scope) -> Scope {
+pub(super) fn placed(cx: &Context, b: &mut Block, nest: &Nest, scope: &Scope) -> Scope {
     let mut inner = scope.clone();
     for (v, place) in nest.target.vars.iter().zip(nest.places.iter().flatten()) {
-        let at = fiber::value(cx, d, scope, place);
-        let at = d.define(&cx.program.vars[v.0].name, Type::I64, at);
-        inner.bind(*v, cx.sym(at));
+        let at = fiber::value(cx, b, scope, place);
+        let at = b.define(cx, &cx.program.vars[v.0].name, Type::I64, at);
+        inner.bind(*v, at);
     }
     inner
 }

@@ -13,32 +13,29 @@
 //! its whole extent otherwise; the loop over `j` then views one block. If other lists lead the loop over `i`, or it must visit its
 //! whole extent, each of its iterations views a piece, and a cursor, the finger, stays where the last piece ended.
 
-use super::{Context, Expr, binary, held, int, plus, times};
-use crate::algebra::{Op, Type};
+use super::{Context, choice, compare, cut, fiber, structure};
+use crate::algebra::{Op as Fn, Type};
 use crate::loops::choose::{
-    along, coordinate as symbols, fingers,
-    given::Given,
+    along, coordinate, fingers,
     range::{Bound, Piece, Range},
     scope::{Asked, Finger, Scope},
     split,
-    symbol::Sym,
+    symbol::{Name, Sym},
 };
-use crate::loops::lower::{choice, compare, coordinate, cut, fiber, structure};
 use crate::loops::plan::{self, Cut};
-use crate::loops::{Symbolic, Term};
+use crate::loops::tree::{Block, Op, View};
 use crate::map::{ClassId, Map, Size};
 use crate::notation::concrete::{AccessId, Concat, Index, Limit};
-use crate::stream::{Domain, Shift, State, View};
+use crate::stream::Shift;
 
 /// The range of a loop within the limits of its variable.
-pub(super) fn limited(cx: &Context, d: &mut Symbolic, scope: &mut Scope, v: Index) -> Range {
+pub(super) fn limited(cx: &Context, b: &mut Block, scope: &mut Scope, v: Index) -> Range {
     let range = cx.program.vars[v.0].limits.iter().fold(along::whole(cx, v), |range, limit| match limit {
-        Limit::Below { at, extent } => as_far(cx, d, scope, v, (at, *extent), range),
+        Limit::Below { at, extent } => as_far(cx, b, scope, v, (at, *extent), range),
         Limit::Pieces { cut, turns } => {
-            let hi = cx.bound(cut::turns(cx, d, scope, *cut, turns));
-            Range { hi, ..range }
+            Range { hi: Bound::at(cut::turns(cx, b, scope, *cut, turns)), ..range }
         }
-        Limit::Within(within) => cut::within(cx, d, scope, within, range),
+        Limit::Within(within) => cut::within(cx, b, scope, within, range),
     });
     scope.ranges.insert(v, (range.lo.at, range.hi.at));
     range
@@ -47,7 +44,7 @@ pub(super) fn limited(cx: &Context, d: &mut Symbolic, scope: &mut Scope, v: Inde
 /// The part of a range of a loop over `v` in which a coordinate is below its extent.
 fn as_far(
     cx: &Context,
-    d: &mut Symbolic,
+    b: &mut Block,
     scope: &Scope,
     v: Index,
     (at, extent): (&Map<Index>, ClassId),
@@ -58,31 +55,24 @@ fn as_far(
     if along::reach(cx, &line, &range.hi).is_some_and(|past| past == known) {
         return range;
     }
+    let symbols = &cx.symbols;
     let c = coordinate::mapped(cx, scope, &line.c).expect("bound outside");
-    let left = binary(Op::Sub, cx.extent(extent), c);
+    let left = symbols.sub(cx.extents.name(extent), c);
     let r = coordinate::of_size(cx, &line.r);
-    let steps = if r == int(1) { left } else { cx.expr(symbols::ceiling(cx, cx.sym(left), cx.sym(r))) };
-    let within = binary(Op::Max, binary(Op::Min, steps, cx.expr(range.hi.at)), int(0));
-    Range { hi: cx.bound(held(d, "limit", within)), ..range }
+    let steps = if r == symbols.int(1) { left } else { coordinate::ceiling(cx, left, r) };
+    let within = symbols.max(symbols.min(steps, range.hi.at), Sym::ZERO);
+    Range { hi: Bound::at(b.held(cx, "limit", within)), ..range }
 }
 
 /// Splits a part of a loop over `v` into ranges, and adds the values to compute before them to `given`. In each range, every
 /// concatenation along `v` that is not guarded is one of its parts, and every level with phases is in one of them.
-pub(super) fn pieces(cx: &Context, given: &mut Given, v: Index, piece: Piece) -> Vec<Piece> {
+pub(super) fn pieces(cx: &Context, b: &mut Block, v: Index, piece: Piece) -> Vec<Piece> {
     let mut pieces = vec![];
-    split(cx, given, v, piece, &mut pieces);
+    split(cx, b, v, piece, &mut pieces);
     pieces
 }
 
-/// As `pieces`; the values to compute before the ranges are emitted here.
-pub(super) fn pieces_here(cx: &Context, d: &mut Symbolic, v: Index, piece: Piece) -> Vec<Piece> {
-    let mut given = Given::default();
-    let pieces = pieces(cx, &mut given, v, piece);
-    cx.emit_given(d, given);
-    pieces
-}
-
-fn split(cx: &Context, given: &mut Given, v: Index, piece: Piece, pieces: &mut Vec<Piece>) {
+fn split(cx: &Context, b: &mut Block, v: Index, piece: Piece, pieces: &mut Vec<Piece>) {
     let found = split::may_cut(cx, v, &piece);
     if found.is_empty() {
         return pieces.push(piece);
@@ -90,9 +80,9 @@ fn split(cx: &Context, given: &mut Given, v: Index, piece: Piece, pieces: &mut V
     let fits = |cut: &Cut| *cut == Cut::Whole || found.contains(cut);
     let cut = cx.book.enter_if(fits, || split::cut_of(cx, v, &piece, &found));
     let parts = match cut {
-        Cut::Choice => choices(cx, given, v, &piece),
-        Cut::Comparison => compare::decided(cx, given, v, &piece),
-        Cut::Phases | Cut::Hull | Cut::Tested => structure::phases(cx, given, v, &piece, cut),
+        Cut::Choice => choices(cx, b, v, &piece),
+        Cut::Comparison => compare::decided(cx, b, v, &piece),
+        Cut::Phases | Cut::Hull | Cut::Tested => structure::phases(cx, b, v, &piece, cut),
         Cut::Whole => vec![],
     };
     let budget = piece.scope.budget.shared(parts.len());
@@ -101,17 +91,17 @@ fn split(cx: &Context, given: &mut Given, v: Index, piece: Piece, pieces: &mut V
     }
     for mut part in parts {
         part.scope.budget = budget;
-        split(cx, given, v, part, pieces);
+        split(cx, b, v, part, pieces);
     }
     cx.book.leave();
 }
 
 /// Splits a piece into the parts of its first concatenation along `v`.
-fn choices(cx: &Context, given: &mut Given, v: Index, piece: &Piece) -> Vec<Piece> {
+fn choices(cx: &Context, b: &mut Block, v: Index, piece: &Piece) -> Vec<Piece> {
     let along = |c: &Concat| split::is_along(cx, &piece.scope, v, c);
     let found = split::outermost(&piece.body, &along).first().map(|c| (*c).clone());
     let Some(c) = found else { return vec![piece.clone()] };
-    let cuts = cuts(cx, given, &piece.scope, v, &piece.range, &c);
+    let cuts = cuts(cx, b, &piece.scope, v, &piece.range, &c);
     let empty = |part: &Piece| part.range.lo.size.is_some() && part.range.lo.size == part.range.hi.size;
     let choice = |(n, pair): (usize, &[Bound])| {
         let part = piece.within(pair[0].clone(), pair[1].clone());
@@ -129,7 +119,7 @@ fn choices(cx: &Context, given: &mut Given, v: Index, piece: &Piece) -> Vec<Piec
 /// level's coordinate is not below it.
 pub(super) fn coordinate_of(
     cx: &Context,
-    given: &mut Given,
+    b: &mut Block,
     v: Index,
     piece: &Piece,
     (a, level): (AccessId, usize),
@@ -138,7 +128,7 @@ pub(super) fn coordinate_of(
     let Range { lo, hi } = &piece.range;
     let w = cx.program.level_var(&cx.program.accesses[a.0], level);
     let line = along::line(cx, cx.program.root_map(w), v);
-    let r = symbols::of_size(cx, &line.r);
+    let r = coordinate::of_size(cx, &line.r);
     let same = along::is_zero(cx, &piece.scope, &line.c) && r == cx.symbols.int(1);
     if same && (at == lo.at || at == hi.at) || along::is_whole(cx, v, piece, (a, level)) {
         return Bound::at(at);
@@ -146,13 +136,13 @@ pub(super) fn coordinate_of(
     if same && cx.symbols.ahead(at, hi.at).is_some_and(|n| n >= 0) {
         return hi.clone();
     }
-    let moved = symbols::behind(cx, &piece.scope, at, &line.c).expect("bound outside");
-    let within = cx.symbols.min(cx.symbols.max(symbols::steps_to(cx, moved, r), lo.at), hi.at);
-    Bound::at(given.define(cx, "cut", Type::I64, within))
+    let moved = coordinate::behind(cx, &piece.scope, at, &line.c).expect("bound outside");
+    let within = cx.symbols.min(cx.symbols.max(coordinate::steps_to(cx, moved, r), lo.at), hi.at);
+    Bound::at(b.define(cx, "cut", Type::I64, within))
 }
 
 /// The bounds along `v`, inside of a range, between the parts of a concatenation, the range's ends included.
-pub(super) fn cuts(cx: &Context, given: &mut Given, scope: &Scope, v: Index, range: &Range, c: &Concat) -> Vec<Bound> {
+pub(super) fn cuts(cx: &Context, b: &mut Block, scope: &Scope, v: Index, range: &Range, c: &Concat) -> Vec<Bound> {
     let of = c.of.within(|u| cx.program.root_map(u));
     let line = along::line(cx, of, v);
     let extents: Vec<Size> = c.parts.iter().map(|(u, _)| Size::unknown(cx.program.vars[u.0].extent)).collect();
@@ -172,8 +162,8 @@ pub(super) fn cuts(cx: &Context, given: &mut Given, scope: &Scope, v: Index, ran
         let steps = line.r.value() != Some(1);
         let beyond = before.plus(&line.c.constant.negative());
         let size = (line.c.factors.is_empty() && !steps).then(|| cx.extents.known(&beyond));
-        let moved = symbols::behind(cx, scope, symbols::of_size(cx, &before), &line.c).expect("bound outside");
-        let at = symbols::steps_to(cx, moved, symbols::of_size(cx, &line.r));
+        let moved = coordinate::behind(cx, scope, coordinate::of_size(cx, &before), &line.c).expect("bound outside");
+        let at = coordinate::steps_to(cx, moved, coordinate::of_size(cx, &line.r));
         // A cut at an end of the range, or outside of it, needs no clamping.
         let ahead = |end: &Bound| cx.extents.known(&size.as_ref()?.plus(&end.size.as_ref()?.negative())).value();
         let end = match (ahead(&range.hi), ahead(&range.lo)) {
@@ -182,12 +172,12 @@ pub(super) fn cuts(cx: &Context, given: &mut Given, scope: &Scope, v: Index, ran
             _ => None,
         };
         cuts.push(match end {
-            _ if all => Bound { at: given.held(cx, "cut", at), size },
+            _ if all => Bound { at: b.held(cx, "cut", at), size },
             Some(end) => end.clone(),
             None => {
                 let last = cuts.last().expect("it begins somewhere").at;
                 let within = cx.symbols.min(cx.symbols.max(at, last), range.hi.at);
-                Bound::at(given.held(cx, "cut", within))
+                Bound::at(b.held(cx, "cut", within))
             }
         });
     }
@@ -196,16 +186,16 @@ pub(super) fn cuts(cx: &Context, given: &mut Given, scope: &Scope, v: Index, ran
 }
 
 /// Defines fingers at the begins of lists.
-pub(super) fn point_fingers(cx: &Context, d: &mut Symbolic, scope: &mut Scope, fingers: Vec<plan::Finger>) {
+pub(super) fn point_fingers(cx: &Context, b: &mut Block, scope: &mut Scope, fingers: Vec<plan::Finger>) {
     for plan::Finger { list: (a, level), through } in fingers {
-        let begin = fiber::unopened(cx, d, scope, a).begin;
-        let at = d.state(&format!("p_{}", cx.program.tensor(a).name), begin);
-        scope.fingers.insert((a, level), Finger { at, through });
+        let (it, begin) = (cx.symbols.name(), fiber::unopened(cx, b, scope, a).begin);
+        b.push(Op::Finger { it, of: a, begin });
+        scope.fingers.insert((a, level), Finger { at: it, through });
     }
 }
 
 /// The finger on an access's level, if the loops around are exactly the loops that it was made for.
-fn finger(scope: &Scope, of: (AccessId, usize), v: Index) -> Option<State> {
+fn finger(scope: &Scope, of: (AccessId, usize), v: Index) -> Option<Name> {
     let Finger { at, through } = scope.fingers.get(&of)?;
     let (last, outer) = through.split_last()?;
     (*last == v && scope.order.ends_with(outer)).then_some(*at)
@@ -214,13 +204,13 @@ fn finger(scope: &Scope, of: (AccessId, usize), v: Index) -> Option<State> {
 /// The view in which a loop over a range of `v` walks the fiber of an access's level that it opens.
 pub(super) fn view(
     cx: &Context,
-    d: &mut Symbolic,
+    b: &mut Block,
     scope: &Scope,
     (a, level): (AccessId, usize),
     v: Index,
     range: &Range,
-) -> View<Term> {
-    let tensor = cx.program.tensor(a);
+) -> View {
+    let (tensor, symbols) = (cx.program.tensor(a), &cx.symbols);
     let w = cx.program.level_var(&cx.program.accesses[a.0], level);
     let shared = scope.walked_in(a, v).map(|asked| holding(cx, scope, asked, range));
     let range = shared.as_ref().unwrap_or(range);
@@ -239,52 +229,51 @@ pub(super) fn view(
         || past.as_ref().is_some_and(|s| s.plus(&extent.negative()).value().is_some_and(|n| n >= 0));
     let c = coordinate::mapped(cx, scope, &line.c).expect("bound outside");
     let r = coordinate::of_size(cx, &line.r);
-    let mut fixed = |name: &str, e: Expr| Term::fixed(held(d, name, e));
     // Between two steps there are no coordinates in view. The step at a range's end may not fit 64 bits: the coordinate behind the step
     // before it does.
-    let strides = !blocks && r != int(1);
-    let mut reached = |name: &str, at: &Bound, size: Option<Size>, short: bool| match size {
-        Some(size) if size.value().is_some() || !short => fixed(name, coordinate::of_size(cx, &size)),
-        Some(size) => fixed(name, coordinate::of_size(cx, &size.plus(&line.r.negative()).plus(&Size::number(1)))),
+    let strides = !blocks && r != symbols.int(1);
+    let reached = |at: &Bound, size: Option<Size>, short: bool| match size {
+        Some(size) if size.value().is_some() || !short => coordinate::of_size(cx, &size),
+        Some(size) => coordinate::of_size(cx, &size.plus(&line.r.negative()).plus(&Size::number(1))),
         None => {
-            let at = plus(c.clone(), times(cx.expr(at.at), r.clone()));
-            fixed(name, if short { cx.expr(symbols::behind_last(cx, cx.sym(at), cx.sym(r.clone()))) } else { at })
+            let at = symbols.plus(c, symbols.times(at.at, r));
+            if short { coordinate::behind_last(cx, at, r) } else { at }
         }
     };
     let from_zero = range.lo.at == Sym::ZERO;
-    let start = (!begins).then(|| reached("start", &range.lo, first, strides && !from_zero));
+    let start = (!begins).then(|| b.held(cx, "start", reached(&range.lo, first, strides && !from_zero)));
     let (hi, past) = match scope.is_loose(w) && !(ends || along::falls(&line.c)) {
-        true => (symbols::until(cx, scope, &line, &range.hi, &extent), None),
+        true => (coordinate::until(cx, scope, &line, &range.hi, &extent), None),
         false => (range.hi.clone(), past),
     };
-    let stop = (!ends).then(|| reached("stop", &hi, past, strides));
-    let shift = match &start {
-        Some(start) if from_zero => Some(Shift::Up(start.clone())),
-        _ if c == int(0) => None,
+    let stop = (!ends).then(|| b.held(cx, "stop", reached(&hi, past, strides)));
+    let shift = match start {
+        Some(start) if from_zero => Some(Shift::Up(start)),
+        _ if c == Sym::ZERO => None,
         _ if along::falls(&line.c) => {
-            Some(Shift::Down(fixed("shift", coordinate::of_size(cx, &line.c.constant.negative()))))
+            Some(Shift::Down(b.held(cx, "shift", coordinate::of_size(cx, &line.c.constant.negative()))))
         }
-        _ => Some(Shift::Up(fixed("shift", c.clone()))),
+        _ => Some(Shift::Up(b.held(cx, "shift", c))),
     };
-    let mut factor = |name: &str| fixed(name, r.clone());
-    let stride = strides.then(|| factor("stride"));
-    let blocks = blocks.then(|| factor("length"));
-    let extent = covers.then(|| fixed("extent", coordinate::of_size(cx, &extent)));
+    let stride = strides.then(|| b.held(cx, "stride", r));
+    let blocks = blocks.then(|| b.held(cx, "length", r));
+    let extent = covers.then(|| b.held(cx, "extent", coordinate::of_size(cx, &extent)));
     let finger = finger(scope, (a, level), v);
     let marks = blocks.is_none() && finger.is_none() && start.is_some();
-    let mark = cx.prepared.marks.get(&(a, level)).filter(|_| marks).and_then(|mark| mark.here(cx, scope));
+    let by = cx.prepared.marks.get(&(a, level)).filter(|_| marks);
+    let mark = by.and_then(|by| by.map_or(Some(Sym::ZERO), |k| scope.coordinate(k)));
     View { start, stop, stride, blocks, extent, shift, finger, mark }
 }
 
 /// The part of a range of a loop in which a guard holds.
 fn holding(cx: &Context, scope: &Scope, asked: &Asked, range: &Range) -> Range {
     let (first, past) = scope.ranges[&asked.by];
-    let joined = |op: Op, part: (&Option<Sym>, &Bound), of: &Bound, whole: Sym| match part {
+    let joined = |op: Fn, part: (&Option<Sym>, &Bound), of: &Bound, whole: Sym| match part {
         (Some(_), bound) if of.at == whole => bound.clone(),
-        (Some(at), _) if of.at != *at => cx.bound(binary(op, cx.expr(*at), cx.expr(of.at))),
+        (Some(at), _) if of.at != *at => Bound::at(cx.symbols.op(op, [*at, of.at])),
         _ => of.clone(),
     };
     let [from, to] = &asked.ends;
-    let lo = joined(Op::Max, (from, &asked.range.lo), &range.lo, first);
-    Range { lo, hi: joined(Op::Min, (to, &asked.range.hi), &range.hi, past) }
+    let lo = joined(Fn::Max, (from, &asked.range.lo), &range.lo, first);
+    Range { lo, hi: joined(Fn::Min, (to, &asked.range.hi), &range.hi, past) }
 }

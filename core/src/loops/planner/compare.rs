@@ -13,34 +13,34 @@
 //! Arithmetic in a comparison wraps as everywhere: the invariant side is computed as written, and clamped to the loop's bounds
 //! afterwards. The variable's side must have a form that cannot wrap: the variable, or its difference from another variable or a number.
 
-use super::Context;
+use super::{Context, fiber};
 use crate::algebra::{Op, Type, Value};
 use crate::loops::choose::{
     along, coordinate,
-    given::Given,
     keys,
     keys::{Key, Less},
     range::{Bound, Piece},
     scope::Scope,
-    symbol::{Meaning, Sym},
+    symbol::Sym,
 };
+use crate::loops::tree::Block;
 use crate::notation::concrete::{self, Index};
 use crate::notation::typed::Fun;
 use std::cmp::Ordering;
 
 /// Splits a piece into parts in which the comparisons with its first key are constants.
-pub(super) fn decided(cx: &Context, given: &mut Given, v: Index, piece: &Piece) -> Vec<Piece> {
+pub(super) fn decided(cx: &Context, b: &mut Block, v: Index, piece: &Piece) -> Vec<Piece> {
     let found = keys::comparisons(cx, v, piece);
     let Some(key) = keys::first_key(cx, v, piece) else { return vec![piece.clone()] };
     let all = |of: [Op; 2]| found.iter().filter(|(_, k)| *k == key).all(|(op, _)| of.contains(op));
-    let with = compared(cx, given, v, piece, &key);
+    let with = compared(cx, b, v, piece, &key);
     // Each part begins where the previous one ends. Two of the three signs share a part if no operator distinguishes them.
     let mut signs = vec![(Ordering::Less, piece.range.lo.clone())];
     if !all([Op::Le, Op::Gt]) {
-        signs.push((Ordering::Equal, cut(cx, given, v, piece, (&key, with), false)));
+        signs.push((Ordering::Equal, cut(cx, b, v, piece, (&key, with), false)));
     }
     if !all([Op::Lt, Op::Ge]) {
-        signs.push((Ordering::Greater, cut(cx, given, v, piece, (&key, with), true)));
+        signs.push((Ordering::Greater, cut(cx, b, v, piece, (&key, with), true)));
     }
     let ends = signs[1..].iter().map(|(_, lo)| lo).chain([&piece.range.hi]);
     let part = |((sign, lo), hi): (&(Ordering, Bound), &Bound)| {
@@ -59,8 +59,8 @@ pub(super) fn decided(cx: &Context, given: &mut Given, v: Index, piece: &Piece) 
 /// The value with which the bare coordinate of a key is compared. An amount that the key subtracts from the coordinate is added to the
 /// invariant side, after that side is clamped to the range of the difference extended by one in each direction, so that the sum does not
 /// wrap.
-fn compared(cx: &Context, given: &mut Given, v: Index, piece: &Piece, key: &Key) -> Sym {
-    let at = invariant(cx, given, &piece.scope, &key.with);
+fn compared(cx: &Context, b: &mut Block, v: Index, piece: &Piece, key: &Key) -> Sym {
+    let at = invariant(cx, b, &piece.scope, &key.with);
     let [lo, hi] = coordinate::ends(cx, piece, v, key.side.w);
     let (symbols, int) = (&cx.symbols, |n| cx.symbols.int(n));
     let at = match key.side.less {
@@ -85,26 +85,26 @@ fn compared(cx: &Context, given: &mut Given, v: Index, piece: &Piece, key: &Key)
             }
         }
     };
-    given.held(cx, "bound", at)
+    b.held(cx, "bound", at)
 }
 
 /// The value of a loop-invariant expression.
-fn invariant(cx: &Context, given: &mut Given, scope: &Scope, e: &concrete::Expr) -> Sym {
+fn invariant(cx: &Context, b: &mut Block, scope: &Scope, e: &concrete::Expr) -> Sym {
     let known = match e {
-        concrete::Expr::Literal(x) => Some(cx.symbols.of(Meaning::Constant(*x))),
+        concrete::Expr::Literal(x) => Some(cx.symbols.value(*x)),
         concrete::Expr::Index(v) => coordinate::of(cx, scope, *v),
         concrete::Expr::Access(a, _) => scope.fiber(*a).value,
         concrete::Expr::Call(Fun::Op(op), args, _) if args.iter().all(|arg| arg.ty() == Type::I64) => {
-            let args: Vec<Sym> = args.iter().map(|arg| invariant(cx, given, scope, arg)).collect();
+            let args: Vec<Sym> = args.iter().map(|arg| invariant(cx, b, scope, arg)).collect();
             return cx.symbols.op(*op, args);
         }
         _ => None,
     };
-    known.unwrap_or_else(|| given.value(cx, e, scope))
+    known.unwrap_or_else(|| fiber::value(cx, b, scope, e))
 }
 
 /// The first coordinate of a piece at which the key's value is at least `with` or, if `past`, greater than it.
-fn cut(cx: &Context, given: &mut Given, v: Index, piece: &Piece, (key, with): (&Key, Sym), past: bool) -> Bound {
+fn cut(cx: &Context, b: &mut Block, v: Index, piece: &Piece, (key, with): (&Key, Sym), past: bool) -> Bound {
     let int = |n| cx.symbols.int(n);
     if along::is_within(cx, v, piece, key) {
         return Bound::at(cx.symbols.plus(with, int(past as i64)));
@@ -112,7 +112,7 @@ fn cut(cx: &Context, given: &mut Given, v: Index, piece: &Piece, (key, with): (&
     let [lo, hi] = coordinate::ends(cx, piece, v, key.side.w).map(|end| cx.symbols.plus(end, int(-(past as i64))));
     let at = cx.symbols.plus(between(cx, with, lo, hi), int(past as i64));
     let (c, r) = coordinate::line_of(cx, piece, v, key.side.w);
-    Bound::at(given.held(cx, "cut", coordinate::steps(cx, at, c, r)))
+    Bound::at(b.held(cx, "cut", coordinate::steps(cx, at, c, r)))
 }
 
 /// `min(max(e, lo), hi)`

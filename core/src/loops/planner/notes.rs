@@ -1,4 +1,4 @@
-//! Facts about a result that emitting its loops shows; they determine how its arrays are allocated and filled.
+//! Facts about a result that planning its loops shows; they determine how its arrays are allocated and filled.
 
 use super::output::Slot;
 use crate::loops::plan::Level;
@@ -73,7 +73,7 @@ impl Notes {
         self.seen.borrow().clone()
     }
 
-    /// The facts, after the loops are emitted.
+    /// The facts, after the loops are planned.
     pub fn shown(&self) -> Shown {
         let seen = self.seen.borrow();
         Shown { appends_all: !seen.sifted && !seen.tentative, along: seen.along.access() }
@@ -109,8 +109,8 @@ impl Notes {
     }
 
     /// Records the lists that bound the entries that one loop appends; `None` if nothing does.
-    pub fn led_by(&self, slot: &Slot, by: Option<Vec<Level>>) {
-        if slot.level + 1 == self.appended.len() {
+    pub fn led_by(&self, level: usize, by: Option<Vec<Level>>) {
+        if level + 1 == self.appended.len() {
             let leaders = &mut self.seen.borrow_mut().leaders;
             *leaders = match (leaders.take(), by) {
                 (Some(all), Some(more)) => Some(all.into_iter().chain(more).collect()),

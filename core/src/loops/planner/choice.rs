@@ -19,20 +19,18 @@
 //! here, and wherever a level opens at a coordinate (`Context::locate`), so that no load is out of bounds. Lists are walked under a view
 //! that ends where the guarded part does.
 
-use super::{Context, Expr, binary};
-use crate::algebra::{Op, Type};
+use super::{Context, fiber, range};
+use crate::algebra::{Op as Fn, Type};
 use crate::loops::choose::{
     access, along, budget,
-    given::Given,
     range::{Bound, Piece, Range},
     scope::{Asked, Scope},
     split,
     split::Along,
     symbol::Sym,
 };
-use crate::loops::lower::{fiber, range};
 use crate::loops::plan::Choices;
-use crate::loops::{Symbolic, Var};
+use crate::loops::tree::{Block, Op};
 use crate::notation::concrete::{self, AccessId, Concat, Index};
 use crate::notation::typed::Fun;
 
@@ -52,33 +50,29 @@ struct Asking {
 /// phases is in one phase.
 pub(super) fn ranges(
     cx: &Context,
-    d: &mut Symbolic,
+    b: &mut Block,
     scope: &Scope,
     (v, rest): (Index, &[Index]),
     body: &concrete::Expr,
 ) -> Vec<Piece> {
     let (body, mut scope) = (body.clone(), scope.clone());
-    let range = range::limited(cx, d, &mut scope, v);
-    let mut given = Given::default();
-    let pieces =
-        ranges_of(cx, &mut given, (v, rest), Piece { range, body, scope, in_runs: false, gapless: false, keys: 0 });
-    cx.emit_given(d, given);
-    pieces
+    let range = range::limited(cx, b, &mut scope, v);
+    ranges_of(cx, b, (v, rest), Piece { range, body, scope, in_runs: false, gapless: false, keys: 0 })
 }
 
 /// The ranges of a whole loop. Adds the values to compute before it to `given`.
-fn ranges_of(cx: &Context, given: &mut Given, (v, rest): (Index, &[Index]), mut whole: Piece) -> Vec<Piece> {
+fn ranges_of(cx: &Context, b: &mut Block, (v, rest): (Index, &[Index]), mut whole: Piece) -> Vec<Piece> {
     loosen(cx, &mut whole, v);
     let along = |c: &Concat| split::is_along(cx, &whole.scope, v, c);
     if split::outermost(&whole.body, &along).is_empty() {
-        return range::pieces(cx, given, v, whole);
+        return range::pieces(cx, b, v, whole);
     }
     let choose = || if split::is_split(cx, &whole, v) { Choices::Split } else { Choices::Asked };
     if cx.book.decide(choose) == Choices::Split {
-        return range::pieces(cx, given, v, whole);
+        return range::pieces(cx, b, v, whole);
     }
-    let pieces = asked(cx, given, v, rest, whole);
-    pieces.into_iter().flat_map(|piece| range::pieces(cx, given, v, piece)).collect()
+    let pieces = asked(cx, b, v, rest, whole);
+    pieces.into_iter().flat_map(|piece| range::pieces(cx, b, v, piece)).collect()
 }
 
 /// Replaces a window along `v` by the expression inside it, where the value outside is the one of lists without an entry.
@@ -106,7 +100,7 @@ fn loosened(
     let under = access::under(cx, inside, *w);
     // A bucket index covers no coordinate outside of the extent, so a list that has one is searched inside the window only.
     let lists =
-        || under.iter().all(|a| access::is_listed_under(cx, *a, *w) && !cx.prepared.directories.contains_key(a));
+        || under.iter().all(|a| access::is_listed_under(cx, *a, *w) && !cx.prepared.directories.contains(a));
     // Another concatenation over the same variable would be evaluated outside of the window, too.
     let once = || split::concats_of(whole, *w).into_iter().all(|other| other == **c);
     if along(c) && split::is_quiet(cx, (*w, inside), &under, outside) && lists() && once() {
@@ -117,9 +111,9 @@ fn loosened(
 }
 
 /// The ranges of a loop with guarded concatenations. If the loop visits its whole extent, one range is where all windows hold.
-fn asked(cx: &Context, given: &mut Given, v: Index, rest: &[Index], piece: Piece) -> Vec<Piece> {
+fn asked(cx: &Context, b: &mut Block, v: Index, rest: &[Index], piece: Piece) -> Vec<Piece> {
     let mut of = Asking { v, whole: piece.range.clone(), scope: piece.scope.clone(), ends: Vec::new() };
-    let body = asking(cx, given, &mut of, &piece.body, &piece.range);
+    let body = asking(cx, b, &mut of, &piece.body, &piece.range);
     let asked = Piece { body: cx.simplify.simplify(&body), scope: of.scope, ..piece.clone() };
     let innermost = rest.is_empty() && !piece.body.has_loops();
     let worth = innermost || access::is_all_located(cx, &piece.scope, &piece.body);
@@ -128,16 +122,16 @@ fn asked(cx: &Context, given: &mut Given, v: Index, rest: &[Index], piece: Piece
     let choose = || if within.is_some() && around() { Choices::Around } else { Choices::Everywhere };
     let (Choices::Around, Some((body, holds))) = (cx.book.decide(choose), &within) else { return vec![asked] };
     let (body, holds) = (body.clone(), holds.clone());
-    let joined = |op: Op, ends: Vec<Bound>, end: &Bound| {
+    let joined = |op: Fn, ends: Vec<Bound>, end: &Bound| {
         let mut inner: Vec<Sym> = ends.into_iter().map(|b| b.at).filter(|at| *at != end.at).collect();
         inner.dedup();
         inner.into_iter().reduce(|a, b| cx.symbols.op(op, [a, b]))
     };
     let (starts, stops) = holds.into_iter().map(|range| (range.lo, range.hi)).unzip();
-    let mut bound = |name: &str, at: Sym| Bound::at(given.define(cx, name, Type::I64, at));
-    let first = joined(Op::Max, starts, &piece.range.lo).map(|at| bound("first", at));
+    let mut bound = |name: &str, at: Sym| Bound::at(b.define(cx, name, Type::I64, at));
+    let first = joined(Fn::Max, starts, &piece.range.lo).map(|at| bound("first", at));
     let lo = first.clone().unwrap_or(piece.range.lo.clone());
-    let last = joined(Op::Min, stops, &piece.range.hi);
+    let last = joined(Fn::Min, stops, &piece.range.hi);
     let last = last.map(|at| bound("last", cx.symbols.max(at, lo.at)));
     let hi = last.clone().unwrap_or(piece.range.hi.clone());
     let mut middle = Piece { body, ..piece.within(lo.clone(), hi.clone()) };
@@ -152,24 +146,24 @@ fn asked(cx: &Context, given: &mut Given, v: Index, rest: &[Index], piece: Piece
 }
 
 /// The expression with its concatenations along the loop's variable guarded, within a range of the loop.
-fn asking(cx: &Context, given: &mut Given, of: &mut Asking, e: &concrete::Expr, range: &Range) -> concrete::Expr {
+fn asking(cx: &Context, b: &mut Block, of: &mut Asking, e: &concrete::Expr, range: &Range) -> concrete::Expr {
     let concrete::Expr::Concat(c, ty) = e else {
-        return e.clone().map_parts(&mut vec![], &mut |part, _| asking(cx, given, of, &part, range));
+        return e.clone().map_parts(&mut vec![], &mut |part, _| asking(cx, b, of, &part, range));
     };
     if !split::is_along(cx, &of.scope, of.v, c) {
-        let made = (**c).clone().map(|part| asking(cx, given, of, &part, range));
+        let made = (**c).clone().map(|part| asking(cx, b, of, &part, range));
         return concrete::Expr::Concat(Box::new(made), *ty);
     }
-    let cuts = bounds_between(cx, given, of, range, c);
+    let cuts = bounds_between(cx, b, of, range, c);
     let before = c.outside.is_some() as usize;
     let mut parts = Vec::new();
     for (n, (w, part)) in c.parts.iter().enumerate() {
         let range = Range { lo: cuts[n + before].clone(), hi: cuts[n + before + 1].clone() };
-        let part = asking(cx, given, of, part, &range);
+        let part = asking(cx, b, of, part, &range);
         ask_for(cx, of, (*w, &part), range);
         parts.push((*w, part));
     }
-    let outside = c.outside.as_ref().map(|outside| asking(cx, given, of, outside, range));
+    let outside = c.outside.as_ref().map(|outside| asking(cx, b, of, outside, range));
     if let ([(w, inside)], Some(outside)) = (&parts[..], &outside)
         && split::is_quiet(cx, (*w, inside), &access::under(cx, inside, *w), outside)
     {
@@ -179,14 +173,14 @@ fn asking(cx: &Context, given: &mut Given, of: &mut Asking, e: &concrete::Expr, 
 }
 
 /// The bounds between the parts of a concatenation in a range; equal concatenations share them, so that they are computed once.
-fn bounds_between(cx: &Context, given: &mut Given, of: &mut Asking, range: &Range, c: &Concat) -> Vec<Bound> {
+fn bounds_between(cx: &Context, b: &mut Block, of: &mut Asking, range: &Range, c: &Concat) -> Vec<Bound> {
     let same = |(other, within, _): &&Ends| {
         along::ends_with(cx, other, c) && within.lo.at == range.lo.at && within.hi.at == range.hi.at
     };
     if let Some((.., cuts)) = of.ends.iter().find(same) {
         return cuts.clone();
     }
-    let cuts = range::cuts(cx, given, &of.scope, of.v, range, c);
+    let cuts = range::cuts(cx, b, &of.scope, of.v, range, c);
     of.ends.push((c.clone(), range.clone(), cuts.clone()));
     cuts
 }
@@ -218,19 +212,19 @@ fn ask_for(cx: &Context, of: &mut Asking, (w, part): (Index, &concrete::Expr), r
 }
 
 /// Binds a loop's variable, and defines the guards that depend on it.
-pub(super) fn bind(cx: &Context, d: &mut Symbolic, scope: &mut Scope, v: Index, at: Expr) {
-    scope.bind(v, cx.sym(at.clone()));
+pub(super) fn bind(cx: &Context, b: &mut Block, scope: &mut Scope, v: Index, at: Sym) {
+    scope.bind(v, at);
+    let symbols = &cx.symbols;
     let mut answers: Vec<([Option<Sym>; 2], Sym)> = Vec::new();
     for n in 0..scope.all_asked().len() {
         let Asked { by, ends, .. } = scope.all_asked()[n].clone();
-        let [lo, hi] = ends.map(|end| end.map(|end| cx.expr(end)));
-        let above = lo.map(|lo| binary(Op::Le, lo, at.clone()));
-        let below = hi.map(|hi| binary(Op::Lt, at.clone(), hi));
-        let inside = above.into_iter().chain(below).reduce(|a, b| binary(Op::AndAlso, a, b));
+        let above = ends[0].map(|lo| symbols.op(Fn::Le, [lo, at]));
+        let below = ends[1].map(|hi| symbols.op(Fn::Lt, [at, hi]));
+        let inside = symbols.all(above.into_iter().chain(below));
         let Some(inside) = inside.filter(|_| by == v) else { continue };
         let known = answers.iter().find(|(of, _)| *of == ends).map(|(_, inside)| *inside);
         let inside = known.unwrap_or_else(|| {
-            let inside = cx.sym(d.define("inside", Type::Bool, inside));
+            let inside = b.define(cx, "inside", Type::Bool, inside);
             answers.push((ends, inside));
             inside
         });
@@ -239,21 +233,22 @@ pub(super) fn bind(cx: &Context, d: &mut Symbolic, scope: &mut Scope, v: Index, 
 }
 
 /// The value of a guarded concatenation.
-pub(super) fn asked_value(cx: &Context, d: &mut Symbolic, scope: &Scope, c: &Concat, ty: Type) -> Expr {
+pub(super) fn asked_value(cx: &Context, b: &mut Block, scope: &Scope, c: &Concat, ty: Type) -> Sym {
     let last = c.parts.last().map(|(_, part)| part).filter(|_| c.outside.is_none());
     let others = &c.parts[..c.parts.len() - last.is_some() as usize];
     let otherwise = c.outside.as_ref().or(last).expect("a concatenation has a part");
     let emits = c.exprs().any(|e| e.has_loops() || calls(e));
     if emits {
-        let t = d.fresh("t", ty);
-        assign_asked(cx, d, scope, (t, others), otherwise);
-        return Expr::Var(t);
+        let t = cx.symbols.held(ty);
+        b.push(Op::Fresh { it: t, name: "t".to_string(), ty });
+        assign_asked(cx, b, scope, (t, others), otherwise);
+        return t;
     }
-    let otherwise = fiber::value(cx, d, scope, otherwise);
+    let otherwise = fiber::value(cx, b, scope, otherwise);
     others.iter().rev().fold(otherwise, |otherwise, (w, part)| {
-        let value = fiber::value(cx, d, scope, part);
+        let value = fiber::value(cx, b, scope, part);
         match scope.asked(*w).and_then(|asked| asked.inside) {
-            Some(inside) => Expr::Op(Op::Select, vec![cx.expr(inside), value, otherwise]),
+            Some(inside) => cx.symbols.select(inside, value, otherwise),
             None => value,
         }
     })
@@ -263,21 +258,21 @@ pub(super) fn asked_value(cx: &Context, d: &mut Symbolic, scope: &Scope, c: &Con
 /// are needed.
 fn assign_asked(
     cx: &Context,
-    d: &mut Symbolic,
+    b: &mut Block,
     scope: &Scope,
-    (t, parts): (Var, &[(Index, concrete::Expr)]),
+    (t, parts): (Sym, &[(Index, concrete::Expr)]),
     otherwise: &concrete::Expr,
 ) {
-    let assign = |d: &mut Symbolic, e: &concrete::Expr| {
-        let value = fiber::value(cx, d, scope, e);
-        d.assign(t, value);
+    let assign = |b: &mut Block, e: &concrete::Expr| {
+        let value = fiber::value(cx, b, scope, e);
+        b.set(t, value);
     };
-    let Some(((w, part), rest)) = parts.split_first() else { return assign(d, otherwise) };
+    let Some(((w, part), rest)) = parts.split_first() else { return assign(b, otherwise) };
     match scope.asked(*w).and_then(|asked| asked.inside) {
         Some(inside) => {
-            d.when(cx.expr(inside), |d| assign(d, part), |d| assign_asked(cx, d, scope, (t, rest), otherwise))
+            b.when(inside, |b| assign(b, part), |b| assign_asked(cx, b, scope, (t, rest), otherwise));
         }
-        None => assign(d, part),
+        None => assign(b, part),
     }
 }
 

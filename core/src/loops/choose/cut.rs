@@ -1,0 +1,53 @@
+//! Cuts of loops into pieces: what they count, and the edges of a piece.
+
+use crate::loops::choose::symbol::{Name, Sym};
+use crate::notation::concrete::AccessId;
+
+/// A cut whose loops have not begun yet.
+#[derive(Clone, Debug)]
+pub struct Opened {
+    /// The total that is divided among the pieces.
+    pub count: Sym,
+    /// What is counted.
+    pub of: Counted,
+    /// For each searched level, where the search for a piece's edge begins: where the previous edge was found. Any value is correct.
+    pub hints: Vec<Name>,
+}
+
+/// What a cut counts.
+#[derive(Clone, Debug)]
+pub enum Counted {
+    /// The coordinates of loops.
+    Coordinates,
+    /// The entries of an access, from level `first` on. The positions in the last of the levels begin at `begin`. `ends` has, for each
+    /// level whose parents are searched, the position at which these parents end.
+    Entries { access: AccessId, first: usize, begin: Sym, ends: Vec<Sym> },
+    /// The entries of these lists, as weights of the coordinates of one loop.
+    Weight(Vec<Weight>),
+    /// Nothing: there is one piece.
+    Nothing,
+}
+
+/// The number of entries that a list has below each coordinate of a loop.
+#[derive(Clone, Debug)]
+pub struct Weight {
+    /// The list.
+    pub list: (AccessId, usize),
+    /// The index in its positions of the first coordinate of the loop that is within the level.
+    pub begin: Sym,
+    /// The index behind the last such coordinate.
+    pub end: Sym,
+    /// The number of coordinates of the loop before the level begins: 0 unless the loop is a window.
+    pub before: Sym,
+}
+
+/// A piece.
+#[derive(Clone, Debug)]
+pub struct Edges {
+    /// The first coordinates of the piece, outermost first.
+    pub lo: Vec<Sym>,
+    /// The coordinates behind the piece.
+    pub hi: Vec<Sym>,
+    /// The counted list, its level, and the positions of its entries in the piece.
+    pub list: Option<(AccessId, usize, Sym, Sym)>,
+}

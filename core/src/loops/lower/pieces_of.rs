@@ -1,0 +1,55 @@
+//! Loops over the pieces of levels that store the ends of their pieces.
+
+use super::{Context, operation::block};
+use crate::looplet::Looplet;
+use crate::loops::choose::symbol::{Name, Sym};
+use crate::loops::lower::fiber;
+use crate::loops::tree::{self, Block};
+use crate::loops::{Symbolic, Term};
+use crate::stream::{Compare, Domain, Kind, Pieces, Places};
+
+/// Opens the pieces of a level.
+pub(super) fn open(cx: &Context, d: &mut Symbolic, list: &tree::List, kind: tree::Kind, extent: Sym) -> Pieces<Term> {
+    let level = &fiber::levels(cx, list.of.0)[list.of.1];
+    let kind = match (kind, level.kind().looplet()) {
+        (tree::Kind::Runs, _) => Kind::Runs,
+        (tree::Kind::Packed, _) => Kind::Packed(*level.named("ofs")),
+        (tree::Kind::Blocks, Looplet::Aligned(size)) => Kind::Blocks(Places::Aligned(size)),
+        (tree::Kind::Blocks, _) => Kind::Blocks(Places::Listed(*level.named("ofs"))),
+    };
+    let (fiber, extent) = (fiber::unopened(cx, d, list), cx.term(d, extent));
+    Pieces::open(d, &cx.program.tensor(list.of.0).name, kind, fiber, extent)
+}
+
+/// Emits the loop over a range up to the next end of a piece, and on from there.
+pub(super) fn steps(cx: &Context, d: &mut Symbolic, (from, to): (Sym, Sym), (begin, stop): (Sym, Sym), body: &Block) {
+    let (first, to) = (cx.term(d, from), cx.term(d, to));
+    let from = d.state("from", first);
+    let left = |d: &mut Symbolic| {
+        let from = d.get(from);
+        d.compare(Compare::Lt, &from, &to)
+    };
+    d.repeat(&left, &mut |d| {
+        let here = d.get(from);
+        let here = d.snapshot("begin", here);
+        cx.say_term(d, begin, &here);
+        block(cx, d, body);
+        let stop = cx.term(d, stop);
+        d.set(from, stop);
+    });
+}
+
+/// Emits the loop over blocks, as long as each level has one, and no list is at its end.
+pub(super) fn blocks(cx: &Context, d: &mut Symbolic, pieces: &[Name], lists: &[(Name, Sym)], body: &Block) {
+    let pieces: Vec<_> = pieces.iter().map(|name| cx.pieces(*name)).collect();
+    let lists: Vec<_> = lists.iter().map(|(at, end)| (cx.state(*at), cx.term(d, *end))).collect();
+    let more = |d: &mut Symbolic| {
+        let mut valid: Vec<Term> = pieces.iter().map(|pieces| pieces.valid(d)).collect();
+        for (at, end) in &lists {
+            let at = d.get(*at);
+            valid.push(d.compare(Compare::Lt, &at, end));
+        }
+        valid.into_iter().reduce(|all, one| d.and(all, &|_| one.clone())).expect("one level or more")
+    };
+    d.repeat(&more, &mut |d| block(cx, d, body));
+}

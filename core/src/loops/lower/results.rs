@@ -1,0 +1,115 @@
+//! Operations on results and workspaces.
+
+use super::{Context, Expr, call, counting, fiber, operation::block, workspace};
+use crate::loops::choose::symbol::{Name, Sym};
+use crate::loops::lower::output::Slot;
+use crate::loops::tree::{Block, Driven, Op};
+use crate::loops::{Stmt, Symbolic};
+use crate::notation::concrete::AccessId;
+
+/// Emits an operation on a result or a workspace.
+pub(super) fn emit(cx: &Context, d: &mut Symbolic, op: &Op) {
+    match op {
+        Op::OpenFiber { output, slot, bound } => {
+            let ((output, slot), bound) = (cx.slot((*output, *slot)), cx.expr(d, *bound));
+            output.open(d, &slot, &|_| bound.clone());
+        }
+        Op::MakeRoom { output, slot, bound } => {
+            let ((output, slot), bound) = (cx.slot((*output, *slot)), cx.expr(d, *bound));
+            output.make_room(d, &slot, &|_| bound.clone());
+        }
+        Op::CloseFiber { output, slot } => {
+            let (output, slot) = cx.slot((*output, *slot));
+            output.close(d, &slot);
+        }
+        Op::Visit { output, slot, at, driven, below, positions, body } => {
+            visit(cx, d, (*output, *slot), (*at, *driven), (*below, positions), body);
+        }
+        Op::Locate { output, slot, at, below } => {
+            let ((output, slot), at) = (cx.slot((*output, *slot)), cx.expr(d, *at));
+            say(cx, *below, output.located(slot, at));
+        }
+        Op::Store { output, slot, fold, value } => {
+            let ((output, slot), value) = (cx.slot((*output, *slot)), cx.expr(d, *value));
+            let value = match fold {
+                Some(fun) => call::applied(cx, d, *fun, vec![output.held(&slot), value]),
+                None => value,
+            };
+            output.store(d, &slot, fold.is_some(), value);
+        }
+        Op::StoreIf { output, slot, value, kept } => {
+            let (output, slot) = cx.slot((*output, *slot));
+            let (value, kept) = (cx.expr(d, *value), cx.expr(d, *kept));
+            output.store_if(d, &slot, value, kept);
+        }
+        Op::Expect { output, slot, first, most } => {
+            let (output, slot) = cx.slot((*output, *slot));
+            let (first, most) = (cx.expr(d, *first), cx.expr(d, *most));
+            output.runs(&slot).iter().for_each(|runs| runs.expect(d, first.clone(), most.clone()));
+        }
+        Op::PutRun { output, slot, lo, hi, value } => {
+            let (output, slot) = cx.slot((*output, *slot));
+            let (lo, hi, value) = (lo.map(|lo| cx.expr(d, lo)), cx.expr(d, *hi), cx.expr(d, *value));
+            output.runs(&slot).expect("a result of runs").put_run(d, &slot, (lo, hi), value);
+        }
+        Op::FoldIn { of, at, fun, value } => {
+            let (values, at, value) = (super::arrays_of(cx, *of).values, cx.expr(d, *at), cx.expr(d, *value));
+            let was = Expr::Load(values, Box::new(at.clone()));
+            let joined = call::applied(cx, d, *fun, vec![was, value]);
+            d.emit(Stmt::Store(values, at, joined));
+        }
+        Op::Tally { row, place } => {
+            let row = cx.expr(d, *row);
+            let place = place.map(|(at, value)| (cx.expr(d, at), cx.expr(d, value)));
+            counting::tally(cx, d, row, place);
+        }
+        op => work(cx, d, op),
+    }
+}
+
+/// Defines a slot.
+fn say(cx: &Context, name: Name, slot: Slot) {
+    cx.names.borrow_mut().slots.insert(name, slot);
+}
+
+/// Emits a coordinate of a result's next level. A result with an operand's levels has that operand's position.
+fn visit(
+    cx: &Context,
+    d: &mut Symbolic,
+    of: (Name, Name),
+    (at, driven): (Sym, Driven),
+    (below, positions): (Name, &[(AccessId, Sym)]),
+    body: &Block,
+) {
+    let (output, slot) = cx.slot(of);
+    if let Some(a) = output.shared_with(&slot) {
+        let (_, position) = positions.iter().find(|(b, _)| *b == a).expect("loops visit its entries");
+        say(cx, below, output.entered(&slot, cx.expr(d, *position)));
+        return block(cx, d, body);
+    }
+    let at = cx.expr(d, at);
+    output.visit(d, &slot, at, driven, &mut |d, slot| {
+        say(cx, below, slot);
+        block(cx, d, body);
+    });
+}
+
+/// Emits an operation on a workspace.
+fn work(cx: &Context, d: &mut Symbolic, op: &Op) {
+    match op {
+        Op::Work(work) => workspace::begin(cx, d, work),
+        Op::Clear { work } => cx.work(*work).clear(d),
+        Op::Put { work, at, fold, value } => {
+            let at: Vec<Expr> = at.iter().map(|at| cx.expr(d, *at)).collect();
+            let value = cx.expr(d, *value);
+            cx.work(*work).put(cx, d, *fold, &at, value);
+        }
+        Op::LayOld { work } => cx.work(*work).lay(d),
+        Op::Drain { work, along, output, slot } => {
+            let along = along.as_ref().map(|list| fiber::unopened(cx, d, list));
+            let (output, slot) = cx.slot((*output, *slot));
+            cx.work(*work).drain(cx, d, along.as_ref(), (&output, &slot));
+        }
+        _ => unreachable!("every operation is emitted"),
+    }
+}

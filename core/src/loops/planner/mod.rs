@@ -1,0 +1,111 @@
+//! The planner: concrete notation to a plan of loops.
+//!
+//! ```text
+//!  statement  a statement's preparations, the arrays of its result, its loops              (statement.rs, shared.rs, quotient.rs)
+//!  nest       loop by loop: sequence expression, lattice, one loop shape per lattice point             (nest.rs)
+//!  range      the parts of concatenations as ranges of a loop; the view of a fiber in a range       (range.rs)
+//!  choice     concatenations and windows: ends of ranges, or guards                                 (choice.rs)
+//!  compare    comparisons of index variables as ends of ranges                                     (compare.rs)
+//!  structure  levels that are not lists: intervals, triangles                                    (structure.rs)
+//!  cut        cuts of loops into pieces                                                                (cut.rs)
+//!  fiber      the fiber at which each access is; located levels; values                 (fiber.rs, builtin.rs)
+//!  spread     lists in position maps                                       (spread.rs; directory.rs: bucket indices)
+//!  output     the levels of the result, and the slots that loops reach               (output.rs; notes.rs: what loops show)
+//!  workspace  results whose coordinates arrive out of order                     (workspace.rs; counting.rs: counted copies)
+//!  made       materialized temporaries that are computed inside of loops                              (made.rs)
+//!  repeat     blocks: loops around nests                                                           (repeat.rs)
+//!  book       decisions: written into a trace, or read from one                                       (book.rs)
+//! ```
+//!
+//! Functions in [`choose`](super::choose) make the decisions. Nothing here emits code.
+
+mod book;
+mod build;
+mod builtin;
+mod choice;
+mod compare;
+mod counting;
+pub(super) mod cut;
+mod directory;
+mod fiber;
+mod made;
+mod nest;
+mod notes;
+mod output;
+pub(super) mod quotient;
+mod range;
+mod repeat;
+mod shared;
+mod spread;
+mod statement;
+mod structure;
+mod workspace;
+
+use super::choose::Facts;
+use super::plan;
+use super::tree;
+use crate::notation::concrete::{AccessId, Both, Index, Place};
+use book::Book;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Deref;
+
+/// The options of a compilation that choices depend on, besides the program.
+pub(super) struct Choices {
+    /// As [`Options::few`](super::lower::Options::few).
+    pub few: i64,
+    /// As [`Options::sought`](super::lower::Options::sought).
+    pub sought: u32,
+    /// Whether coordinates of results have 32 bits.
+    pub narrow: bool,
+}
+
+/// The state that all of planning shares.
+struct Context<'a> {
+    facts: &'a Facts<'a>,
+    few: i64,
+    sought: u32,
+    narrow: bool,
+    /// Tensors that reuse the arrays of an earlier version.
+    taken: BTreeMap<Place, Place>,
+    /// The second destination, if any, into which the current statement's sum is folded (`also`).
+    both: Option<(&'a Both, Place)>,
+    /// What is prepared before the current statement's loops.
+    prepared: Prepared,
+    /// The record of decisions.
+    book: Book<'a>,
+}
+
+impl<'a> Deref for Context<'a> {
+    type Target = Facts<'a>;
+
+    fn deref(&self) -> &Facts<'a> {
+        self.facts
+    }
+}
+
+/// What is prepared before a statement's loops.
+#[derive(Default)]
+struct Prepared {
+    /// The lists whose windows have marks, with the loop that has one for each iteration.
+    marks: BTreeMap<(AccessId, usize), Option<Index>>,
+    /// The accesses whose first lists have bucket indices.
+    directories: BTreeSet<AccessId>,
+    /// The lists with position maps.
+    tables: BTreeMap<(AccessId, usize), plan::Table>,
+}
+
+/// Plans a kernel, and traces the decisions; with a trace, follows it.
+///
+/// # Errors
+/// If the trace's steps are not the program's.
+pub(super) fn plan<'a>(
+    facts: &'a Facts<'a>,
+    Choices { few, sought, narrow }: Choices,
+    given: Option<&'a plan::Plan>,
+) -> Result<(tree::Plan, plan::Plan), String> {
+    let taken = facts.program.taken().into_iter().collect();
+    let (prepared, book) = (Prepared::default(), Book::new(given));
+    let mut cx = Context { facts, few, sought, narrow, taken, both: None, prepared, book };
+    let steps = repeat::in_order(&mut cx, &facts.program.steps);
+    Ok((tree::Plan { steps }, cx.book.close()?))
+}

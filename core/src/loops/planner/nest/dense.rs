@@ -1,0 +1,170 @@
+//! Loops over a whole extent: dense levels are located, lists followed by cursors, and gaps of a constant value
+//! counted.
+//!
+//! ```text
+//!   y[i] = x[i] + d[i]       for i in 0..n: x is at i ? … : …                    a cursor
+//!                            for each entry of x: the gap before it, the entry; the last gap     one list, innermost
+//!   s = sum(i: x[i]), x with fill 2, and n coordinates
+//!                            for each entry of x: s += x; s += 2 * (n - entries)    if the order is free
+//!                            for each entry of x: the gap before it counted, the entry; the last gap
+//!   s = sum(i: x[i] + y[i])  as above, between coordinates that x or y has         several lists: one wide loop
+//! ```
+//!
+//! A gap is counted if its value is loop-invariant, the destination is a scalar, and the fold is a sum that may be a product (of floats:
+//! in `algebraic` mode), is idempotent, or maps the value to itself, as 0 · 0 is 0. The value may be a fold itself: in a tree whose
+//! leaves are folded level by level, each absent branch is folded once.
+
+use super::{Context, Forall, Here, Sink};
+use crate::algebra::{Op as Fn, Type};
+use crate::iteration::Point;
+use crate::loops::choose::{coordinate, symbol::Sym, walk};
+use crate::loops::plan::{Arm, How};
+use crate::loops::planner::{fiber, nest, nest::stepped};
+use crate::loops::tree::{Block, Driven, Gap, Op, Visit};
+use crate::notation::concrete::{self, AccessId};
+use crate::notation::typed::Fun;
+
+/// Plans the loop of a point over the whole extent.
+pub(super) fn dense(cx: &Context, b: &mut Block, f: &Forall, point: &Point, how: How) {
+    match (how, &point.followers[..]) {
+        (How::Constant, _) => return stepped::store_run(cx, b, f, point),
+        (How::Gaps | How::CountedGaps, [a]) => {
+            return gaps(cx, b, f, point, *a, (&walk::without_followers(cx, point), how == How::CountedGaps));
+        }
+        (How::Between, _) => return between(cx, b, f, point, &walk::without_followers(cx, point)),
+        _ => {}
+    }
+    let (lo, hi, at) = (f.piece.range.lo.at, f.piece.range.hi.at, cx.symbols.held(Type::I64));
+    let body = Block::of(|b| match point.followers[..] {
+        [] => nest::arrive(cx, b, f, point, at, &[], Driven::Counted),
+        [a] => cursor(cx, b, f, point, a, at),
+        _ => {
+            let here: Vec<_> = point.followers.iter().map(|&a| follow(cx, b, f, a, at)).collect();
+            let bare = Point { followers: Vec::new(), ..point.clone() };
+            nest::arrive(cx, b, f, &bare, at, &here, Driven::Counted);
+            for Here { access, present, .. } in here {
+                b.push(Op::NextIf { list: f.lists[&access], cond: present.expect("a follower's flag") });
+            }
+        }
+    });
+    b.push(Op::Every { name: cx.program.vars[f.v.0].name.clone(), lo, hi, at, body });
+}
+
+/// Plans the loop over one list beside a whole extent; in the gaps between its entries the body is `rest`. Gaps are loops without
+/// conditions, or are counted: all together behind the entries, if the list's loop is counted too. Folds of counted gaps may run in any
+/// order: idempotent built-ins are commutative and associative, as sums are.
+fn gaps(
+    cx: &Context,
+    b: &mut Block,
+    f: &Forall,
+    point: &Point,
+    a: AccessId,
+    (rest, counts): (&concrete::Expr, bool),
+) {
+    let name = &cx.program.vars[f.v.0].name;
+    let present = Point { followers: Vec::new(), ..point.clone() };
+    let absent = Point { body: rest.clone(), ..present.clone() };
+    let gap = gap(cx, |b, (begin, end)| match counts {
+        true => count_gap(cx, b, f, rest, (begin, end)),
+        false => {
+            let at = cx.symbols.held(Type::I64);
+            let arrive = |b: &mut Block| nest::arrive(cx, b, f, &absent, at, &[], Driven::Counted);
+            let body = cx.book.under(Arm(vec![]), || Block::of(arrive));
+            b.push(Op::Every { name: name.clone(), lo: begin, hi: end, at, body });
+        }
+    });
+    let (at, entry) = (cx.symbols.read(Type::I64), f.entry(cx, a));
+    let here = Here { access: a, entry: entry.positions(), present: None };
+    let arrive = |b: &mut Block| nest::arrive(cx, b, f, &present, at, &[here], Driven::Counted);
+    let body = cx.book.under(Arm(vec![a]), || Block::of(arrive));
+    let counts = (counts && f.fibers[&a].is_counted()).then(|| coordinate::length(cx, &f.piece.range));
+    let (from, to) = (f.piece.range.lo.at, f.piece.range.hi.at);
+    let visit = Visit { name: name.clone(), at, entry, body };
+    b.push(Op::Gaps { list: f.lists[&a], counts, from, to, visit, gap });
+}
+
+/// A gap with the operations that `of` plans for it.
+fn gap(cx: &Context, of: impl FnOnce(&mut Block, (Sym, Sym))) -> Gap {
+    let (begin, end) = (cx.symbols.read(Type::I64), cx.symbols.read(Type::I64));
+    Gap { begin, end, body: Block::of(|b| of(b, (begin, end))) }
+}
+
+/// Plans the loop over the coordinates that some list has, and the gaps between them, in which the value is the constant `rest`.
+fn between(cx: &Context, b: &mut Block, f: &Forall, point: &Point, rest: &concrete::Expr) {
+    let (from, to) = (f.piece.range.lo.at, f.piece.range.hi.at);
+    if point.followers.is_empty() && f.piece.in_runs {
+        return count(cx, b, f, rest, (from, to));
+    }
+    if point.followers.is_empty() {
+        return count_gap(cx, b, f, rest, (from, to));
+    }
+    let bare = Point { followers: Vec::new(), ..point.clone() };
+    let at = cx.symbols.read(Type::I64);
+    let present: Vec<Sym> = point.followers.iter().map(|_| cx.symbols.read(Type::Bool)).collect();
+    let gap = gap(cx, |b, ends| count_gap(cx, b, f, rest, ends));
+    let body = Block::of(|b| {
+        let here = nest::flagged(cx, b, f, &point.followers, &present);
+        nest::arrive(cx, b, f, &bare, at, &here, Driven::Counted);
+    });
+    b.push(Op::Between { lists: f.names(&point.followers), from, to, at, present, body, gap });
+}
+
+/// Folds a constant once for all coordinates of a gap, if the gap is not empty.
+fn count_gap(cx: &Context, b: &mut Block, f: &Forall, body: &concrete::Expr, (begin, end): (Sym, Sym)) {
+    let some = cx.symbols.op(Fn::Lt, [begin, end]);
+    b.when(some, |b| count(cx, b, f, body, (begin, end)), |_| {});
+}
+
+/// Folds a constant once for all coordinates of a range, of which there is at least one.
+fn count(cx: &Context, b: &mut Block, f: &Forall, body: &concrete::Expr, (begin, end): (Sym, Sym)) {
+    let Sink::Scalar { var, fun, begun: None } = f.sink else { unreachable!("what counts is a scalar's") };
+    let mut value = fiber::value(cx, b, f.scope(), &f.chosen(cx, |of| of.folded(body)));
+    if *fun == Fun::Op(Fn::Add) && body.ty() != Type::Bool {
+        value = repeated(cx, value, body.ty(), cx.symbols.sub(end, begin));
+    }
+    nest::accumulate(cx, b, (*var, *fun), None, value);
+}
+
+/// Two points: one where the follower's entry is present, one where it is absent.
+fn with_and_without(cx: &Context, point: &Point, a: AccessId) -> (Point, Point) {
+    let with = Point { followers: Vec::new(), ..point.clone() };
+    let body = cx.simplify.replace(&point.body, &|x| (x == a).then(|| cx.fill(x)));
+    (with.clone(), Point { body, ..with })
+}
+
+/// Plans a cursor over one list beside a whole extent: the body is simplified where the list has no entry.
+fn cursor(cx: &Context, b: &mut Block, f: &Forall, point: &Point, a: AccessId, at: Sym) {
+    let (with, without) = with_and_without(cx, point, a);
+    let present = Block::of(|b| {
+        let here = nest::resting(cx, b, f, &[a]);
+        cx.book.under(Arm(vec![a]), || nest::arrive(cx, b, f, &with, at, &here, Driven::Counted));
+    });
+    let absent = Block::of(|b| {
+        cx.book.under(Arm(vec![]), || nest::arrive(cx, b, f, &without, at, &[], Driven::Counted));
+    });
+    b.push(Op::Beside { list: f.lists[&a], at, present, absent });
+}
+
+/// The entry at a cursor, and the condition that it is at a coordinate. The cursor is not yet behind that coordinate.
+pub(super) fn follow(cx: &Context, b: &mut Block, f: &Forall, access: AccessId, at: Sym) -> Here {
+    let (here, is) = (cx.symbols.held(Type::Bool), f.entry(cx, access));
+    b.push(Op::Follow { list: f.lists[&access], at, here, is });
+    Here { access, entry: is.positions(), present: Some(here) }
+}
+
+/// The sum of `count` times `value`, in the arithmetic of the type: integers wrap. `count` is an `i64`, and not negative.
+fn repeated(cx: &Context, value: Sym, ty: Type, count: Sym) -> Sym {
+    let symbols = &cx.symbols;
+    let as_type = |s: Sym, ty: Type| if ty == Type::I64 { s } else { symbols.op(Fn::Convert(ty), [s]) };
+    if ty.is_float() || matches!(ty, Type::I64 | Type::U64) {
+        return symbols.op(Fn::Mul, [value, as_type(count, ty)]);
+    }
+    // The low bits of a wider product are converted, since conversion saturates.
+    let wide = symbols.op(Fn::Mul, [symbols.op(Fn::Convert(Type::I64), [value]), count]);
+    let beyond = symbols.int(64 - i64::from(ty.bits()));
+    let low = match ty.is_signed() {
+        true => symbols.op(Fn::Shr, [symbols.op(Fn::Shl, [wide, beyond]), beyond]),
+        false => symbols.op(Fn::And, [wide, symbols.int((1 << ty.bits()) - 1)]),
+    };
+    as_type(low, ty)
+}

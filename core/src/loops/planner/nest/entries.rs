@@ -1,0 +1,132 @@
+//! Loops over the entries of one list.
+//!
+//! ```text
+//!   for p in begin..end           a whole fiber, without repetitions, or if the destination accepts repeated coordinates
+//!   p, of a view                  a window, steps, a block: by search, or by testing each entry of a short fiber
+//!   p … while crd[p] = crd[q]     the positions of an entry of the level above, whose end is found by walking
+//! ```
+
+use super::{Context, Here, Sink};
+use crate::algebra::Type;
+use crate::iteration::Point;
+use crate::loops::choose::{
+    scope::Scope,
+    walk::{self, Alone, Listed, Loop},
+};
+use crate::loops::plan::{How, Pass, Walk};
+use crate::loops::planner::{nest, nest::tentative};
+use crate::loops::tree::{Block, Driven, Entry, List, Op, Visit};
+use crate::notation::concrete::Index;
+
+/// Plans the loop over a single list: it is counted, with no comparison of coordinates, for a whole fiber without repetitions.
+pub(super) fn each_entry(
+    cx: &Context,
+    b: &mut Block,
+    point: &Point,
+    (v, rest): (Index, &[Index]),
+    list: &List,
+    scope: &Scope,
+    sink: &Sink,
+) {
+    let of = of_one(cx, (v, rest), scope, sink);
+    let (sifts, gapless) = (of.sifts(cx, point, known(list)), of.goes_in_bulk(cx, point, known(list)));
+    let how = match (sifts, gapless) {
+        (true, _) => How::Sift,
+        (_, true) => How::Gapless,
+        _ => How::Each,
+    };
+    let can = |how| how == How::Each || how == How::Sift && sifts || how == How::Gapless && gapless;
+    let choose = || Walk { point: 0, how };
+    let walk = cx.book.enter_if(|walk: &Walk| walk.point == 0 && can(walk.how), choose);
+    let seen = |b: &mut Block| seen(cx, b, point, (v, rest), list, scope, sink);
+    match walk.how {
+        How::Sift => {
+            let (stored, kept) = cx.book.under(Pass::Sifting, || sift(cx, point, v, scope, sink));
+            b.push(Op::Sift { list: list.clone(), stored, kept, otherwise: Block::of(seen) });
+        }
+        How::Gapless => in_bulk(cx, b, point, (v, list), scope, sink, seen),
+        _ => seen(b),
+    }
+    cx.book.leave();
+}
+
+/// The properties of a fiber that is walked alone, for the choice of its walk.
+fn known(list: &List) -> Alone {
+    let view = &list.view;
+    let piece = view.start.is_some() && view.stride.is_none() && view.finger.is_none();
+    Alone { repeats: list.repeats, whole: view.is_whole(), piece, open: list.run.is_some() }
+}
+
+/// The description of a loop over a single list, for the choice of its walk.
+fn of_one<'a>(cx: &Context, (v, rest): (Index, &'a [Index]), scope: &'a Scope, sink: &Sink) -> Loop<'a> {
+    // The choice for a single list does not use these properties of lists.
+    let list = &|_| Listed { lanes: false, repeats: true };
+    Loop { rest, scope, goal: sink.goal(v), effect: nest::effect(cx, sink), list }
+}
+
+/// Plans the loop over a fiber without gaps, whose coordinates are inserted in bulk, beside the loop over any other. Its body has no
+/// branch, so that each coordinate gets a value.
+fn in_bulk(
+    cx: &Context,
+    b: &mut Block,
+    point: &Point,
+    (v, list): (Index, &List),
+    scope: &Scope,
+    sink: &Sink,
+    seen: impl FnOnce(&mut Block),
+) {
+    let Sink::Scatter { nest, scratch } = sink else { unreachable!("it was asked what may have no gap") };
+    let (said, into) = (cx.symbols.name(), scratch.name);
+    let inserted = scratch.inserted(said);
+    let sink = Sink::Scatter { nest, scratch: &inserted };
+    let visit = cx.book.under(Pass::Gapless, || visit(cx, point, (v, &[]), Entry::single(cx), scope, &sink));
+    b.push(Op::InBulk { list: list.clone(), into, said, visit, otherwise: Block::of(seen) });
+}
+
+/// Plans the visit of all entries of a fiber: each is stored, and kept if it is in view.
+fn sift(cx: &Context, point: &Point, v: Index, scope: &Scope, sink: &Sink) -> (Visit, crate::loops::choose::symbol::Sym) {
+    let (at, kept) = (cx.symbols.read(Type::I64), cx.symbols.read(Type::Bool));
+    let entry = Entry::single(cx);
+    let here = vec![Here { access: point.leaders[0], entry: entry.positions(), present: None }];
+    let store = |b: &mut Block| tentative::store_tentatively(cx, b, (scope, sink), point, (v, at, here), kept);
+    (Visit { name: "stored".to_string(), at, entry, body: Block::of(store) }, kept)
+}
+
+/// Plans the loop over the entries of a fiber that are in view.
+fn seen(
+    cx: &Context,
+    b: &mut Block,
+    point: &Point,
+    (v, rest): (Index, &[Index]),
+    list: &List,
+    scope: &Scope,
+    sink: &Sink,
+) {
+    let single = walk::is_single(cx, scope, point.leaders[0]) && list.view.is_whole();
+    let one_by_one = !single && of_one(cx, (v, rest), scope, sink).one_by_one(cx, point, known(list));
+    let list = if one_by_one { List { repeats: false, ..list.clone() } } else { list.clone() };
+    let mut entry = if single { Entry::single(cx) } else { Entry::of(cx, &list) };
+    if single {
+        entry.position = list.begin;
+    }
+    let visit = visit(cx, point, (v, rest), entry, scope, sink);
+    b.push(Op::Each { list, single, visit });
+}
+
+/// Plans the body at an entry of the leading list.
+fn visit(
+    cx: &Context,
+    point: &Point,
+    (v, rest): (Index, &[Index]),
+    entry: Entry,
+    scope: &Scope,
+    sink: &Sink,
+) -> Visit {
+    let at = cx.symbols.held(Type::I64);
+    let here = Here { access: point.leaders[0], entry: entry.positions(), present: None };
+    let body = Block::of(|b| {
+        let scope = nest::come_to_entries(cx, b, scope, (v, at), [here]);
+        nest::go_on(cx, b, (v, rest), &point.body, scope, sink, Driven::Stored);
+    });
+    Visit { name: cx.program.vars[v.0].name.clone(), at, entry, body }
+}

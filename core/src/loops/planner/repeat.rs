@@ -1,0 +1,35 @@
+//! Blocks: loops around nests, at whose end arrays move (`lower/repeat.rs`).
+
+use super::{Context, nest, nest::Sink, statement};
+use crate::algebra::{Op as Fn, Type};
+use crate::loops::choose::scope::Scope;
+use crate::loops::plan::Pass;
+use crate::loops::tree::{self, Block};
+use crate::notation::concrete::{Repeat, Step, Turns};
+use crate::notation::typed::Fun;
+
+/// Plans the steps of the program, or of a block.
+pub(super) fn in_order<'a>(cx: &mut Context<'a>, steps: &'a [Step]) -> Vec<tree::Step> {
+    let plan = |step: &'a Step| match step {
+        Step::Nest(nest) => statement::statement(cx, nest),
+        Step::Repeat(block) => repeat(cx, block),
+    };
+    steps.iter().map(plan).collect()
+}
+
+fn repeat<'a>(cx: &mut Context<'a>, block: &'a Repeat) -> tree::Step {
+    let turns = match &block.turns {
+        Turns::Count(n) => tree::Turns::Count(cx.symbols.int(i64::try_from(*n).unwrap_or(i64::MAX))),
+        Turns::Extent(class) => tree::Turns::Count(cx.extents.name(*class)),
+        Turns::While(condition) => {
+            let go = cx.symbols.held(Type::Bool);
+            let sink = Sink::Scalar { var: (go, Type::Bool), fun: Fun::Op(Fn::AndAlso), begun: None };
+            cx.both = None;
+            let plan = |b: &mut Block| nest::plan(cx, b, &[], condition, Scope::default(), &sink);
+            let condition = cx.book.under(Pass::Condition, || Block::of(plan));
+            tree::Turns::While { go, condition }
+        }
+    };
+    let steps = in_order(cx, &block.steps);
+    tree::Step::Repeat { turns, steps, carried: block.carried.clone() }
+}

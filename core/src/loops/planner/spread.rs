@@ -1,0 +1,145 @@
+//! Lists that are fixed while others move: each is scattered into a position map (`stream::Spread`), and looked up there.
+//!
+//! ```text
+//!  forall i: forall j: forall k: t[] += A[i,j] * A[j,k] * A[i,k spread]
+//!    ─▶  for i {
+//!          for p in row i { at[crd[p]] = p + 1 }               once for each i, with every j in it
+//!          for j in row i { for k in row j { if at[k] != 0 { … vals[at[k] - 1] } } }
+//!          for p in row i { at[crd[p]] = 0 }
+//!        }
+//! ```
+//!
+//! Invariant: a list is removed from its map in the scope in which it was scattered, so that one map serves a level. The list is not
+//! merged with each of the others: beside lists with a total of m entries it costs m steps, and twice its own number of entries.
+//!
+//! If the other list is much longer, the loop searches exponentially in that one instead, for each entry of the fixed list. The kernel
+//! compares the lengths. Two lists of an outermost loop, such as those of a dot product, are treated likewise.
+
+use super::{Context, fiber, nest, nest::Sink};
+use crate::algebra::{Op as Fn, Type, Value};
+use crate::loops::choose::{
+    access, condition,
+    scope::Scope,
+    symbol::{Name, Sym},
+    tables, walk,
+};
+use crate::loops::plan::{self, Pass};
+use crate::loops::tree::{Block, Flags, Op};
+use crate::notation::concrete::{self, AccessId, Index};
+
+/// The factor by which a list must be longer to be searched exponentially: one search costs about as much as this many entries.
+const LONGER: i64 = 32;
+
+/// Scatters the lists of a body whose fibers are fixed during the loop over `v`, but not during the loops around it.
+pub(super) fn lay(
+    cx: &Context,
+    b: &mut Block,
+    scope: &mut Scope,
+    v: Index,
+    body: &concrete::Expr,
+    sink: &Sink,
+) -> Vec<Name> {
+    let mut all = Vec::new();
+    // The loops that compute a bound do not intersect lists.
+    let stays = |a: AccessId| {
+        let (level, _) = access::next_var(cx, scope, a).filter(|(_, w)| *w != v)?;
+        let some = cx.prepared.tables.contains_key(&(a, level)) && !scope.is_laid(a);
+        (some && !matches!(sink, Sink::Bound { .. })).then_some(plan::Spread((a, level)))
+    };
+    for plan::Spread((a, level)) in cx.book.decide_all(|| body.accesses().into_iter().filter_map(stays).collect()) {
+        let it = cx.symbols.name();
+        let list = fiber::unopened(cx, b, scope, a);
+        let flagged = cx.prepared.tables[&(a, level)].flagged;
+        let conditions = flagged.then(|| tables::needed_of(cx, scope, a, body, nest::effect(cx, sink)));
+        let flags = conditions.as_ref().map(|conditions| flags(cx, scope, a, conditions));
+        b.push(Op::Lay { it, list, flags });
+        conditions.into_iter().for_each(|conditions| scope.lay_holding(a, conditions));
+        scope.lay(a);
+        all.push(it);
+    }
+    all
+}
+
+/// The flags of a scattered list's entries for which the conditions hold.
+fn flags(cx: &Context, scope: &Scope, a: AccessId, conditions: &[concrete::Expr]) -> Flags {
+    let (mut body, position) = (Block::default(), cx.symbols.read(Type::I64));
+    let mut open = scope.clone();
+    open.descend(a, (position, None), vec![]);
+    let all: Vec<Sym> = conditions.iter().map(|c| fiber::value(cx, &mut body, &open, c)).collect();
+    let cond = cx.symbols.all(all).unwrap_or(cx.symbols.bool(true));
+    Flags { position, body, cond }
+}
+
+/// Opens a scattered list at a coordinate, which may be outside of the map where `inside` does not hold.
+pub(super) fn ask(cx: &Context, b: &mut Block, scope: &mut Scope, a: AccessId, (at, inside): (Sym, Option<Sym>)) {
+    let (of, symbols) = ((a, scope.fiber(a).depth), &cx.symbols);
+    let plan::Table { by_value, .. } = cx.prepared.tables[&of];
+    let tensor = cx.program.tensor(a);
+    let ty = if by_value { tensor.ty } else { Type::Bool };
+    let (found, position) = (symbols.read(ty), symbols.read(Type::I64));
+    b.push(Op::Ask { of, at, inside, found, position });
+    if !by_value {
+        return scope.descend(a, (position, None), vec![found]);
+    }
+    let some = match tensor.fill == Value::bool(false) {
+        true => found,
+        false => symbols.op(Fn::Ne, [found, symbols.value(tensor.fill)]),
+    };
+    // The value is kept, so the position is never read.
+    scope.descend(a, (Sym::ZERO, None), vec![some]);
+    scope.keep(a, found);
+}
+
+/// The value to fold without testing whether the searched entries exist, if every one of them is looked up by value: where an entry is
+/// absent the map holds the fill value, with which the body has the correct value. A test would be an unpredictable branch.
+pub(super) fn folded_anyway(
+    cx: &Context,
+    b: &mut Block,
+    (scope, searched): (&Scope, &[AccessId]),
+    body: &concrete::Expr,
+) -> Option<Sym> {
+    let known = |a: &AccessId| scope.fiber(*a).value.is_some();
+    let anyway = !body.has_loops() && condition::cheap(body) && searched.iter().all(known);
+    anyway.then(|| fiber::value(cx, b, scope, body))
+}
+
+/// For two lists that an innermost loop intersects: the condition that one is so much longer that the loop searches it exponentially, and
+/// the scope for that. If one list is scattered, only the other is considered; if both are walked, each is, but only in an outermost
+/// loop, where the lengths are compared once.
+pub(super) fn leaped(
+    cx: &Context,
+    b: &mut Block,
+    scope: &Scope,
+    (v, rest): (Index, &[Index]),
+    body: &concrete::Expr,
+    sink: &Sink,
+) -> Vec<(Sym, Scope)> {
+    let symbols = &cx.symbols;
+    let mut length = |a: AccessId| {
+        let list = fiber::unopened(cx, b, scope, a);
+        symbols.sub(list.end, list.begin)
+    };
+    let far = |plan::Leap { far, near }: plan::Leap| {
+        let [length, other] = [far, near].map(&mut length);
+        (symbols.op(Fn::Gt, [length, symbols.times(other, symbols.int(LONGER))]), scope.leaping(far, near))
+    };
+    let folds = rest.is_empty() && !body.has_loops() && matches!(sink, Sink::Scalar { .. });
+    let can = || if folds { walk::may_leap(cx, scope, v, body, nest::effect(cx, sink)) } else { vec![] };
+    cx.book.decide_all(can).into_iter().map(far).collect()
+}
+
+/// Plans the loops in the scope of the first of `leaped` whose condition holds, and in `scope` if none does.
+pub(super) fn leap_or_loop(
+    cx: &Context,
+    b: &mut Block,
+    mut leaped: std::vec::IntoIter<(Sym, Scope)>,
+    (vars, body): (&[Index], &concrete::Expr),
+    scope: Scope,
+    sink: &Sink,
+) {
+    let Some((far, leaping)) = leaped.next() else { return nest::loops(cx, b, vars, body, scope, sink) };
+    let leap = |b: &mut Block| {
+        cx.book.under(Pass::Leaping, || nest::loops(cx, b, vars, body, leaping, sink));
+    };
+    b.when(far, leap, |b| leap_or_loop(cx, b, leaped, (vars, body), scope, sink));
+}

@@ -1,0 +1,119 @@
+//! A statement: its preparations, the arrays of its result, its loops.
+//!
+//! ```text
+//!   taken      an earlier version's arrays, if nothing reads that version later
+//!   entries    an operand's, in another format, which the statement shows without its loops
+//!   levels     an operand's, if the loops visit exactly its entries
+//!   own        filled beforehand or not; room for all at once, or reserved by each loop
+//! ```
+
+use super::{Context, Prepared, directory, nest, nest::Sink, notes::Shown, output::Output, quotient, shared};
+use crate::loops::choose::{result, scope::Scope, tables, windows};
+use crate::loops::plan::{self, Arrays, Assembly, Pass};
+use crate::loops::planner::{counting::Tally, workspace::Scratch};
+use crate::loops::tree::{Block, Body, Statement, Step};
+use crate::notation::concrete::{self, Nest, WorkspaceKind};
+
+/// Plans a whole statement. A result that equals an operand has the operand's arrays, and needs no loops.
+pub(super) fn statement<'a>(cx: &mut Context<'a>, nest: &'a Nest) -> Step {
+    let target = nest.target.tensor;
+    if let Some(operand) = result::is_operand(cx, nest) {
+        let assembly = Assembly { arrays: Arrays::Operand(operand), ..Assembly::default() };
+        cx.book.under(plan::Statement { target, assembly }, || {});
+        return Step::Whole { target, operand };
+    }
+    let fits = |given: &plan::Statement| given.target == target;
+    let given = cx.book.enter_if(fits, || plan::Statement { target, assembly: Assembly::default() });
+    let tables = cx.book.decide_all(|| tables::spread_in(cx, nest));
+    let marks = cx.book.decide_all(|| windows::marked_in(cx, nest));
+    let directories = directory::directories(cx, nest);
+    cx.prepared = Prepared {
+        tables: tables.iter().map(|table| (table.list, *table)).collect(),
+        marks: marks.iter().map(|mark| (mark.list, mark.by)).collect(),
+        directories: directories.iter().map(|(a, ..)| *a).collect(),
+    };
+    cx.both = nest.both.as_ref().map(|both| (both, target));
+    let arrays = arrays(cx, nest);
+    let output = Output::begin(cx, nest, arrays);
+    let body = body(cx, nest, &output, arrays);
+    let mut assembly = match arrays {
+        Arrays::Counted => Assembly { arrays, ..Assembly::default() },
+        _ => output.needs(nest),
+    };
+    let Shown { appends_all, along } = output.notes.shown();
+    debug_assert!(
+        appends_all || !matches!(arrays, Arrays::Entries(_)),
+        "an operand's entries are not all of a result's"
+    );
+    let asked = !cx.book.follows_plan() || matches!(given.assembly.arrays, Arrays::Levels(_));
+    let along = along.filter(|_| asked && arrays == Arrays::Own && nest.workspace.is_none());
+    if let Some(a) = along.filter(|a| result::may_share(cx, nest, *a)) {
+        assembly = Assembly { arrays: Arrays::Levels(a), ..Assembly::default() };
+    }
+    assembled(cx, &given, assembly.clone());
+    let (output, root) = (output.name, output.root().name);
+    let nest = nest.clone();
+    Step::Nest(Box::new(Statement { nest, tables, marks, directories, assembly, output, root, body }))
+}
+
+/// Ends a statement's step, with the assembly that its loops need. A plan that is followed must have the same assembly.
+pub(super) fn assembled(cx: &Context, given: &plan::Statement, needs: Assembly) {
+    if cx.book.follows_plan() && needs != given.assembly {
+        cx.book.differs(&format!("the plan has {:?} where loops need {needs:?}", given.assembly));
+    }
+    cx.book.leave_as(plan::Statement { target: given.target, assembly: needs });
+}
+
+/// The arrays that a statement shows without its loops.
+fn arrays(cx: &Context, nest: &Nest) -> Arrays {
+    if nest.workspace.is_some_and(|w| w.kind == WorkspaceKind::Counts) {
+        return Arrays::Counted;
+    }
+    if let Some(was) = cx.taken.get(&nest.target.tensor) {
+        return Arrays::Taken(*was);
+    }
+    shared::entries(cx, nest).map_or(Arrays::Own, Arrays::Entries)
+}
+
+/// Plans the loops of a statement.
+fn body(cx: &Context, nest: &Nest, output: &Output, arrays: Arrays) -> Body {
+    let scope = Scope::of(cx, nest);
+    if arrays == Arrays::Counted {
+        let pass = |places: bool| {
+            let tally = Tally { nest, places };
+            Block::of(|b| nest::plan(cx, b, &nest.order, &nest.rhs, scope.clone(), &Sink::Tally(&tally)))
+        };
+        let counted = cx.book.under(Pass::Counting, || pass(false));
+        return Body::Counted([counted, pass(true)]);
+    }
+    let walk = || Block::of(|b| fill_output(cx, b, nest, output, &scope));
+    let Arrays::Entries(_) = arrays else { return Body::Loops(walk()) };
+    let Some(split) = quotient::splits(cx, nest) else { return Body::Loops(walk()) };
+    quotient::note(output, &split);
+    let otherwise = (!quotient::is_certain(cx, &split)).then(walk);
+    Body::Split { split, otherwise }
+}
+
+/// Plans the loops of a statement inside of a scope, through its workspace if it has one.
+pub(super) fn fill_output(cx: &Context, b: &mut Block, nest: &Nest, output: &Output, scope: &Scope) {
+    let slot = output.root();
+    let Some(w) = nest.workspace else {
+        let copied = before(cx, nest).filter(|_| output.takes().is_none());
+        for nest in copied.iter().chain([nest]) {
+            let sink = Sink::Store { nest, output, slot };
+            nest::plan(cx, b, &nest.order, &nest.rhs, scope.clone(), &sink);
+        }
+        return;
+    };
+    let scratch = Scratch::begin(cx, b, nest, w, output);
+    let sink = Sink::Around { nest, output, slot, scratch: &scratch };
+    nest::plan(cx, b, &nest.order[..w.prefix], &nest.rhs, scope.clone(), &sink);
+}
+
+/// The nest that copies the old version of a scatter's target to the place into which the scatter folds.
+pub(super) fn before(cx: &Context, nest: &Nest) -> Option<Nest> {
+    let (a, target) = (nest.before?, nest.target.clone());
+    let order = (0..target.vars.len()).map(|l| cx.program.level_var(&cx.program.accesses[a.0], l)).collect();
+    let rhs = concrete::Expr::Access(a, cx.program.tensor(a).ty);
+    Some(Nest { target, order, rhs, fold: None, places: None, before: None, both: None, workspace: nest.workspace })
+}
