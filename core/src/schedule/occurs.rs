@@ -301,7 +301,8 @@ impl<'p> Pattern<'p> {
         (a.len() == b.len() && a.iter().zip(b).all(equal)).then(|| self.pairs(pairs, bound))?
     }
 
-    /// The match extended by these pairs of variables, if they are compatible with it.
+    /// The match extended by these pairs of variables, if they are compatible with it: no variable that the expression binds stands for
+    /// both a bound and a free one of the pattern.
     fn pairs(&self, pairs: impl IntoIterator<Item = (VarId, VarId)>, bound: &Bound) -> Option<Bound> {
         let mut bound = bound.clone();
         for (v, w) in pairs {
@@ -309,7 +310,9 @@ impl<'p> Pattern<'p> {
             match bound.get(&v) {
                 Some(other) if *other != w => return None,
                 Some(_) => {}
-                None if may => drop(bound.insert(v, w)),
+                None if may && !bound.iter().any(|(u, x)| *x == w && self.own.contains(u) != self.own.contains(&v)) => {
+                    bound.insert(v, w);
+                }
                 None => return None,
             }
         }
