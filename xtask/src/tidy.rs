@@ -438,7 +438,7 @@ mod tests {
         assert_eq!(wrong("core/src/loops/choose/along.rs", imports), 1);
         assert_eq!(wrong("core/src/loops/choose/mod.rs", "use super::lower::Widths;\n"), 1);
         assert_eq!(wrong("core/src/loops/choose/along.rs", "use crate::notation::concrete::Expr;\n"), 0);
-        assert_eq!(wrong("core/src/loops/lower/range.rs", imports), 0);
+        assert_eq!(wrong("core/src/loops/lower/cut.rs", imports), 0);
     }
 
     #[test]

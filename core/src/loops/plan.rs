@@ -12,13 +12,10 @@
 //!            …
 //! ```
 //!
-//! A plan is a tree of [`Step`]s. One walk over the loops makes it ([`lower::plan`]), and a second follows it ([`lower::emit`]) without
-//! decisions of its own: it takes the steps in order. A plan whose steps do not fit the program is refused.
+//! A plan is a tree of [`Step`]s. The planner's walk over the loops makes it, or follows a given one without decisions of its own: it takes
+//! the steps in order (`planner/book.rs`). A plan whose steps do not fit the program is refused.
 //!
 //! [`Plan::show`] prints plans, [`Plan::read`] reads them, and [`Plan::check`] checks them: names are those of a concrete program.
-//!
-//! [`lower::plan`]: crate::loops::lower::plan
-//! [`lower::emit`]: crate::loops::lower::emit
 
 mod check;
 mod print;
