@@ -278,7 +278,15 @@ pub(super) enum Op {
     /// The loops over a fiber of the result end.
     CloseFiber { output: Name, slot: Name },
     /// A coordinate of the result's next level. `positions` are those of operands' entries there.
-    Visit { output: Name, slot: Name, at: Sym, driven: Driven, below: Name, positions: Vec<(AccessId, Sym)>, body: Block },
+    Visit {
+        output: Name,
+        slot: Name,
+        at: Sym,
+        driven: Driven,
+        below: Name,
+        positions: Vec<(AccessId, Sym)>,
+        body: Block,
+    },
     /// A located level of the result at a coordinate.
     Locate { output: Name, slot: Name, at: Sym, below: Name },
     /// A value is stored, or folded into the one that is stored.

@@ -76,12 +76,11 @@ fn counted_at(
         }
         Counted::Weight(lists) => {
             let lists: Vec<Weighed> = lists.iter().map(|list| Weighed::of(cx, d, list)).collect();
-            let seen = |list: &Weighed| plus(binary(Op::Sub, list.end.clone(), list.begin.clone()), list.before.clone());
+            let seen =
+                |list: &Weighed| plus(binary(Op::Sub, list.end.clone(), list.begin.clone()), list.before.clone());
             let most = lists.iter().map(seen).fold(extents[0].clone(), |least, n| binary(Op::Min, least, n));
             let weight = |d: &Symbolic, c: &Expr| lists.iter().map(|list| list.below(d, c)).reduce(plus);
-            vec![found_from(d, hints[0], most, |d, c| {
-                binary(Op::Le, weight(d, &c).unwrap_or(int(0)), at.clone())
-            })]
+            vec![found_from(d, hints[0], most, |d, c| binary(Op::Le, weight(d, &c).unwrap_or(int(0)), at.clone()))]
         }
         Counted::Entries { access, first, begin, ends } => {
             let position = plus(cx.expr(d, *begin), at);
@@ -201,4 +200,3 @@ fn bisect(d: &mut Symbolic, (low, high): (State, State), holds: &impl Fn(&Symbol
         d.when(holds, |d| d.set(low, Term::fixed(middle.clone())), |d| d.set(high, Term::fixed(middle.clone())));
     });
 }
-

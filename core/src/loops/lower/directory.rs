@@ -8,22 +8,22 @@
 //! ```
 //!
 //! The kernel computes the length of buckets from the number of entries. The number of slots is bounded by the number of searches, which
-//! pay for them ([`super::Options::sought`]), and by the number of entries, beyond which more slots do not help (`STORED`). With few
+//! pay for them ([`super::Options::sought`]), and by the number of entries, beyond which more slots do not help (`planner/directory.rs`). With few
 //! searches the index has one slot, and they search exponentially as without an index. So a search takes a constant number of steps where
 //! entries do not crowd in one bucket, and never more than an exponential search.
 //!
 //! Invariant: the target of a search is at most the list's extent, unless the index knows that extent. A loop that goes further is cut
 //! where the list ends. If a window lies elsewhere, the rest of the loop is empty, and may begin anywhere: the lists of such a window
-//! have indices that know their extents ([`super::fiber::Scope::stray`]).
+//! have indices that know their extents (`Scope::stray`).
 
 use super::output::alloc;
 use super::{Context, fiber};
+use crate::loops::Term;
 use crate::loops::choose::symbol::Sym;
 use crate::loops::tree::List;
 use crate::loops::{Role, Symbolic};
 use crate::notation::concrete::AccessId;
 use crate::stream::{Directory, Domain};
-use crate::loops::Term;
 use std::collections::BTreeMap;
 
 /// Emits the bucket indices of lists, each with a bound on its number of slots.

@@ -16,7 +16,7 @@
 //! each guard is tested.
 //!
 //! An access below a guarded part is present only where the guard holds: from the loop on that binds the guard, as far as that is known
-//! here, and wherever a level opens at a coordinate (`Context::locate`), so that no load is out of bounds. Lists are walked under a view
+//! here, and wherever a level opens at a coordinate (`fiber::locate`), so that no load is out of bounds. Lists are walked under a view
 //! that ends where the guarded part does.
 
 use super::{Context, fiber, range};
@@ -60,7 +60,7 @@ pub(super) fn ranges(
     ranges_of(cx, b, (v, rest), Piece { range, body, scope, in_runs: false, gapless: false, keys: 0 })
 }
 
-/// The ranges of a whole loop. Adds the values to compute before it to `given`.
+/// The ranges of a whole loop, behind the values that are computed before it.
 fn ranges_of(cx: &Context, b: &mut Block, (v, rest): (Index, &[Index]), mut whole: Piece) -> Vec<Piece> {
     loosen(cx, &mut whole, v);
     let along = |c: &Concat| split::is_along(cx, &whole.scope, v, c);
@@ -99,8 +99,7 @@ fn loosened(
     let ([(w, inside)], Some(outside)) = (&made_of.parts[..], &made_of.outside) else { return made };
     let under = access::under(cx, inside, *w);
     // A bucket index covers no coordinate outside of the extent, so a list that has one is searched inside the window only.
-    let lists =
-        || under.iter().all(|a| access::is_listed_under(cx, *a, *w) && !cx.prepared.directories.contains(a));
+    let lists = || under.iter().all(|a| access::is_listed_under(cx, *a, *w) && !cx.prepared.directories.contains(a));
     // Another concatenation over the same variable would be evaluated outside of the window, too.
     let once = || split::concats_of(whole, *w).into_iter().all(|other| other == **c);
     if along(c) && split::is_quiet(cx, (*w, inside), &under, outside) && lists() && once() {

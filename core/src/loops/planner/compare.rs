@@ -16,8 +16,7 @@
 use super::{Context, fiber};
 use crate::algebra::{Op, Type, Value};
 use crate::loops::choose::{
-    along, coordinate,
-    keys,
+    along, coordinate, keys,
     keys::{Key, Less},
     range::{Bound, Piece},
     scope::Scope,

@@ -312,9 +312,7 @@ fn in_tiles(cx: &Context, b: &mut Block, tuple: Vec<Sym>, tiles: &[Option<Tile>]
     for (at, tile) in tuple.into_iter().zip(tiles) {
         let made = match tile {
             None => at,
-            Some(Tile { shift, extent, .. }) => {
-                symbols.min(symbols.max(symbols.sub(at, *shift), Sym::ZERO), *extent)
-            }
+            Some(Tile { shift, extent, .. }) => symbols.min(symbols.max(symbols.sub(at, *shift), Sym::ZERO), *extent),
         };
         let made = outside.map_or(made, |outside| symbols.select(outside, Sym::ZERO, made));
         all.push(b.define(cx, "tile", Type::I64, symbols.select(inside, made, at)));

@@ -219,8 +219,8 @@ fn compute(cx: &Context, b: &mut Block, scope: &mut Scope, v: Index, computed: &
         b.define(cx, name, Type::I64, found)
     };
     let under = cx.program.under(of).into_iter().filter(|u| !caught && cx.program.may_miss(*u));
-    let missing = under
-        .map(|u| symbols.op(Fn::Lt, [coordinate::of(cx, scope, u).expect("computed before"), Sym::ZERO]));
+    let missing =
+        under.map(|u| symbols.op(Fn::Lt, [coordinate::of(cx, scope, u).expect("computed before"), Sym::ZERO]));
     let missing = missing.chain(is_outside(cx, scope, &cx.program.under(of)));
     let missing = missing.reduce(|a, b| symbols.or(a, b));
     if *permit {

@@ -134,14 +134,7 @@ pub(super) fn is_nothing(cx: &Context, sink: &Sink, body: &concrete::Expr) -> bo
 }
 
 /// Plans loops over `vars` around `body`.
-pub(super) fn plan(
-    cx: &Context,
-    b: &mut Block,
-    vars: &[Index],
-    body: &concrete::Expr,
-    mut scope: Scope,
-    sink: &Sink,
-) {
+pub(super) fn plan(cx: &Context, b: &mut Block, vars: &[Index], body: &concrete::Expr, mut scope: Scope, sink: &Sink) {
     // Levels whose coordinates no loop binds are searched here, before the loops.
     fiber::locate(cx, b, &mut scope, body, false);
     if let Some(body) = made::made(cx, b, &scope, body) {

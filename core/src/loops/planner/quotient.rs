@@ -1,8 +1,8 @@
 //! Splits of a vector into a matrix entry by entry (`lower/quotient.rs`).
 
 use super::{Context, output::Output};
-use crate::notation::concrete::{self, AccessId, Nest};
 use crate::loops::tree::Split;
+use crate::notation::concrete::{self, AccessId, Nest};
 
 /// The maximum number of rows for which quotients are found by multiplication.
 pub(in crate::loops) const ROWS: i64 = 1 << 27;

@@ -32,9 +32,7 @@ use crate::stream::Shift;
 pub(super) fn limited(cx: &Context, b: &mut Block, scope: &mut Scope, v: Index) -> Range {
     let range = cx.program.vars[v.0].limits.iter().fold(along::whole(cx, v), |range, limit| match limit {
         Limit::Below { at, extent } => as_far(cx, b, scope, v, (at, *extent), range),
-        Limit::Pieces { cut, turns } => {
-            Range { hi: Bound::at(cut::turns(cx, b, scope, *cut, turns)), ..range }
-        }
+        Limit::Pieces { cut, turns } => Range { hi: Bound::at(cut::turns(cx, b, scope, *cut, turns)), ..range },
         Limit::Within(within) => cut::within(cx, b, scope, within, range),
     });
     scope.ranges.insert(v, (range.lo.at, range.hi.at));
@@ -64,7 +62,7 @@ fn as_far(
     Range { hi: Bound::at(b.held(cx, "limit", within)), ..range }
 }
 
-/// Splits a part of a loop over `v` into ranges, and adds the values to compute before them to `given`. In each range, every
+/// Splits a part of a loop over `v` into ranges, behind the values that are computed before them. In each range, every
 /// concatenation along `v` that is not guarded is one of its parts, and every level with phases is in one of them.
 pub(super) fn pieces(cx: &Context, b: &mut Block, v: Index, piece: Piece) -> Vec<Piece> {
     let mut pieces = vec![];

@@ -46,8 +46,7 @@ impl Scratch {
     pub fn begin(cx: &Context, b: &mut Block, nest: &Nest, w: Workspace, output: &Output) -> Scratch {
         let tensor = &cx.program.tensors[nest.target.tensor.0];
         let it = cx.symbols.name();
-        let mut work =
-            Work { nest: nest.clone(), it, output: output.name, within: None, most: None, few: None };
+        let mut work = Work { nest: nest.clone(), it, output: output.name, within: None, most: None, few: None };
         let row = cx.program.level_var(&nest.target, tensor.format.rank().saturating_sub(1));
         let (vars, initial) = match w.kind {
             WorkspaceKind::Row => {

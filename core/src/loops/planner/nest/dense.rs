@@ -53,14 +53,7 @@ pub(super) fn dense(cx: &Context, b: &mut Block, f: &Forall, point: &Point, how:
 /// Plans the loop over one list beside a whole extent; in the gaps between its entries the body is `rest`. Gaps are loops without
 /// conditions, or are counted: all together behind the entries, if the list's loop is counted too. Folds of counted gaps may run in any
 /// order: idempotent built-ins are commutative and associative, as sums are.
-fn gaps(
-    cx: &Context,
-    b: &mut Block,
-    f: &Forall,
-    point: &Point,
-    a: AccessId,
-    (rest, counts): (&concrete::Expr, bool),
-) {
+fn gaps(cx: &Context, b: &mut Block, f: &Forall, point: &Point, a: AccessId, (rest, counts): (&concrete::Expr, bool)) {
     let name = &cx.program.vars[f.v.0].name;
     let present = Point { followers: Vec::new(), ..point.clone() };
     let absent = Point { body: rest.clone(), ..present.clone() };

@@ -84,7 +84,13 @@ fn in_bulk(
 }
 
 /// Plans the visit of all entries of a fiber: each is stored, and kept if it is in view.
-fn sift(cx: &Context, point: &Point, v: Index, scope: &Scope, sink: &Sink) -> (Visit, crate::loops::choose::symbol::Sym) {
+fn sift(
+    cx: &Context,
+    point: &Point,
+    v: Index,
+    scope: &Scope,
+    sink: &Sink,
+) -> (Visit, crate::loops::choose::symbol::Sym) {
     let (at, kept) = (cx.symbols.read(Type::I64), cx.symbols.read(Type::Bool));
     let entry = Entry::single(cx);
     let here = vec![Here { access: point.leaders[0], entry: entry.positions(), present: None }];
@@ -114,14 +120,7 @@ fn seen(
 }
 
 /// Plans the body at an entry of the leading list.
-fn visit(
-    cx: &Context,
-    point: &Point,
-    (v, rest): (Index, &[Index]),
-    entry: Entry,
-    scope: &Scope,
-    sink: &Sink,
-) -> Visit {
+fn visit(cx: &Context, point: &Point, (v, rest): (Index, &[Index]), entry: Entry, scope: &Scope, sink: &Sink) -> Visit {
     let at = cx.symbols.held(Type::I64);
     let here = Here { access: point.leaders[0], entry: entry.positions(), present: None };
     let body = Block::of(|b| {

@@ -136,14 +136,7 @@ fn first(cx: &Context, v: Index, piece: &Piece) -> Sym {
 }
 
 /// As `stepped`, if the fiber of an access may be absent: a branch for its presence, and one for its absence.
-fn stepped_where(
-    cx: &Context,
-    b: &mut Block,
-    piece: &Piece,
-    a: AccessId,
-    (v, rest): (Index, &[Index]),
-    sink: &Sink,
-) {
+fn stepped_where(cx: &Context, b: &mut Block, piece: &Piece, a: AccessId, (v, rest): (Index, &[Index]), sink: &Sink) {
     let go = |b: &mut Block, piece, arm: &[AccessId]| {
         cx.book.under(Arm(arm.to_vec()), || part_within(cx, b, piece, (v, rest), sink));
     };
