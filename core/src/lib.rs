@@ -36,6 +36,6 @@ mod text;
 mod words;
 
 pub use loops::lower::{Options, Widths};
-pub use pipeline::{Lowered, REWRITES, Rewrite, lower, lower_by, lower_under};
+pub use pipeline::{Lowered, REWRITES, Rewrite, lower, lower_by};
 pub use plan::{give, plan};
 pub use words::{counted, nearest};

@@ -75,33 +75,18 @@ pub fn lower_by(
     options: &Options,
     seen: &mut dyn FnMut(&'static str, &Kernel),
 ) -> Result<Lowered, Vec<Diagnostic>> {
-    with_room(|| lower_here(program, options, None, seen))
-}
-
-/// Lowers a checked program under a plan of its loops, as text: what [`Lowered::show_plan`] prints of it, or the same with other ways.
-///
-/// # Errors
-/// As for [`lower()`], and what of the plan cannot be: a line that is no step, a step that its levels cannot take, or one to which the
-/// program does not come.
-pub fn lower_under(program: &typed::Program, options: &Options, plan: &str) -> Result<Lowered, Vec<Diagnostic>> {
-    with_room(|| lower_here(program, options, Some(plan), &mut |_, _| {}))
+    with_room(|| lower_here(program, options, seen))
 }
 
 fn lower_here(
     program: &typed::Program,
     options: &Options,
-    given: Option<&str>,
     seen: &mut dyn FnMut(&'static str, &Kernel),
 ) -> Result<Lowered, Vec<Diagnostic>> {
-    let refused = |e: String| vec![Diagnostic::new(Span::default(), format!("the plan: {e}"))];
-    let defect = |e: String| if given.is_some() { refused(e) } else { defect(e) };
     decide(program, options, |decided| {
         let Decided { program, classes, sizes, concrete, summed, .. } = decided;
-        let given = given.map(|text| Plan::read(text, &concrete)).transpose().map_err(refused)?;
-        given.iter().try_for_each(|plan| plan.check(&concrete)).map_err(defect)?;
-        let (kernel, plan) = lower::lower("kernel", &concrete, classes, options, given.as_ref()).map_err(defect)?;
-        let plan = given.unwrap_or(plan);
-        plan.check(&concrete).map_err(self::defect)?;
+        let (kernel, plan) = lower::lower("kernel", &concrete, classes, options);
+        plan.check(&concrete).map_err(defect)?;
         let kernel = rewritten(kernel, &REWRITES, seen).map_err(defect)?;
         Ok(Lowered { concrete, plan, kernel, asked: Asked { summed, ..sizes.asked(program) } })
     })
@@ -199,9 +184,9 @@ impl Lowered {
     pub fn show_looplets(&self) -> String {
         let mut text = String::new();
         for Loop { vars, fibers, .. } in self.plan.loops() {
-            writeln!(text, "{}", self.forall(&vars)).expect("strings take everything");
+            writeln!(text, "{}", self.forall(vars)).expect("strings take everything");
             for Fiber { level: (a, level), looplet } in fibers {
-                writeln!(text, "  {} level {level}: {looplet}", self.access(a)).expect("strings take everything");
+                writeln!(text, "  {} level {level}: {looplet}", self.access(*a)).expect("strings take everything");
             }
         }
         text
@@ -212,7 +197,7 @@ impl Lowered {
     pub fn show_lattice(&self) -> String {
         let mut text = String::new();
         for Loop { vars, points, .. } in self.plan.loops() {
-            writeln!(text, "{}", self.forall(&vars)).expect("strings take everything");
+            writeln!(text, "{}", self.forall(vars)).expect("strings take everything");
             for (n, p) in points.iter().enumerate() {
                 let sequence = p.sequence.show(&|a| self.access(a));
                 let edges: Vec<String> =
@@ -230,8 +215,8 @@ impl Lowered {
         let mut groups = Vec::new();
         let mut columns = 0;
         for Loop { vars, points, .. } in self.plan.loops() {
-            let lattice = Lattice { points: points.into_iter().map(Into::into).collect() };
-            let (svg, height) = draw::group(&lattice, &self.forall(&vars), &|a| self.access(a), top);
+            let lattice = Lattice { points: points.iter().cloned().map(Into::into).collect() };
+            let (svg, height) = draw::group(&lattice, &self.forall(vars), &|a| self.access(a), top);
             top += height;
             columns = columns.max(draw::columns(&lattice));
             groups.push((svg, height));

@@ -41,7 +41,6 @@ mod symbolic;
 #[cfg(test)]
 mod tests;
 mod tiles;
-mod tree;
 mod turn;
 
 pub use crate::stream::{BufferId, LANES, Sought};

@@ -1,106 +1,61 @@
-//! The plan of a program's loops: every decision of lowering, made before anything is emitted.
+//! The plan of a kernel: a program that says what its loops compute, and how, with names for values where loops have expressions.
 //!
 //! ```text
-//!  result y: own, values filled          the assembly of the result's arrays
-//!    forall i                            a loop
-//!      range                             a part of its extent, in which the body is one expression
-//!        fiber A[i,j].0 Lookup           the looplet of each access there: level 0 of A[i,j]
-//!        point 0 dense 𝓕                 the lattice: the coordinates at which a body runs, and its loop's shape
-//!        walk 0 every                    the loop of a point
-//!          seek A[i,j].0 locate          the way in which a level is opened at a coordinate
-//!          forall j
-//!            …
+//!  result y: own; filled
+//!    every i in 0 .. n_I {                                 every coordinate of a range
+//!      var t: f64 = 0.0
+//!      each A@0:1 A1_pos[i] .. A1_pos[i + 1] {             the entries of one fiber
+//!        j, p
+//!        set t = t + A_vals[p] * x_vals[j]
+//!      }
+//!      visit … store …
+//!    }
 //! ```
 //!
-//! A plan is a tree of [`Step`]s. The planner's walk over the loops makes it, or follows a given one without decisions of its own: it takes
-//! the steps in order (`planner/book.rs`). A plan whose steps do not fit the program is refused.
+//! The planner makes it ([`super::planner`]), and lowering emits one operation after the other ([`super::lower`]) without decisions. An
+//! operation defines symbols and names; operations inside of it and behind it use these.
 //!
-//! [`Plan::show`] prints plans, [`Plan::read`] reads them, and [`Plan::check`] checks them: names are those of a concrete program.
+//! [`Plan::show`] prints plans, and [`Plan::check`] checks them: symbols and names are defined once, before they are used, and levels are
+//! walked and opened in ways that they allow.
 
 mod check;
+mod parts;
 mod print;
-mod read;
 
+use super::choose::cut::Counted;
+use super::choose::scope::Run;
+use super::choose::symbol::{Name, Sym, Symbols};
+use super::{Asked, Failure};
 use crate::algebra::Value;
 use crate::iteration::{self, Sequence, Shape};
 use crate::looplet::Looplet;
-use crate::notation::concrete::{AccessId, Expr, Index, Place};
+use crate::notation::concrete::{AccessId, Carried, Expr, Index, Nest, Place};
+use crate::notation::typed::Fun;
+use crate::stream::Shift;
+use parts::Visitor;
 
 /// A level of an access.
 pub type Level = (AccessId, usize);
 
-/// The decisions of lowering, statement by statement.
-#[derive(Clone, Debug, PartialEq, Default)]
+/// A kernel's plan.
+#[derive(Clone, Debug, Default)]
 pub struct Plan {
-    /// The steps; those of a statement are inside of its [`Statement`].
-    pub steps: Vec<Node>,
+    pub(super) symbols: Symbols,
+    pub(super) steps: Vec<Step>,
+    /// The extents, each with its symbol.
+    pub(super) extents: Vec<Sym>,
+    pub(super) ranges: Vec<Loop>,
 }
 
-/// A step with the steps inside of it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Node {
-    /// The decision.
-    pub step: Step,
-    /// The decisions inside of it, in the order in which they are emitted.
-    pub inside: Vec<Node>,
-}
+impl Plan {
+    pub(super) fn new(steps: Vec<Step>, ranges: Vec<Loop>) -> Plan {
+        Plan { steps, ranges, ..Plan::default() }
+    }
 
-/// A step of a plan, of one kind.
-pub trait Decision: Sized + Clone + PartialEq {
-    /// The decision as a step of any kind.
-    fn step(self) -> Step;
-    /// The step as a decision of this kind, if it is one.
-    fn of(step: &Step) -> Option<&Self>;
-}
-
-macro_rules! steps {
-    ($($(#[$doc:meta])* $name:ident;)*) => {
-        /// A decision at one place.
-        #[derive(Clone, Debug, PartialEq)]
-        pub enum Step {$(
-            $(#[$doc])*
-            $name($name),
-        )*}
-        $(impl Decision for $name {
-            fn step(self) -> Step {
-                Step::$name(self)
-            }
-            fn of(step: &Step) -> Option<&$name> {
-                if let Step::$name(it) = step { Some(it) } else { None }
-            }
-        })*
-    };
-}
-
-steps! {
-    /** A statement. */ Statement;
-    /** A table for a list that stays. */ Table;
-    /** Marks of windows. */ Marks;
-    /** A directory of a list. */ Directory;
-    /** One of several walks over the same loops. */ Pass;
-    /** A loop. */ Forall;
-    /** A list that a loop sees in blocks. */ Blocks;
-    /** A cursor. */ Finger;
-    /** A list that is scattered into its table. */ Spread;
-    /** Lists of which one may be much longer. */ Leap;
-    /** What becomes of concatenations. */ Choices;
-    /** Where a range ends. */ Cut;
-    /** A range. */ Range;
-    /** A fiber. */ Fiber;
-    /** A point of a lattice. */ Point;
-    /** A point's loop. */ Walk;
-    /** Levels with pieces. */ Stepped;
-    /** The place where some accesses have entries. */ Arm;
-    /** How a level is opened. */ Seek;
-}
-
-/// A statement, with the assembly of its result.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Statement {
-    /// The result.
-    pub target: Place,
-    /// The assembly of its arrays.
-    pub assembly: Assembly,
+    /// The ranges of all loops, each once: those of several walks over the same loops once, and none between the ends of pieces.
+    pub fn loops(&self) -> &[Loop] {
+        &self.ranges
+    }
 }
 
 /// The assembly of a result's arrays.
@@ -163,93 +118,6 @@ pub struct Marks {
     pub by: Option<Index>,
 }
 
-/// A bucket index of an access's first list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Directory(pub AccessId);
-
-/// One of several walks over the same loops.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pass {
-    /// The condition of a block.
-    Condition,
-    /// Counts the entries of each row.
-    Counting,
-    /// Bounds the number of values of a row.
-    Bounding,
-    /// The walk for a row of few values.
-    Short,
-    /// The walk if one list is much longer: it is galloped through.
-    Leaping,
-    /// The walk for a short fiber, each entry of which is tested.
-    Sifting,
-    /// The walk for a fiber without gaps.
-    Gapless,
-}
-
-/// A loop over an index variable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Forall(pub Index);
-
-/// A list whose blocks the loop visits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Blocks(pub AccessId);
-
-/// A cursor in a list whose consecutive pieces the loops visit.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finger {
-    /// The list.
-    pub list: Level,
-    /// The loops that move it.
-    pub through: Vec<Index>,
-}
-
-/// A list that is scattered into its position map before the loop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Spread(pub Level);
-
-/// A pair of lists: if the first is much longer, the loop gallops through it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Leap {
-    /// The list that may be longer.
-    pub far: AccessId,
-    /// The list whose entries are visited.
-    pub near: AccessId,
-}
-
-/// The treatment of concatenations along a loop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Choices {
-    /// The ends of a concatenation's parts split the loop's range.
-    Split,
-    /// Parts are guarded.
-    Asked,
-    /// Parts are guarded in the ranges before and behind one range in which all windows hold.
-    Around,
-    /// Parts are guarded at each coordinate of the loop.
-    Everywhere,
-}
-
-/// The reason why ranges of a loop end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cut {
-    /// The parts of a concatenation.
-    Choice,
-    /// The outcome of a comparison.
-    Comparison,
-    /// The phases of a level.
-    Phases,
-    /// The first and the last coordinate of the intervals of several levels, each of which is tested.
-    Hull,
-    /// No end: intervals are tested.
-    Tested,
-    /// No end: the range is the whole extent.
-    Whole,
-}
-
-/// A range of a loop, in which the body is one expression.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Range;
-
 /// The looplet of an access's level along a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fiber {
@@ -276,110 +144,6 @@ pub struct Point {
     pub edges: Vec<(AccessId, usize)>,
 }
 
-/// The loop of a point, and the way in which it is walked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Walk {
-    /// The number of the point.
-    pub point: usize,
-    /// The way in which it is walked.
-    pub how: How,
-}
-
-/// The way in which a point is walked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum How {
-    /// No coordinate.
-    Nothing,
-    /// Every coordinate.
-    Every,
-    /// All coordinates at once: they have the same value.
-    Constant,
-    /// Every coordinate, in the gaps between a list's entries and at the entries.
-    Gaps,
-    /// As `Gaps`, with the value of a gap folded in once for all of its coordinates.
-    CountedGaps,
-    /// As `CountedGaps`, for several lists.
-    Between,
-    /// A list's entries.
-    Each,
-    /// A list's entries; if few are in view, each entry is tested.
-    Sift,
-    /// A list's entries; a fiber without gaps is inserted at once.
-    Gapless,
-    /// A list's entries; each value is stored speculatively, and kept if the followers have an entry.
-    Decided,
-    /// A list's entries beside blocks of a follower.
-    Lanes,
-    /// The intersection of lists; each value is stored speculatively, and kept at common coordinates.
-    Tentative,
-    /// The intersection of lists, some of which gallop.
-    Leap,
-    /// The intersection of lists; a value is computed at every step.
-    Flat,
-    /// The intersection of lists.
-    Meet,
-    /// The union of two lists, by a decision tree.
-    Tree,
-    /// The union of two lists, without branches.
-    FlatTree,
-    /// The union of lists in one loop, with exhausted lists at infinity.
-    Wide,
-}
-
-/// Levels that list the ends of their pieces, and the way in which they split a range.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stepped {
-    /// The accesses.
-    pub accesses: Vec<AccessId>,
-    /// How the range is split.
-    pub by: By,
-}
-
-/// The way in which levels with pieces split a range.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum By {
-    /// No split: pieces are searched at each coordinate.
-    Search,
-    /// Into one loop where this access has a fiber, and one where it has none.
-    Presence(AccessId),
-    /// Into blocks: only these are visited.
-    Block,
-    /// At each end of a piece; this many packed levels have code for either kind of piece.
-    Piece(usize),
-}
-
-/// The arm of a walk in which exactly these accesses have entries.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Arm(pub Vec<AccessId>);
-
-/// The way in which an access's level is opened at a coordinate that is bound.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seek {
-    /// The level.
-    pub level: Level,
-    /// How the level is opened.
-    pub by: Sought,
-}
-
-/// A way to open a level at a coordinate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sought {
-    /// By computing the position.
-    Locate,
-    /// By computing the position, and loading its flag.
-    Flag,
-    /// By the level's interval, or its pieces.
-    Piece,
-    /// In the list's position map.
-    Table,
-    /// In the level's own hash table.
-    Hash,
-    /// By a search that begins where the bucket index says.
-    Directory,
-    /// By a search in the list.
-    Search,
-}
-
 impl From<iteration::Point> for Point {
     fn from(point: iteration::Point) -> Point {
         let iteration::Point { sequence, leaders, followers, beside, shape, edges, .. } = point;
@@ -395,25 +159,6 @@ impl From<Point> for iteration::Point {
     }
 }
 
-impl By {
-    /// Whether a range may be split in this way in place of `other`: the two differ in code or in speed, not in results.
-    pub fn fits(self, other: &By) -> bool {
-        use By::{Block, Piece, Presence, Search};
-        match (self, *other) {
-            (Presence(a), Presence(b)) => a == b,
-            (Search | Presence(_), Search | Presence(_)) | (Block | Piece(_), Block) => true,
-            (Piece(_), Piece(_)) => true,
-            _ => false,
-        }
-    }
-}
-
-impl Sought {
-    /// All ways, in order of cost.
-    pub const ALL: [Sought; 7] =
-        [Sought::Flag, Sought::Locate, Sought::Piece, Sought::Table, Sought::Hash, Sought::Directory, Sought::Search];
-}
-
 /// A range of a loop in a plan.
 #[derive(Clone, Debug)]
 pub struct Loop {
@@ -425,33 +170,432 @@ pub struct Loop {
     pub points: Vec<Point>,
 }
 
-impl Plan {
-    /// The ranges of all loops, each once: those of several walks over the same loops once, and none between the ends of pieces.
-    pub fn loops(&self) -> Vec<Loop> {
-        fn visit(node: &Node, vars: &[Index], all: &mut Vec<Loop>) {
-            let vars = match node.step {
-                Step::Pass(Pass::Condition) => vars.to_vec(),
-                Step::Pass(_) | Step::Stepped(_) => return,
-                Step::Forall(Forall(v)) => [vars, &[v]].concat(),
-                _ => vars.to_vec(),
-            };
-            if let Step::Range(_) = node.step {
-                let steps = || node.inside.iter().map(|node| &node.step);
-                let fibers = steps().filter_map(Fiber::of).copied().collect();
-                let points = steps().filter_map(Point::of).cloned().collect();
-                all.push(Loop { vars: vars.clone(), fibers, points });
-            }
-            node.inside.iter().for_each(|node| visit(node, &vars, all));
-        }
-        let mut all = vec![];
-        self.steps.iter().for_each(|node| visit(node, &[], &mut all));
-        all
+/// Operations in their order.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Block(pub Vec<Op>);
+
+/// A fiber of a list, or of the ends of pieces, in a view.
+#[derive(Clone, Debug)]
+pub(super) struct List {
+    /// The access and its level.
+    pub of: (AccessId, usize),
+    /// The first position.
+    pub begin: Sym,
+    /// One past the last position.
+    pub end: Sym,
+    /// Whether consecutive positions may have the same coordinate.
+    pub repeats: bool,
+    /// The entries in view.
+    pub view: View,
+    /// The run of an entry of the level above, if the fiber is that run; it may end before `end`.
+    pub run: Option<Run>,
+    /// The bucket index, if there is one.
+    pub directory: Option<Directory>,
+}
+
+/// A list's bucket index, with the list's extent if a search may go further.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Directory {
+    /// The list's extent.
+    pub extent: Option<Sym>,
+}
+
+/// A view of a fiber, as [`crate::stream::View`] is in loops.
+#[derive(Clone, Debug, Default)]
+pub(super) struct View {
+    /// The distance between stored coordinates and those in view.
+    pub shift: Option<Shift<Sym>>,
+    /// The stride.
+    pub stride: Option<Sym>,
+    /// The length of blocks.
+    pub blocks: Option<Sym>,
+    /// The level's extent, if the last block goes further.
+    pub extent: Option<Sym>,
+    /// The first stored coordinate in view.
+    pub start: Option<Sym>,
+    /// One past the last stored coordinate in view.
+    pub stop: Option<Sym>,
+    /// The cursor that stays where the last piece ended.
+    pub finger: Option<Name>,
+    /// The element of the table of windows.
+    pub mark: Option<Sym>,
+}
+
+impl View {
+    /// Whether it shows every entry of the fiber as an entry of its own.
+    pub fn is_whole(&self) -> bool {
+        self.stride.is_none() && self.blocks.is_none() && self.start.is_none() && self.stop.is_none()
     }
 }
 
-impl Node {
-    /// A step without further steps inside.
-    pub fn leaf(step: Step) -> Node {
-        Node { step, inside: vec![] }
+impl List {
+    /// Whether an entry may be a run of positions.
+    pub fn is_of_runs(&self) -> bool {
+        self.repeats || self.view.blocks.is_some()
+    }
+
+    /// Whether several entries can be compared with a coordinate at once.
+    pub fn has_lanes(&self) -> bool {
+        !self.is_of_runs() && self.view.stride.is_none() && self.view.finger.is_none()
+    }
+
+    /// Whether a counted loop over the positions visits each entry once.
+    pub fn is_counted(&self) -> bool {
+        !self.repeats && self.view.is_whole()
+    }
+}
+
+/// An entry: its position, or the run of its positions.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    /// The position, or the first of the run.
+    pub position: Sym,
+    /// The run.
+    pub run: Option<Run>,
+}
+
+/// The walk of a list alone, at an entry.
+#[derive(Clone, Debug)]
+pub(super) struct Visit {
+    /// The coordinate.
+    pub at: Sym,
+    /// The entry.
+    pub entry: Entry,
+    /// The operations there.
+    pub body: Block,
+}
+
+/// A gap between entries, in which a value is the same everywhere.
+#[derive(Clone, Debug)]
+pub(super) struct Gap {
+    /// The first coordinate.
+    pub begin: Sym,
+    /// One past the last coordinate.
+    pub end: Sym,
+    /// The operations for it.
+    pub body: Block,
+}
+
+/// How pieces of a level are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A position for each piece.
+    Runs,
+    /// Fill, then a position for each coordinate.
+    Blocks,
+    /// A position for a piece, or one for each coordinate.
+    Packed,
+}
+
+/// How a level is found at a coordinate.
+#[derive(Clone, Debug)]
+pub(super) enum Found {
+    /// In the level's own hash table, below a parent.
+    Hash { list: List, parent: Sym },
+    /// By a search in the list.
+    Search { list: List },
+    /// In the pieces of a level.
+    Pieces { list: List, kind: Kind, extent: Sym },
+}
+
+/// The entry that is found, and the condition that it is there.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct There {
+    /// The condition; `None` if an entry is always there.
+    pub found: Option<Sym>,
+    /// The entry.
+    pub entry: Entry,
+}
+
+/// The table of operations: the word with which an operation's line begins, its name, and its parts in the order in which they are shown.
+/// `new` parts are defined by the operation; what stands in quotes is a word between parts.
+macro_rules! operations {
+    ($($(#[$doc:meta])* $word:literal $name:ident {
+        $($(@$before:literal)? $field:ident: $ty:ty $(= $role:ident)?),* $(,)?
+    })*) => {
+        /// One operation of a plan.
+        #[derive(Clone, Debug)]
+        pub(super) enum Op {$(
+            $(#[$doc])*
+            $name { $($field: $ty),* },
+        )*}
+
+        impl Op {
+            /// Shows a visitor the operation: its word, then its parts.
+            fn show(&self, v: &mut dyn Visitor) {
+                match self {$(
+                    Op::$name { $($field),* } => {
+                        v.word($word);
+                        $($(v.word($before);)? operations!(@part v $field $($role)?);)*
+                    }
+                )*}
+            }
+        }
+    };
+    (@part $v:ident $field:ident) => { parts::Part::show($field, $v) };
+    (@part $v:ident $field:ident new) => { parts::New::show_new($field, $v) };
+}
+
+operations! {
+    /** `let it = of` */
+    "let" Let { it: Sym = new, @"=" of: Sym }
+    /** As `Let`, unless `of` is a variable or a constant already. */
+    "hold" Hold { it: Sym = new, @"=" of: Sym }
+    /** A variable that is set again, with its first value. */
+    "var" Var { it: Sym = new, @"=" of: Sym }
+    /** A variable without a value yet. */
+    "fresh" Fresh { it: Sym = new }
+    /** `var = to` */
+    "set" Set { var: Sym, @"=" to: Sym }
+    /** The value of a function. */
+    "call" Call { it: Sym = new, @"=" fun: Fun, args: Vec<Sym> }
+    /** The kernel fails. */
+    "fail" Fail { why: Failure }
+    /** A conditional. */
+    "if" When { cond: Sym, then: Block, @"else" otherwise: Block }
+    /** A range of a loop, of which a schedule may ask something. */
+    "range" Asked { what: Option<Asked>, body: Block }
+
+    /** The end of a run of positions. */
+    "run_end" RunEnd { it: Sym = new, @"of" run: Run }
+    /** The interval of a level of an access below a parent, which is there where `present` holds. */
+    "interval" Interval { is: [Sym; 3] = new, @"of" of: Level, @"below" parent: Sym, @"if" present: Option<Sym> }
+    /** A cursor in a list whose consecutive pieces loops visit. */
+    "finger" Finger { it: Name = new, @"in" of: AccessId, @"at" begin: Sym }
+    /** A list is opened. */
+    "open" Open { it: Name = new, @"of" list: List }
+    /** The entry on which an open list rests. */
+    "rest" Rest { is: Entry = new, @"of" list: Name }
+    /** An open list comes to a coordinate; far away, by exponential search. */
+    "catch_up" CatchUp { list: Name, @"to" at: Sym, @"galloping" gallops: bool }
+    /** An open list comes near a coordinate. */
+    "come_near" ComeNear { list: Name, @"to" at: Sym }
+    /** The entry of an open list, and whether it is at a coordinate. */
+    "follow" Follow { here: Sym = new, is: Entry = new, @"of" list: Name, @"at" at: Sym }
+    /** An open list moves on where a condition holds. */
+    "next" NextIf { list: Name, @"if" cond: Sym }
+    /** A level is opened at a coordinate. */
+    "seek" Seek { is: There = new, @"of" by: Found, @"at" at: Sym }
+    /** A level is looked up in the position map of its list, at a coordinate that may be outside of it where `inside` does not hold. */
+    "ask" Ask { found: Sym = new, position: Sym = new, @"of" of: Level, @"at" at: Sym, @"if" inside: Option<Sym> }
+
+    /** Every coordinate of a range. */
+    "every" Every { at: Sym = new, @"in" lo: Sym, @".." hi: Sym, body: Block }
+    /** The entries of a fiber, or its only entry. */
+    "each" Each { list: List, @"single" single: bool, visit: Visit }
+    /** The entries of an open list. */
+    "each_open" EachOpen { list: Name, visit: Visit }
+    /** The entries of an open list, one after the other, with a cursor. */
+    "along" Along { at: Sym = new, @"of" list: Name, body: Block }
+    /** The entries of a short fiber, each tested; those of another by `otherwise`. */
+    "sift" Sift { list: List, kept: Sym = new, stored: Visit, @"else" otherwise: Block }
+    /** The entries of a fiber without gaps, inserted into a workspace at once; those of another by `otherwise`. */
+    "in_bulk" InBulk { list: List, @"into" into: Name, @"as" said: Name = new, visit: Visit, @"else" otherwise: Block }
+    /** The coordinates that all of these lists have. */
+    "meet" Intersect { at: Sym = new, @"in" lists: Vec<Name>, body: Block }
+    /** As `Intersect`, with a flag for each list that gallops. */
+    "leap" Leap { at: Sym = new, @"in" lists: Vec<(Name, bool)>, body: Block }
+    /** The coordinates of the first of these lists, with the condition that all have them. */
+    "meet_flat" Meet { at: Sym = new, met: Sym = new, @"in" lists: Vec<Name>, body: Block }
+    /** As `Meet`, of two lists, several entries at once. */
+    "meet_lanes" MeetLanes {
+        at: Sym = new, met: Sym = new, entries: [Entry; 2] = new, @"in" lists: [Name; 2], body: Block
+    }
+    /** The coordinates that one of two lists has, up to the end of one: where both have it, the first, the second. */
+    "join" Unite { at: Sym = new, @"in" lists: [Name; 2], arms: [Block; 3] }
+    /** As `Unite`, without branches: where both have it, and where the flags say which. */
+    "join_flat" UniteFlat {
+        at: Sym = new, flags: [Sym; 2] = new, @"in" lists: [Name; 2], both: Block, @"or" some: Block
+    }
+    /** The coordinates that some of these lists have, while enough of them have entries. */
+    "join_wide" Wide {
+        at: Sym = new, present: Vec<Sym> = new, @"in" lists: Vec<(AccessId, Name)>, @"while" live: Sequence, body: Block
+    }
+    /** The entries of an open list, and the gaps between them. With `counts`, a list all of which is in view has one gap of that length
+        less its entries, behind them. */
+    "gaps" Gaps {
+        list: Name, @"in" from: Sym, @".." to: Sym, @"counted" counts: Option<Sym>, visit: Visit, @"gap" gap: Gap
+    }
+    /** The coordinates that one of these lists has, and the gaps between them. */
+    "between" Between {
+        at: Sym = new, present: Vec<Sym> = new, @"in" lists: Vec<Name>, @"from" from: Sym, @".." to: Sym,
+        body: Block, @"gap" gap: Gap
+    }
+    /** A coordinate beside a list: where it has an entry, and where it has none. */
+    "beside" Beside { list: Name, @"at" at: Sym, present: Block, @"else" absent: Block }
+
+    /** The pieces of a level are opened at a coordinate. */
+    "open_pieces" OpenPieces { it: Name = new, @"of" list: List, @"as" kind: Kind, @"up_to" extent: Sym }
+    /** The number of pieces that are left. */
+    "left" Left { it: Sym = new, @"of" pieces: Name }
+    /** The parts of a range, each up to the next end of a piece: from `begin` to `stop`, which operations of the body define. */
+    "steps" Steps { begin: Sym = new, @"in" from: Sym, @".." to: Sym, body: Block, @"next" stop: Sym }
+    /** The blocks of levels, as long as each has one and no list at one of these cursors is at its end. */
+    "blocks" Blocks { pieces: Vec<Name>, @"beside" lists: Vec<(Name, Sym)>, body: Block }
+    /** The end of the current piece. */
+    "piece_end" PieceEnd { it: Sym = new, @"of" pieces: Name }
+    /** The position of the current piece. */
+    "piece_number" PieceNumber { it: Sym = new, @"of" pieces: Name, @"in" of: AccessId }
+    /** The interval of the current block; `certain`: there is one. */
+    "piece_block" PieceBlock { is: [Sym; 3] = new, @"of" pieces: Name, @"in" of: AccessId, @"certain" certain: bool }
+    /** Whether the current packed piece has a position for each coordinate, its base, and its first position. */
+    "piece_packed" PiecePacked { is: [Sym; 3] = new, @"of" pieces: Name, @"in" of: AccessId }
+    /** The next piece, always or where a condition holds. */
+    "leave" Leave { pieces: Name, @"if" cond: Option<Sym> }
+
+    /** Where the search for the edges of a cut's pieces begins. */
+    "hint" Hint { it: Name = new }
+    /** The coordinates of the thing with number `at` that a cut counts; at the begin of a piece, or at its end. */
+    "edge" Edge {
+        is: Vec<Sym> = new, @"of" of: Counted, @"hints" hints: Vec<Name>, @"at" at: Sym, @"among" count: Sym,
+        @"extents" extents: Vec<Sym>, @"begins" begins: bool
+    }
+
+    /** A list is scattered into its position map, with flags beside it. */
+    "lay" Lay { it: Name = new, @"of" list: List, flags: Option<Flags> }
+    /** A list is removed from its position map. */
+    "take_up" TakeUp { it: Name }
+
+    /** A temporary of a nest is computed. */
+    "make" Make { made: Box<Made> }
+    /** The loops over a fiber of the result begin; at most `bound` entries are appended. */
+    "begin" OpenFiber { output: Name, slot: Name, @"room" bound: Sym }
+    /** Room for `bound` more entries. */
+    "room" MakeRoom { output: Name, slot: Name, @"for" bound: Sym }
+    /** The loops over a fiber of the result end. */
+    "end" CloseFiber { output: Name, slot: Name }
+    /** A coordinate of the result's next level. `positions` are those of operands' entries there. */
+    "visit" Visit {
+        output: Name, slot: Name, @"at" at: Sym, driven: Driven, @"below" below: Name = new,
+        @"entries" positions: Vec<(AccessId, Sym)>, body: Block
+    }
+    /** A located level of the result at a coordinate. */
+    "locate" Locate { output: Name, slot: Name, @"at" at: Sym, @"below" below: Name = new }
+    /** A value is stored, or folded into the one that is stored. */
+    "store" Store { output: Name, slot: Name, @"by" fold: Option<Fun>, @"=" value: Sym }
+    /** A value is stored behind the last one, and kept where a condition holds. */
+    "store_if" StoreIf { output: Name, slot: Name, @"=" value: Sym, @"if" kept: Sym }
+    /** Runs of the result up to a number of pieces' runs are announced. */
+    "expect" Expect { output: Name, slot: Name, @"from" first: Sym, @"room" most: Sym }
+    /** A run is stored; without `lo` it begins where the last one ends. */
+    "store_run" PutRun { output: Name, slot: Name, @"from" lo: Option<Sym>, @".." hi: Sym, @"=" value: Sym }
+    /** A value is folded into an element of a vector beside the result. */
+    "fold_in" FoldIn { of: Place, @"at" at: Sym, @"by" fun: Fun, @"=" value: Sym }
+    /** An entry of a counted copy is counted, or placed at a coordinate with its value. */
+    "tally" Tally { row: Sym, @"as" place: Option<(Sym, Sym)> }
+
+    /** A nest's workspace is made: beside a list at whose entries alone values are put, or with a bound on the number of values and a
+        form for short rows. */
+    "workspace" Work { work: Box<Work> }
+    /** A workspace is emptied. */
+    "clear" Clear { work: Name }
+    /** A value is put into a workspace. */
+    "put" Put { work: Name, @"at" at: Vec<Sym>, @"by" fold: Option<Fun>, @"=" value: Sym }
+    /** What a workspace has so far is the old version. */
+    "lay_old" LayOld { work: Name }
+    /** A workspace is drained into the result, along a list if values were put at its entries alone. */
+    "drain" Drain { work: Name, @"along" along: Option<List>, @"into" output: Name, slot: Name }
+}
+
+/// The flags beside a position map: set where a condition holds at an entry's position.
+#[derive(Clone, Debug)]
+pub(super) struct Flags {
+    pub position: Sym,
+    pub body: Block,
+    pub cond: Sym,
+}
+
+/// A statement, or a block of them.
+#[derive(Clone, Debug)]
+pub(super) enum Step {
+    /// The result is an operand.
+    Whole { target: Place, operand: Place },
+    /// A statement with loops.
+    Nest(Box<Statement>),
+    /// Steps that run turn after turn, at whose end arrays move.
+    Repeat { turns: Turns, steps: Vec<Step>, carried: Vec<Carried> },
+}
+
+/// The turns of a block.
+#[derive(Clone, Debug)]
+pub(super) enum Turns {
+    /// So many.
+    Count(Sym),
+    /// As long as `go` holds, into which the condition is folded.
+    While { go: Sym, condition: Block },
+}
+
+/// A statement.
+#[derive(Clone, Debug)]
+pub(super) struct Statement {
+    pub nest: Nest,
+    /// The tables for position maps.
+    pub tables: Vec<Table>,
+    /// The tables for the beginnings of windows.
+    pub marks: Vec<Marks>,
+    /// The lists with bucket indices, each with a bound on the number of slots.
+    pub directories: Vec<(AccessId, List, Sym)>,
+    pub assembly: Assembly,
+    /// The result, and the slot above its levels.
+    pub output: Name,
+    pub root: Name,
+    pub body: Body,
+}
+
+/// The loops of a statement.
+#[derive(Clone, Debug)]
+pub(super) enum Body {
+    /// Operations that fill the result.
+    Loops(Block),
+    /// A transposition by counting: its two passes.
+    Counted([Block; 2]),
+    /// A vector's coordinates are split entry by entry, or by loops where there are too many rows.
+    Split { split: Split, otherwise: Option<Block> },
+}
+
+/// A vector whose coordinates are split into rows and columns.
+#[derive(Clone, Debug)]
+pub(super) struct Split {
+    pub of: AccessId,
+    pub rows: Sym,
+    pub columns: Sym,
+}
+
+/// A temporary that is computed inside of loops.
+#[derive(Clone, Debug)]
+pub(super) struct Made {
+    pub nest: Nest,
+    pub output: Name,
+    pub root: Name,
+    pub assembly: Assembly,
+    pub body: Block,
+}
+
+/// The workspace of a nest.
+#[derive(Clone, Debug)]
+pub(super) struct Work {
+    pub nest: Nest,
+    pub it: Name,
+    pub output: Name,
+    pub within: Option<AccessId>,
+    pub most: Option<Sym>,
+    pub few: Option<Name>,
+}
+
+/// How a loop visits a coordinate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Driven {
+    /// The loop is at an entry of a list.
+    Stored,
+    /// The loop counts through the extent, without conditions.
+    Counted,
+    /// The loop counts, and the body is under a condition.
+    Guarded,
+}
+
+impl Driven {
+    /// This way of visiting a coordinate, under a condition.
+    pub fn guarded(self) -> Driven {
+        if self == Driven::Counted { Driven::Guarded } else { self }
     }
 }

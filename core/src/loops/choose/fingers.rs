@@ -6,21 +6,29 @@ use crate::loops::choose::{
     scope::{Block, Scope},
     symbol::Sym,
 };
-use crate::loops::plan::{self};
 use crate::map::{Map, Size};
 use crate::notation::concrete::{self, AccessId, Index};
 
+/// A cursor in a list whose consecutive pieces the loops visit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Moved {
+    /// The list.
+    pub list: (AccessId, usize),
+    /// The loops that move it.
+    pub through: Vec<Index>,
+}
+
 /// Fingers for the lists of a range: each iteration sees the part behind that of the last one.
-pub fn followed(cx: &Facts, piece: &Piece, v: Index) -> Vec<plan::Finger> {
+pub fn followed(cx: &Facts, piece: &Piece, v: Index) -> Vec<Moved> {
     let lists = access::walked(cx, &piece.scope, &piece.body, v).into_iter().map(|a| (a, piece.scope.fiber(a).depth));
     let free = lists.filter(|list| !piece.scope.fingers.contains_key(list));
-    free.map(|list| plan::Finger { list, through: vec![v] }).collect()
+    free.map(|list| Moved { list, through: vec![v] }).collect()
 }
 
 /// Fingers for lists of which each iteration of the outermost of these loops sees the piece behind the previous one: the coordinates
 /// `c + J·u + v`, in a loop over `u` around one over `v` of extent `J`. No loop between the two sees a piece again, and no other loop
 /// walks the list.
-pub fn fingers(cx: &Facts, scope: &Scope, order: &[Index], body: &concrete::Expr) -> Vec<plan::Finger> {
+pub fn fingers(cx: &Facts, scope: &Scope, order: &[Index], body: &concrete::Expr) -> Vec<Moved> {
     let finger = |a: AccessId| {
         let (level, w) = access::next_var(cx, scope, a)?;
         let list = cx.program.tensor(a).format.levels[level].is_list();
@@ -28,7 +36,7 @@ pub fn fingers(cx: &Facts, scope: &Scope, order: &[Index], body: &concrete::Expr
         let sums = body.around(a).filter(|_| free)?;
         let order: Vec<Index> = order.iter().copied().chain(sums).collect();
         let through = in_pieces(cx, scope, w, &order)?.to_vec();
-        Some(plan::Finger { list: (a, level), through })
+        Some(Moved { list: (a, level), through })
     };
     body.accesses().into_iter().filter_map(finger).collect()
 }

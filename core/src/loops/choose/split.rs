@@ -6,8 +6,24 @@ use crate::loops::choose::{
     range::{Piece, Range},
     scope::Scope,
 };
-use crate::loops::plan::Cut;
 use crate::notation::concrete::{self, AccessId, Concat, Index};
+
+/// The reason why ranges of a loop end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// The parts of a concatenation.
+    Choice,
+    /// The outcome of a comparison.
+    Comparison,
+    /// The phases of a level.
+    Phases,
+    /// The first and the last coordinate of the intervals of several levels, each of which is tested.
+    Hull,
+    /// No end: intervals are tested.
+    Tested,
+    /// No end: the range is the whole extent.
+    Whole,
+}
 
 /// Whether a concatenation can end ranges of the current loop.
 pub type Along<'a> = &'a dyn Fn(&Concat) -> bool;

@@ -47,13 +47,15 @@ pub enum Meaning {
 }
 
 /// All symbols of a kernel.
+#[derive(Clone, Debug)]
 pub struct Symbols(RefCell<Known>);
 
+#[derive(Clone, Debug)]
 struct Known {
     meanings: Vec<Meaning>,
     symbols: FxHashMap<Meaning, Sym>,
-    /// The types of held and read symbols, by number.
-    types: Vec<Type>,
+    /// The names and types of held and read symbols, by number.
+    named: Vec<(String, Type)>,
     /// The number of names.
     names: u32,
 }
@@ -62,7 +64,7 @@ impl Default for Symbols {
     fn default() -> Symbols {
         let zero = Meaning::Constant(Value::i64(0));
         let symbols = [(zero.clone(), Sym::ZERO)].into_iter().collect();
-        Symbols(RefCell::new(Known { meanings: vec![zero], symbols, types: vec![], names: 0 }))
+        Symbols(RefCell::new(Known { meanings: vec![zero], symbols, named: vec![], names: 0 }))
     }
 }
 
@@ -88,26 +90,30 @@ impl Symbols {
         Name(known.names - 1)
     }
 
-    /// A number for a held or read symbol of a type.
-    fn next(&self, ty: Type) -> u32 {
-        let types = &mut self.0.borrow_mut().types;
-        types.push(ty);
-        types.len() as u32 - 1
+    /// A number for a held or read symbol.
+    fn next(&self, name: &str, ty: Type) -> u32 {
+        let named = &mut self.0.borrow_mut().named;
+        named.push((name.to_string(), ty));
+        named.len() as u32 - 1
     }
 
     /// A symbol for the value of a new variable.
-    pub fn held(&self, ty: Type) -> Sym {
-        self.of(Meaning::Held(self.next(ty)))
+    pub fn held(&self, name: &str, ty: Type) -> Sym {
+        self.of(Meaning::Held(self.next(name, ty)))
     }
 
     /// A symbol for a value that is read where it is used.
-    pub fn read(&self, ty: Type) -> Sym {
-        self.of(Meaning::Read(self.next(ty)))
+    pub fn read(&self, name: &str, ty: Type) -> Sym {
+        self.of(Meaning::Read(self.next(name, ty)))
     }
 
-    /// The type of a held or read symbol, by number.
-    pub fn type_of(&self, number: u32) -> Type {
-        self.0.borrow().types[number as usize]
+    /// The name and type of a held or read symbol; `None` for any other.
+    pub fn named(&self, s: Sym) -> Option<(String, Type)> {
+        let known = self.0.borrow();
+        match known.meanings[s.0 as usize] {
+            Meaning::Held(number) | Meaning::Read(number) => Some(known.named[number as usize].clone()),
+            _ => None,
+        }
     }
 
     /// The value of a symbol, if it is constant.

@@ -9,9 +9,71 @@ use crate::loops::choose::{
     range::Piece,
     scope::Scope,
 };
-use crate::loops::plan::{By, How, Leap, Stepped};
 use crate::notation::concrete::{AccessId, Expr, Index};
 use crate::notation::typed::Fun;
+
+/// The way in which a point is walked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// No coordinate.
+    Nothing,
+    /// Every coordinate.
+    Every,
+    /// All coordinates at once: they have the same value.
+    Constant,
+    /// Every coordinate, in the gaps between a list's entries and at the entries.
+    Gaps,
+    /// As `Gaps`, with the value of a gap folded in once for all of its coordinates.
+    CountedGaps,
+    /// As `CountedGaps`, for several lists.
+    Between,
+    /// A list's entries.
+    Each,
+    /// A list's entries; if few are in view, each entry is tested.
+    Sift,
+    /// A list's entries; a fiber without gaps is inserted at once.
+    Gapless,
+    /// A list's entries; each value is stored speculatively, and kept if the followers have an entry.
+    Decided,
+    /// A list's entries beside blocks of a follower.
+    Lanes,
+    /// The intersection of lists; each value is stored speculatively, and kept at common coordinates.
+    Tentative,
+    /// The intersection of lists, some of which gallop.
+    Leap,
+    /// The intersection of lists; a value is computed at every step.
+    Flat,
+    /// The intersection of lists.
+    Meet,
+    /// The union of two lists, by a decision tree.
+    Tree,
+    /// The union of two lists, without branches.
+    FlatTree,
+    /// The union of lists in one loop, with exhausted lists at infinity.
+    Wide,
+}
+
+/// A pair of lists: if the first is much longer, the loop gallops through it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Leap {
+    /// The list that may be longer.
+    pub far: AccessId,
+    /// The list whose entries are visited.
+    pub near: AccessId,
+}
+
+/// The way in which levels with pieces split a range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// No split: pieces are searched at each coordinate.
+    Search,
+    /// Into one loop where this access has a fiber, and one where it has none.
+    Presence(AccessId),
+    /// Into blocks: only these are visited.
+    Block,
+    /// At each end of a piece; this many packed levels have code for either kind of piece.
+    Piece(usize),
+}
 
 /// The most packed levels of one loop that have code for either kind of piece; if there are more, positions are computed without a
 /// branch.
@@ -109,10 +171,10 @@ impl Loop<'_> {
         }
     }
 
-    /// The ways to walk a point, in order of cost.
-    pub fn ways(&self, cx: &Facts, point: &Point) -> Vec<How> {
+    /// The cheapest way to walk a point.
+    pub fn way(&self, cx: &Facts, point: &Point) -> How {
         let special = match point.shape {
-            Shape::Nothing => return vec![How::Nothing],
+            Shape::Nothing => Some(How::Nothing),
             Shape::Dense => self.of_whole_extent(cx, point),
             Shape::Each if self.decides_tentatively(cx, point) => Some(How::Decided),
             Shape::Each if self.has_follower_in_lanes(cx, point) => Some(How::Lanes),
@@ -123,14 +185,13 @@ impl Loop<'_> {
             Shape::Tree => (self.is_flat(cx, point) && self.unites_flat(cx, point)).then_some(How::FlatTree),
             Shape::Wide => None,
         };
-        let always = match point.shape {
+        special.unwrap_or(match point.shape {
             Shape::Nothing | Shape::Dense => How::Every,
             Shape::Each => How::Each,
             Shape::Intersect => How::Meet,
             Shape::Tree => How::Tree,
             Shape::Wide => How::Wide,
-        };
-        special.into_iter().chain([always]).collect()
+        })
     }
 
     /// A cheaper way to walk a point over the whole extent than every coordinate, if there is one.
@@ -291,16 +352,15 @@ pub fn is_single(cx: &Facts, scope: &Scope, a: AccessId) -> bool {
 }
 
 /// The way in which levels with pieces split a range.
-pub fn stepped_by(cx: &Facts, piece: &Piece, stepped: &[AccessId], v: Index, effect: Effect) -> Stepped {
+pub fn stepped_by(cx: &Facts, piece: &Piece, stepped: &[AccessId], v: Index, effect: Effect) -> By {
     let affords = |parts| budget::affords(cx, &piece.scope, &piece.body, parts);
     let blocks = |a: &AccessId| leads_in_blocks(cx, *a, v, piece, effect);
-    let by = match stepped.iter().find(|a| piece.scope.fiber(**a).may_miss()) {
+    match stepped.iter().find(|a| piece.scope.fiber(**a).may_miss()) {
         Some(a) if affords(2) => By::Presence(*a),
         Some(_) => By::Search,
         None if stepped.iter().all(blocks) => By::Block,
         None => By::Piece(if affords(1 << SWITCHES) { SWITCHES } else { 0 }),
-    };
-    Stepped { accesses: stepped.to_vec(), by }
+    }
 }
 
 /// Whether a level has blocks, all of them in the range, and the body has no effect outside of them.

@@ -16,7 +16,7 @@ use super::{Context, Expr, binary, int, operation::block, plus, store_index};
 use crate::algebra::{Op, Type, Value};
 use crate::loops::choose::result;
 use crate::loops::lower::{self, output};
-use crate::loops::tree::Block;
+use crate::loops::plan::Block;
 use crate::loops::{BufferId, Entry, Failure, Stmt, Symbolic, Var};
 use crate::notation::concrete::{self, Nest};
 

@@ -20,7 +20,7 @@ use super::output::alloc;
 use super::{Context, fiber};
 use crate::loops::Term;
 use crate::loops::choose::symbol::Sym;
-use crate::loops::tree::List;
+use crate::loops::plan::List;
 use crate::loops::{Role, Symbolic};
 use crate::notation::concrete::AccessId;
 use crate::stream::{Directory, Domain};

@@ -4,7 +4,7 @@ use super::{Context, Expr};
 use crate::format::Holds;
 use crate::loops::choose::symbol::Sym;
 use crate::loops::lower::pieces_of;
-use crate::loops::tree::{self, Found, There};
+use crate::loops::plan::{self, Found, There};
 use crate::loops::{LevelBuffers, Symbolic, Term, lower};
 use crate::notation::concrete::AccessId;
 use crate::stream::{Directory, Domain, EntryRun, Interval, List, ListFiber, Mark, Shift, Table, View};
@@ -15,13 +15,13 @@ pub(super) fn levels<'c>(cx: &'c Context, a: AccessId) -> &'c [LevelBuffers] {
 }
 
 /// A fiber of a list, not yet opened.
-pub(super) fn unopened(cx: &Context, d: &Symbolic, list: &tree::List) -> ListFiber<Term> {
+pub(super) fn unopened(cx: &Context, d: &Symbolic, list: &plan::List) -> ListFiber<Term> {
     let crd = cx.level_array(list.of, Holds::Coordinates);
     let run = list.run.map(|run| match cx.run(run.name) {
         EntryRun::Open(run) => run,
         EntryRun::Ends(_) => unreachable!("a run that is walked has no known end"),
     });
-    let directory = list.directory.map(|tree::Directory { extent }| {
+    let directory = list.directory.map(|plan::Directory { extent }| {
         let extent = extent.map(|extent| cx.term(d, extent));
         Directory { extent, ..cx.prepared.directories[&list.of.0].clone() }
     });
@@ -29,9 +29,9 @@ pub(super) fn unopened(cx: &Context, d: &Symbolic, list: &tree::List) -> ListFib
     ListFiber { crd, begin, end, repeats: list.repeats, view: view(cx, d, list), run, directory }
 }
 
-fn view(cx: &Context, d: &Symbolic, list: &tree::List) -> View<Term> {
+fn view(cx: &Context, d: &Symbolic, list: &plan::List) -> View<Term> {
     let term = |s: Option<Sym>| s.map(|s| cx.term(d, s));
-    let tree::View { shift, stride, blocks, extent, start, stop, finger, mark } = &list.view;
+    let plan::View { shift, stride, blocks, extent, start, stop, finger, mark } = &list.view;
     let shift = shift.as_ref().map(|shift| match shift {
         Shift::Up(c) => Shift::Up(cx.term(d, *c)),
         Shift::Down(c) => Shift::Down(cx.term(d, *c)),
@@ -50,7 +50,7 @@ fn view(cx: &Context, d: &Symbolic, list: &tree::List) -> View<Term> {
 }
 
 /// Opens a list.
-pub(super) fn open(cx: &Context, d: &mut Symbolic, list: &tree::List) -> List<Term> {
+pub(super) fn open(cx: &Context, d: &mut Symbolic, list: &plan::List) -> List<Term> {
     let fiber = unopened(cx, d, list);
     List::open(d, &format!("p_{}", cx.program.tensor(list.of.0).name), fiber)
 }

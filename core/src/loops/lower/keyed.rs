@@ -22,7 +22,7 @@ use super::workspace::{Front, Into, Scratch, begun};
 use super::{Context, Expr, binary, call, int, plus, times};
 use crate::algebra::{Op, Type, Value};
 use crate::format::hash;
-use crate::loops::tree::Driven;
+use crate::loops::plan::Driven;
 use crate::loops::{BufferId, Entry, Failure, Role, Stmt, Symbolic, Term, Var};
 use crate::notation::concrete::{Nest, Workspace, WorkspaceKind};
 use crate::notation::typed::Fun;

@@ -3,7 +3,7 @@
 use super::{Context, operation::block, output::Output};
 use crate::loops::Symbolic;
 use crate::loops::choose::inner;
-use crate::loops::tree::Made;
+use crate::loops::plan::Made;
 use crate::notation::concrete::Nest;
 
 /// Emitted before a statement's loops: allocates the arrays of a temporary that is computed inside of them.

@@ -207,21 +207,12 @@ struct Prepared {
     tables: BTreeMap<(AccessId, usize), Laid>,
 }
 
-/// Lowers a concrete program, and traces the decisions; with a trace, follows it.
-///
-/// # Errors
-/// If the given trace's steps are not the program's. The error names the trace's step and the step that the program needs.
-pub fn lower(
-    name: &str,
-    program: &Program,
-    classes: &Classes,
-    options: &Options,
-    given: Option<&Plan>,
-) -> Result<(Kernel, Plan), String> {
+/// Lowers a concrete program: plans its loops, and emits them. Returns the kernel and its plan.
+pub fn lower(name: &str, program: &Program, classes: &Classes, options: &Options) -> (Kernel, Plan) {
     let mut d = Symbolic::default();
     let (symbols, mut extents) = (Symbols::default(), vec![]);
     let mut lengths = extent::extents(&mut d, program, classes);
-    let names = lengths.named(&mut |e| name_extent(&symbols, &mut extents, e));
+    let names = lengths.named(&mut |e| name_extent(&d, &symbols, &mut extents, e));
     let facts = Facts {
         program,
         simplify: Simplify { mode: options.mode, functions: &program.functions },
@@ -231,7 +222,7 @@ pub fn lower(
     };
     let few = options.few.min(Entry::FEW);
     let choices = Choices { few, sought: options.sought.max(1), narrow: options.made.crd == Type::I32 };
-    let (plan, trace) = planner::plan(&facts, choices, given)?;
+    let plan = planner::plan(&facts, choices);
     let operand = |t: &Tensor| match t.role {
         Role::Operand(id) => {
             let given = options.operands.get(&id);
@@ -250,7 +241,7 @@ pub fn lower(
         guarded: BTreeSet::new(),
         prepared: Prepared::default(),
     };
-    extents.into_iter().for_each(|(s, e)| cx.say(s, e));
+    extents.iter().for_each(|(s, e)| cx.say(*s, e.clone()));
     repeat::in_order(&mut cx, &mut d, &plan.steps);
     let arguments = (0..program.tensors.len()).filter_map(|p| argument(&cx, &lengths, Place(p))).collect();
     let Lengths { params, solved, given, .. } = lengths;
@@ -259,18 +250,22 @@ pub fn lower(
     let (vars, buffers, body) = d.finish();
     let reassociate = options.mode == Mode::Algebraic;
     let name = name.to_string();
-    Ok((Kernel { name, vars, params, buffers, body, arguments, solved, given, reassociate, asked }, trace))
+    let kernel = Kernel { name, vars, params, buffers, body, arguments, solved, given, reassociate, asked };
+    let extents = extents.into_iter().map(|(s, _)| s).collect();
+    (kernel, Plan { symbols: facts.symbols, extents, ..plan })
 }
 
 /// The symbol of an extent, which is a number or a variable.
-fn name_extent(symbols: &Symbols, extents: &mut Vec<(Sym, Expr)>, e: Expr) -> Sym {
-    if let Expr::Const(x) = e {
-        return symbols.of(Meaning::Constant(x));
-    }
+fn name_extent(d: &Symbolic, symbols: &Symbols, extents: &mut Vec<(Sym, Expr)>, e: Expr) -> Sym {
+    let name = match e {
+        Expr::Const(x) => return symbols.of(Meaning::Constant(x)),
+        Expr::Var(var) => &d.vars[var.0 as usize].0,
+        _ => "extent",
+    };
     if let Some((s, _)) = extents.iter().find(|(_, other)| *other == e) {
         return *s;
     }
-    let s = symbols.held(Type::I64);
+    let s = symbols.held(name, Type::I64);
     extents.push((s, e));
     s
 }

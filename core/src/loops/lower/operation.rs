@@ -2,7 +2,7 @@
 
 use super::{Context, Expr, call, cut, fiber, held, made, pieces_of, results, spread, walks};
 use crate::loops::choose::symbol::Sym;
-use crate::loops::tree::{Block, Op};
+use crate::loops::plan::{Block, Op};
 use crate::loops::{Entry, Symbolic, Term, Var};
 use crate::stream::Domain;
 
@@ -13,17 +13,21 @@ pub(super) fn block(cx: &Context, d: &mut Symbolic, Block(ops): &Block) {
 
 fn operation(cx: &Context, d: &mut Symbolic, op: &Op) {
     match op {
-        Op::Let { it, name, ty, of } => {
-            let value = cx.expr(d, *of);
-            cx.say(*it, d.define(name, *ty, value));
+        Op::Let { it, of } => {
+            let ((name, ty), value) = (cx.named(*it), cx.expr(d, *of));
+            cx.say(*it, d.define(&name, ty, value));
         }
-        Op::Hold { it, name, of } => {
-            let value = cx.expr(d, *of);
-            cx.say(*it, held(d, name, value));
+        Op::Hold { it, of } => {
+            let ((name, _), value) = (cx.named(*it), cx.expr(d, *of));
+            cx.say(*it, held(d, &name, value));
         }
-        Op::Fresh { it, name, ty } => cx.say(*it, Expr::Var(d.fresh(name, *ty))),
-        Op::Var { it, name, ty, of } => {
-            let (var, of) = (d.fresh(name, *ty), cx.expr(d, *of));
+        Op::Fresh { it } => {
+            let (name, ty) = cx.named(*it);
+            cx.say(*it, Expr::Var(d.fresh(&name, ty)));
+        }
+        Op::Var { it, of } => {
+            let (name, ty) = cx.named(*it);
+            let (var, of) = (d.fresh(&name, ty), cx.expr(d, *of));
             d.assign(var, of);
             cx.say(*it, Expr::Var(var));
         }
@@ -35,7 +39,7 @@ fn operation(cx: &Context, d: &mut Symbolic, op: &Op) {
             let args = args.iter().map(|arg| cx.expr(d, *arg)).collect();
             cx.say(*it, call::applied(cx, d, *fun, args));
         }
-        Op::Fail(failure) => d.call(Entry::Fail(*failure)),
+        Op::Fail { why } => d.call(Entry::Fail(*why)),
         Op::When { cond, then, otherwise } => {
             let cond = cx.expr(d, *cond);
             d.when(cond, |d| block(cx, d, then), |d| block(cx, d, otherwise));
@@ -45,7 +49,7 @@ fn operation(cx: &Context, d: &mut Symbolic, op: &Op) {
             block(cx, d, body);
             d.wanted = around;
         }
-        Op::Make(made) => made::make(cx, d, made),
+        Op::Make { made } => made::make(cx, d, made),
         _ => fiber_or_list(cx, d, op),
     }
 }
@@ -115,9 +119,9 @@ fn fiber_or_list(cx: &Context, d: &mut Symbolic, op: &Op) {
 /// Emits a loop.
 fn loops(cx: &Context, d: &mut Symbolic, op: &Op) {
     match op {
-        Op::Every { name, lo, hi, at, body } => {
+        Op::Every { at, lo, hi, body } => {
             let (lo, hi) = (cx.term(d, *lo), cx.term(d, *hi));
-            d.count(name, lo, hi, &mut |d, here| {
+            d.count(&cx.named(*at).0, lo, hi, &mut |d, here| {
                 cx.say_term(d, *at, &here);
                 block(cx, d, body);
             });

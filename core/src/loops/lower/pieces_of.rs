@@ -4,18 +4,18 @@ use super::{Context, operation::block};
 use crate::looplet::Looplet;
 use crate::loops::choose::symbol::{Name, Sym};
 use crate::loops::lower::fiber;
-use crate::loops::tree::{self, Block};
+use crate::loops::plan::{self, Block};
 use crate::loops::{Symbolic, Term};
 use crate::stream::{Compare, Domain, Kind, Pieces, Places};
 
 /// Opens the pieces of a level.
-pub(super) fn open(cx: &Context, d: &mut Symbolic, list: &tree::List, kind: tree::Kind, extent: Sym) -> Pieces<Term> {
+pub(super) fn open(cx: &Context, d: &mut Symbolic, list: &plan::List, kind: plan::Kind, extent: Sym) -> Pieces<Term> {
     let level = &fiber::levels(cx, list.of.0)[list.of.1];
     let kind = match (kind, level.kind().looplet()) {
-        (tree::Kind::Runs, _) => Kind::Runs,
-        (tree::Kind::Packed, _) => Kind::Packed(*level.named("ofs")),
-        (tree::Kind::Blocks, Looplet::Aligned(size)) => Kind::Blocks(Places::Aligned(size)),
-        (tree::Kind::Blocks, _) => Kind::Blocks(Places::Listed(*level.named("ofs"))),
+        (plan::Kind::Runs, _) => Kind::Runs,
+        (plan::Kind::Packed, _) => Kind::Packed(*level.named("ofs")),
+        (plan::Kind::Blocks, Looplet::Aligned(size)) => Kind::Blocks(Places::Aligned(size)),
+        (plan::Kind::Blocks, _) => Kind::Blocks(Places::Listed(*level.named("ofs"))),
     };
     let (fiber, extent) = (fiber::unopened(cx, d, list), cx.term(d, extent));
     Pieces::open(d, &cx.program.tensor(list.of.0).name, kind, fiber, extent)

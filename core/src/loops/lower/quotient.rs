@@ -27,8 +27,8 @@
 use super::output::Output;
 use super::{Context, Expr, binary, int, minus, operation::block, plus, store_index, times};
 use crate::algebra::{Op, Type, Value};
+use crate::loops::plan::{self, Block};
 use crate::loops::planner::quotient::ROWS;
-use crate::loops::tree::{self, Block};
 use crate::loops::{BufferId, Stmt, Symbolic, lower};
 
 /// A vector's list of coordinates that is split into rows and columns.
@@ -44,7 +44,7 @@ struct Split {
 pub(super) fn split(
     cx: &Context,
     d: &mut Symbolic,
-    tree::Split { of, rows, columns }: &tree::Split,
+    plan::Split { of, rows, columns }: &plan::Split,
     output: &Output,
     otherwise: Option<&Block>,
 ) {

@@ -17,7 +17,7 @@ use super::{Context, Expr, binary, int, minus, operation::block, plus};
 use crate::algebra::{Op, Type};
 use crate::loops::arith::yes;
 use crate::loops::lower::{self, statement};
-use crate::loops::tree::{Block, Step, Turns};
+use crate::loops::plan::{Block, Step, Turns};
 use crate::loops::{Entry, Failure, Symbolic, Var};
 use crate::notation::concrete::Carried;
 use crate::notation::typed::TURNS;

@@ -3,7 +3,7 @@
 use super::{Context, Expr, call, counting, fiber, operation::block, workspace};
 use crate::loops::choose::symbol::{Name, Sym};
 use crate::loops::lower::output::Slot;
-use crate::loops::tree::{Block, Driven, Op};
+use crate::loops::plan::{Block, Driven, Op};
 use crate::loops::{Stmt, Symbolic};
 use crate::notation::concrete::AccessId;
 
@@ -97,7 +97,7 @@ fn visit(
 /// Emits an operation on a workspace.
 fn work(cx: &Context, d: &mut Symbolic, op: &Op) {
     match op {
-        Op::Work(work) => workspace::begin(cx, d, work),
+        Op::Work { work } => workspace::begin(cx, d, work),
         Op::Clear { work } => cx.work(*work).clear(d),
         Op::Put { work, at, fold, value } => {
             let at: Vec<Expr> = at.iter().map(|at| cx.expr(d, *at)).collect();

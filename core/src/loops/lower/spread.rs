@@ -20,8 +20,8 @@ use super::{BufferId, Context, Expr, binary, operation::block};
 use crate::algebra::{Op, Value};
 use crate::loops::choose::symbol::{Name, Sym};
 use crate::loops::lower::fiber;
-use crate::loops::tree::{self, Flags};
-use crate::loops::{Holds, Role, Stmt, Symbolic, Term, plan};
+use crate::loops::plan::{self, Flags};
+use crate::loops::{Holds, Role, Stmt, Symbolic, Term};
 use crate::notation::concrete::AccessId;
 use crate::stream::Spread;
 use std::collections::BTreeMap;
@@ -68,7 +68,7 @@ pub(super) fn tables(cx: &Context, d: &mut Symbolic, tables: &[plan::Table]) -> 
 }
 
 /// Scatters a list, and sets the flags of its entries for which conditions hold.
-pub(super) fn lay(cx: &Context, d: &mut Symbolic, it: Name, list: &tree::List, flags: Option<&Flags>) {
+pub(super) fn lay(cx: &Context, d: &mut Symbolic, it: Name, list: &plan::List, flags: Option<&Flags>) {
     let (of, table) = (list.of.0, cx.prepared.tables[&list.of]);
     let fiber = fiber::unopened(cx, d, list);
     let list = Spread::open(d, fiber, table.buffer);

@@ -5,7 +5,7 @@ use super::{Context, Prepared, counting, directory, made, operation::block, quot
 use crate::loops::Symbolic;
 use crate::loops::lower;
 use crate::loops::plan::Arrays;
-use crate::loops::tree::{Body, Statement};
+use crate::loops::plan::{Body, Statement};
 
 /// Emits a statement.
 pub(super) fn statement(cx: &mut Context, d: &mut Symbolic, of: &Statement) {

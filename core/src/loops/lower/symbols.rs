@@ -1,6 +1,7 @@
 //! What the names and symbols of a plan stand for where its operations are emitted.
 
 use super::{Context, Expr, output::Output, output::Slot, spread::Scattered, workspace::Scratch};
+use crate::algebra::Type;
 use crate::format::Holds;
 use crate::loops::choose::symbol::{Array, Meaning, Name, Sym};
 use crate::loops::{BufferId, Symbolic, Term};
@@ -53,10 +54,12 @@ impl Context<'_> {
 
     /// Whether an expression has the type of a symbol.
     fn has_type(&self, d: &Symbolic, s: Sym, e: &Expr) -> bool {
-        match self.symbols.meaning(s) {
-            Meaning::Held(number) | Meaning::Read(number) => self.symbols.type_of(number) == d.type_of(e),
-            _ => true,
-        }
+        self.symbols.named(s).is_none_or(|(_, ty)| ty == d.type_of(e))
+    }
+
+    /// The name and type of a symbol's variable.
+    pub fn named(&self, s: Sym) -> (String, Type) {
+        self.symbols.named(s).expect("a symbol that an operation defines has a name")
     }
 
     /// The expression of a symbol.
@@ -157,7 +160,7 @@ impl Context<'_> {
     }
 
     /// Defines an entry's positions.
-    pub fn say_entry(&self, d: &mut Symbolic, is: &crate::loops::tree::Entry, entry: &stream::Entry<Term>) {
+    pub fn say_entry(&self, d: &mut Symbolic, is: &crate::loops::plan::Entry, entry: &stream::Entry<Term>) {
         self.say_term(d, is.position, &entry.position);
         if let (Some(name), Some(run)) = (is.run, &entry.run) {
             let run = match run {

@@ -5,7 +5,7 @@ use crate::algebra::{Op, Value};
 use crate::iteration::Sequence;
 use crate::loops::choose::symbol::{Name, Sym};
 use crate::loops::lower::fiber;
-use crate::loops::tree::{self, Block, Gap, Visit};
+use crate::loops::plan::{self, Block, Gap, Visit};
 use crate::loops::{Symbolic, Term};
 use crate::notation::concrete::AccessId;
 use crate::stream::{Arith, Compare, Domain, Entry, List, ListFiber, PATIENCE, Side};
@@ -20,19 +20,19 @@ const GAPLESS: RangeInclusive<i64> = 4..=63;
 
 /// Emits the operations at an entry.
 fn come_to(cx: &Context, d: &mut Symbolic, visit: &Visit, entry: &Entry<Term>, at: Term) {
-    let at = d.snapshot(&visit.name, at);
+    let at = d.snapshot(&cx.named(visit.at).0, at);
     cx.say_term(d, visit.at, &at);
     cx.say_entry(d, &visit.entry, entry);
     block(cx, d, &visit.body);
 }
 
 /// The name of an access's tensor, for a variable.
-fn named(cx: &Context, prefix: &str, list: &tree::List) -> String {
+fn named(cx: &Context, prefix: &str, list: &plan::List) -> String {
     format!("{prefix}_{}", cx.program.tensor(list.of.0).name)
 }
 
 /// The entries of a fiber, or its only entry.
-pub(super) fn each(cx: &Context, d: &mut Symbolic, list: &tree::List, single: bool, visit: &Visit) {
+pub(super) fn each(cx: &Context, d: &mut Symbolic, list: &plan::List, single: bool, visit: &Visit) {
     let fiber = fiber::unopened(cx, d, list);
     let mut come_to = |d: &mut Symbolic, entry: Entry<Term>, at: Term| come_to(cx, d, visit, &entry, at);
     match single {
@@ -66,7 +66,7 @@ pub(super) fn along(cx: &Context, d: &mut Symbolic, list: Name, at: Sym, body: &
 pub(super) fn sift(
     cx: &Context,
     d: &mut Symbolic,
-    list: &tree::List,
+    list: &plan::List,
     (stored, kept): (&Visit, Sym),
     otherwise: &Block,
 ) {
@@ -77,7 +77,7 @@ pub(super) fn sift(
     let sift = &mut |d: &mut Symbolic| {
         d.count(&named(cx, "q", list), fiber.begin.clone(), fiber.end.clone(), &mut |d, position| {
             let here = d.load(fiber.crd, &position);
-            let here = d.snapshot(&stored.name, here);
+            let here = d.snapshot(&cx.named(stored.at).0, here);
             let sees = fiber.view.sees(d, &here).expect("a piece of it");
             let at = fiber.view.seen(d, here);
             cx.say_term(d, stored.at, &at);
@@ -94,7 +94,7 @@ pub(super) fn sift(
 pub(super) fn in_bulk(
     cx: &Context,
     d: &mut Symbolic,
-    list: &tree::List,
+    list: &plan::List,
     (into, said): (Name, Name),
     visit: &Visit,
     otherwise: &Block,
@@ -182,7 +182,7 @@ pub(super) fn meeting_in_lanes(
     d: &mut Symbolic,
     names: [Name; 2],
     (at, met): (Sym, Sym),
-    entries: &[tree::Entry; 2],
+    entries: &[plan::Entry; 2],
     body: &Block,
 ) {
     let [first, second] = names.map(|name| cx.list(name));
@@ -280,7 +280,7 @@ pub(super) fn gaps(
     let each = |d: &mut Symbolic, before: &dyn Fn(&mut Symbolic, &Term), behind: &dyn Fn(&mut Symbolic, &Term)| {
         list.each(d, &cx.entry_name(name), &mut |d, entry| {
             let at = list.coordinate(d, &entry);
-            let at = d.snapshot(&visit.name, at);
+            let at = d.snapshot(&cx.named(visit.at).0, at);
             before(d, &at);
             cx.say_term(d, visit.at, &at);
             cx.say_entry(d, &visit.entry, &entry);

@@ -21,7 +21,7 @@ use super::set::Set;
 use super::{Context, Expr, binary, call, int, plus};
 use crate::algebra::{Op, Type, Value};
 use crate::loops::arith::yes;
-use crate::loops::tree::{Driven, Work};
+use crate::loops::plan::{Driven, Work};
 use crate::loops::{BufferId, Role, Stmt, Symbolic, Term, Var};
 use crate::notation::concrete::{Index, Nest, WorkspaceKind};
 use crate::notation::typed::Fun;

@@ -1,286 +1,306 @@
-//! Prints a plan as text: one line per step, with the steps inside of it indented.
+//! Prints a plan as text: one operation a line, with the operations inside of it indented.
 
-use super::{
-    Arm, Arrays, Assembly, Blocks, By, Choices, Cut, Decision, Directory, Fiber, Finger, Forall, How, Leap, Level,
-    Marks, Node, Pass, Plan, Point, Range, Room, Seek, Sought, Spread, Statement, Step, Stepped, Table, Walk,
-};
-use crate::iteration::Shape;
-use crate::notation::concrete::{AccessId, Expr, Index, Place, Program};
-use std::fmt::Write;
-
-/// The names of the accesses and index variables of a statement, distinct within it.
-pub(super) struct Names<'p> {
-    pub program: &'p Program,
-    accesses: Vec<(AccessId, String)>,
-    vars: Vec<(Index, String)>,
-}
-
-impl<'p> Names<'p> {
-    /// The names of the statement that defines a tensor; without a tensor, those of the conditions of blocks.
-    pub fn of(program: &'p Program, target: Option<Place>) -> Names<'p> {
-        let mut names = Names { program, accesses: vec![], vars: vec![] };
-        for nest in program.all_nests().into_iter().filter(|nest| Some(nest.target.tensor) == target) {
-            nest.order.iter().for_each(|v| names.give_var(*v));
-            let both = nest.both.iter().map(|both| &both.rhs);
-            both.chain(nest.places.iter().flatten()).chain([&nest.rhs]).for_each(|e| names.expr(e));
-            if let Some(a) = nest.before {
-                program.accesses[a.0].vars.iter().for_each(|v| names.give_var(*v));
-                names.give(a);
-            }
-        }
-        if target.is_none() {
-            program.conditions().into_iter().for_each(|e| names.expr(e));
-        }
-        names
-    }
-
-    fn expr(&mut self, e: &Expr) {
-        e.fold_vars().into_iter().for_each(|v| self.give_var(v));
-        e.each(&mut |e| {
-            if let Expr::Where(made, _) = e {
-                made.nest.order.iter().for_each(|v| self.give_var(*v));
-                self.give(made.read);
-            }
-        });
-        self.program.reads(e).into_iter().for_each(|a| self.give(a));
-    }
-
-    /// Names an access: `A[i,j]`, or `A[i,j:gallop]` with a protocol. Accesses that would have the same name are numbered: `A[i,j]'2`.
-    fn give(&mut self, a: AccessId) {
-        if self.accesses.iter().any(|(known, _)| *known == a) {
-            return;
-        }
-        let access = &self.program.accesses[a.0];
-        let mode = |(m, v): (usize, &Index)| {
-            let protocol = access.protocols.get(&m).map(|how| format!(":{how}"));
-            format!("{}{}", self.program.vars[v.0].name, protocol.unwrap_or_default())
-        };
-        let vars: Vec<String> = access.vars.iter().enumerate().map(mode).collect();
-        let name = format!("{}[{}]", self.program.tensors[access.tensor.0].name, vars.join(","));
-        let name = unlike(name, self.accesses.iter().map(|(_, name)| name));
-        self.accesses.push((a, name));
-    }
-
-    fn give_var(&mut self, v: Index) {
-        if self.vars.iter().all(|(known, _)| *known != v) {
-            let name = unlike(self.program.vars[v.0].name.clone(), self.vars.iter().map(|(_, name)| name));
-            self.vars.push((v, name));
-        }
-    }
-
-    pub fn access(&self, a: AccessId) -> String {
-        let known = self.accesses.iter().find(|(known, _)| *known == a);
-        known.map_or_else(|| format!("access {}", a.0), |(_, name)| name.clone())
-    }
-
-    /// The access with this name.
-    pub fn access_of(&self, name: &str) -> Option<AccessId> {
-        self.accesses.iter().find(|(_, known)| known == name).map(|(a, _)| *a)
-    }
-
-    /// The index variable with this name.
-    pub fn var_of(&self, name: &str) -> Option<Index> {
-        self.vars.iter().find(|(_, known)| known == name).map(|(v, _)| *v)
-    }
-
-    fn all(&self, all: &[AccessId]) -> String {
-        all.iter().map(|a| format!(" {}", self.access(*a))).collect()
-    }
-
-    pub fn level(&self, (a, l): Level) -> String {
-        format!("{}.{l}", self.access(a))
-    }
-
-    fn var(&self, v: Index) -> &str {
-        let known = self.vars.iter().find(|(known, _)| *known == v);
-        known.map_or(&self.program.vars[v.0].name, |(_, name)| name)
-    }
-
-    fn statement(&self, Statement { target, assembly }: &Statement) -> String {
-        let Assembly { arrays, filled, carried, room } = assembly;
-        let mut text = format!("result {}: ", self.program.tensors[target.0].name);
-        text += &match arrays {
-            Arrays::Own => "own".to_string(),
-            Arrays::Counted => "counted".to_string(),
-            Arrays::Operand(place) => format!("arrays {}", self.program.tensors[place.0].name),
-            Arrays::Taken(place) => format!("taken {}", self.program.tensors[place.0].name),
-            Arrays::Levels(a) => format!("levels {}", self.access(*a)),
-            Arrays::Entries(a) => format!("entries {}", self.access(*a)),
-        };
-        if *filled {
-            text += "; filled";
-        }
-        if !carried.is_empty() {
-            text += "; carry";
-            carried.iter().for_each(|l| text += &format!(" {l}"));
-        }
-        if let Some(Room { leaders, spare }) = room {
-            text += "; room";
-            leaders.iter().for_each(|list| text += &format!(" {}", self.level(*list)));
-            text += if *spare { " spare" } else { "" };
-        }
-        text
-    }
-
-    fn point(&self, n: usize, point: &Point) -> String {
-        let Point { sequence, leaders, followers, beside, shape, edges } = point;
-        let name = |a: AccessId| self.access(a);
-        let mut text = format!("point {n}: {} {}", SHAPES.word(*shape), sequence.show(&name));
-        for (word, lists) in [("lead", leaders), ("follow", followers)].into_iter().filter(|(_, l)| !l.is_empty()) {
-            text += &format!("; {word}{}", self.all(lists));
-        }
-        if !beside.lists().is_empty() {
-            text += &format!("; beside {}", beside.show(&name));
-        }
-        edges.iter().for_each(|(a, to)| text += &format!("; without {} {to}", self.access(*a)));
-        text
-    }
-
-    /// The text of a step, the nth of its siblings.
-    fn step(&self, n: usize, step: &Step) -> String {
-        match step {
-            Step::Statement(statement) => self.statement(statement),
-            Step::Table(Table { list, by_value, flagged }) => {
-                let of = if *by_value { "values" } else { "positions" };
-                format!("table {} {of}{}", self.level(*list), if *flagged { " flagged" } else { "" })
-            }
-            Step::Marks(Marks { list, by }) => {
-                let by = by.map(|v| format!(" {}", self.var(v))).unwrap_or_default();
-                format!("marks {}{by}", self.level(*list))
-            }
-            Step::Directory(Directory(a)) => format!("directory {}", self.access(*a)),
-            Step::Pass(pass) => format!("pass {}", PASSES.word(*pass)),
-            Step::Forall(Forall(v)) => format!("forall {}", self.var(*v)),
-            Step::Blocks(Blocks(a)) => format!("blocks {}", self.access(*a)),
-            Step::Finger(Finger { list, through }) => {
-                let through: Vec<&str> = through.iter().map(|v| self.var(*v)).collect();
-                format!("finger {} {}", self.level(*list), through.join(" "))
-            }
-            Step::Spread(Spread(list)) => format!("spread {}", self.level(*list)),
-            Step::Leap(Leap { far, near }) => format!("leap {} {}", self.access(*far), self.access(*near)),
-            Step::Choices(choices) => format!("choices {}", CHOICES.word(*choices)),
-            Step::Cut(cut) => format!("cut {}", CUTS.word(*cut)),
-            Step::Range(Range) => "range".to_string(),
-            Step::Fiber(Fiber { level, looplet }) => format!("fiber {} {looplet}", self.level(*level)),
-            Step::Point(point) => self.point(n, point),
-            Step::Walk(Walk { point, how }) => format!("walk {point} {}", HOWS.word(*how)),
-            Step::Stepped(Stepped { accesses, by }) => {
-                let by = match by {
-                    By::Search => "search".to_string(),
-                    By::Presence(a) => format!("presence {}", self.access(*a)),
-                    By::Block => "block".to_string(),
-                    By::Piece(switches) => format!("piece {switches}"),
-                };
-                format!("stepped{} by {by}", self.all(accesses))
-            }
-            Step::Arm(Arm(all)) => format!("arm{}", self.all(all)),
-            Step::Seek(Seek { level, by }) => format!("seek {} {}", self.level(*level), SOUGHT.word(*by)),
-        }
-    }
-
-    fn nodes(&self, nodes: &[Node], depth: usize, text: &mut String) {
-        let mut points = 0;
-        for Node { step, inside } in nodes {
-            let own = Statement::of(step).map(|statement| Names::of(self.program, Some(statement.target)));
-            let names = own.as_ref().unwrap_or(self);
-            writeln!(text, "{}{}", "  ".repeat(depth), names.step(points, step)).expect("strings take everything");
-            points += matches!(step, Step::Point(_)) as usize;
-            names.nodes(inside, depth + 1, text);
-        }
-    }
-}
-
-/// A name distinct from the others: the nth of equal names has `'n` behind it.
-fn unlike<'n>(name: String, others: impl Iterator<Item = &'n String>) -> String {
-    let alike = others.filter(|other| other.split('\'').next() == Some(&name)).count();
-    if alike == 0 { name } else { format!("{name}'{}", alike + 1) }
-}
+use super::parts::Visitor;
+use super::{Arrays, Assembly, Block, Body, Level, Marks, Plan, Room, Split, Statement, Step, Table, Turns};
+use crate::algebra::{Op, Type};
+use crate::loops::choose::symbol::{Array, Meaning, Name, Sym};
+use crate::notation::concrete::{AccessId, Place, Program};
+use crate::notation::typed::Fun;
+use crate::text::{Printing, literal};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::fmt::{self, Write};
 
 impl Plan {
-    /// The plan as text, with the names of its program.
+    /// The plan as text, with the names of a program.
     pub fn show(&self, program: &Program) -> String {
-        let mut text = String::new();
-        Names::of(program, None).nodes(&self.steps, 0, &mut text);
-        text
+        let (symbols, names) = (FxHashMap::default(), FxHashMap::default());
+        let mut printer =
+            Printer { plan: self, program, symbols, taken: FxHashSet::default(), names, depth: 0, out: String::new() };
+        self.extents.iter().for_each(|s| drop(printer.give(*s)));
+        self.steps.iter().for_each(|step| printer.step(step));
+        printer.out
     }
 }
 
-/// The distinct words of a kind of step.
-pub(super) struct Words<T: 'static>(&'static [(T, &'static str)]);
+struct Printer<'p> {
+    plan: &'p Plan,
+    program: &'p Program,
+    /// The printed names of symbols.
+    symbols: FxHashMap<Sym, String>,
+    taken: FxHashSet<String>,
+    /// The numbers of names, in the order in which they are defined.
+    names: FxHashMap<Name, usize>,
+    depth: usize,
+    out: String,
+}
 
-impl<T: Copy + PartialEq> Words<T> {
-    fn word(&self, of: T) -> &'static str {
-        self.0.iter().find(|(it, _)| *it == of).map_or("?", |(_, word)| word)
+impl Printer<'_> {
+    /// A distinct name for a symbol, which begins with the symbol's own.
+    fn give(&mut self, s: Sym) -> String {
+        let named = self.plan.symbols.named(s).map_or("value".to_string(), |(name, _)| name);
+        let numbered = (2..).map(|n| format!("{named}_{n}"));
+        let name = std::iter::once(named.clone()).chain(numbered).find(|name| !self.taken.contains(name));
+        let name = name.expect("there are names enough");
+        self.taken.insert(name.clone());
+        self.symbols.insert(s, name.clone());
+        name
     }
 
-    /// The step with this word.
-    pub fn read(&self, word: &str) -> Option<T> {
-        self.0.iter().find(|(_, w)| *w == word).map(|(it, _)| *it)
+    fn line(&mut self) {
+        while self.out.ends_with(' ') {
+            self.out.pop();
+        }
+        if !self.out.is_empty() {
+            self.out.push('\n');
+        }
+        self.out.push_str(&"  ".repeat(self.depth));
+    }
+
+    fn inside(&mut self, f: impl FnOnce(&mut Self)) {
+        self.depth += 1;
+        f(self);
+        self.depth -= 1;
+    }
+
+    fn step(&mut self, step: &Step) {
+        self.line();
+        match step {
+            Step::Whole { target, operand } => {
+                self.words(&["result"]);
+                self.place(*target);
+                self.words(&["is"]);
+                self.place(*operand);
+            }
+            Step::Nest(of) => self.statement(of),
+            Step::Repeat { turns, steps, .. } => {
+                match turns {
+                    Turns::Count(count) => {
+                        self.words(&["repeat"]);
+                        self.value(*count);
+                    }
+                    Turns::While { go, condition } => {
+                        self.words(&["while"]);
+                        self.define(*go);
+                        self.block(condition);
+                    }
+                }
+                self.inside(|p| steps.iter().for_each(|step| p.step(step)));
+            }
+        }
+        if self.depth == 0 {
+            self.line();
+        }
+    }
+
+    fn words(&mut self, words: &[&str]) {
+        words.iter().for_each(|word| self.word(word));
+    }
+
+    fn statement(&mut self, of: &Statement) {
+        let Statement { nest, tables, marks, directories, assembly, output, root, body } = of;
+        self.words(&["result"]);
+        self.place(nest.target.tensor);
+        self.name(*output);
+        self.name(*root);
+        self.assembly(assembly);
+        self.inside(|p| {
+            for Table { list, by_value, flagged } in tables {
+                p.line();
+                p.words(&["table"]);
+                p.level(*list);
+                p.words(&[if *by_value { "values" } else { "positions" }]);
+                p.words(if *flagged { &["flagged"] } else { &[] });
+            }
+            for Marks { list, by } in marks {
+                p.line();
+                p.words(&["marks"]);
+                p.level(*list);
+                by.iter().for_each(|v| p.words(&["by", &p.program.vars[v.0].name]));
+            }
+            for (a, _, most) in directories {
+                p.line();
+                p.words(&["index"]);
+                p.access(*a);
+                p.words(&["most"]);
+                p.value(*most);
+            }
+        });
+        match body {
+            Body::Loops(block) => self.ops(block),
+            Body::Counted([count, place]) => {
+                self.named_block("count", count);
+                self.named_block("place", place);
+            }
+            Body::Split { split: Split { of, rows, columns }, otherwise } => {
+                self.inside(|p| {
+                    p.line();
+                    p.words(&["split"]);
+                    p.access(*of);
+                    p.words(&["rows"]);
+                    p.value(*rows);
+                    p.words(&["columns"]);
+                    p.value(*columns);
+                });
+                otherwise.iter().for_each(|block| self.named_block("else", block));
+            }
+        }
+    }
+
+    fn named_block(&mut self, name: &str, block: &Block) {
+        self.inside(|p| {
+            p.line();
+            p.word(name);
+            p.block(block);
+        });
+    }
+
+    fn ops(&mut self, Block(ops): &Block) {
+        self.inside(|p| {
+            for op in ops {
+                p.line();
+                op.show(p);
+            }
+        });
+    }
+
+    /// The name of an array, as loops have it.
+    fn array(&self, array: Array) -> String {
+        match array {
+            Array::Values(place) => format!("{}_vals", self.program.tensors[place.0].name),
+            Array::Level(place, level, holds) => {
+                let tensor = &self.program.tensors[place.0];
+                let arrays = tensor.format.levels[level].arrays();
+                let name = arrays.iter().find(|(_, h)| *h == holds).map_or("array", |(name, _)| name);
+                format!("{}{level}_{name}", tensor.name)
+            }
+        }
     }
 }
 
-pub(super) const PASSES: Words<Pass> = Words(&[
-    (Pass::Condition, "condition"),
-    (Pass::Counting, "counting"),
-    (Pass::Bounding, "bounding"),
-    (Pass::Short, "short"),
-    (Pass::Leaping, "leaping"),
-    (Pass::Sifting, "sifting"),
-    (Pass::Gapless, "gapless"),
-]);
+/// The signs before which, and behind which, there is no blank.
+const CLOSE: [&str; 4] = [",", ")", "]", ":"];
+const OPEN: [char; 3] = ['(', '[', ':'];
 
-pub(super) const CHOICES: Words<Choices> = Words(&[
-    (Choices::Split, "split"),
-    (Choices::Asked, "asked"),
-    (Choices::Around, "around"),
-    (Choices::Everywhere, "everywhere"),
-]);
+impl Visitor for Printer<'_> {
+    fn word(&mut self, word: &str) {
+        if CLOSE.contains(&word) || word.starts_with(':') || matches!(word, "(" | "[") {
+            while self.out.ends_with(' ') && !matches!(word, "(") {
+                self.out.pop();
+            }
+        }
+        self.out.push_str(word);
+        if !self.out.ends_with(OPEN) {
+            self.out.push(' ');
+        }
+    }
 
-pub(super) const CUTS: Words<Cut> = Words(&[
-    (Cut::Choice, "choice"),
-    (Cut::Comparison, "comparison"),
-    (Cut::Phases, "phases"),
-    (Cut::Hull, "hull"),
-    (Cut::Tested, "tested"),
-    (Cut::Whole, "whole"),
-]);
+    fn define(&mut self, s: Sym) {
+        let name = self.give(s);
+        match self.plan.symbols.named(s) {
+            Some((_, ty)) if ty != Type::I64 => self.word(&format!("{name}: {ty}")),
+            _ => self.word(&name),
+        }
+    }
 
-pub(super) const SHAPES: Words<Shape> = Words(&[
-    (Shape::Nothing, "nothing"),
-    (Shape::Dense, "dense"),
-    (Shape::Each, "each"),
-    (Shape::Intersect, "intersect"),
-    (Shape::Tree, "tree"),
-    (Shape::Wide, "wide"),
-]);
+    fn value(&mut self, s: Sym) {
+        self.expr(&s, 0).expect("strings take everything");
+        self.out.push(' ');
+    }
 
-pub(super) const HOWS: Words<How> = Words(&[
-    (How::Nothing, "nothing"),
-    (How::Every, "every"),
-    (How::Constant, "constant"),
-    (How::Gaps, "gaps"),
-    (How::CountedGaps, "counted"),
-    (How::Between, "between"),
-    (How::Each, "each"),
-    (How::Sift, "sift"),
-    (How::Gapless, "gapless"),
-    (How::Decided, "decided"),
-    (How::Lanes, "lanes"),
-    (How::Tentative, "tentative"),
-    (How::Leap, "leap"),
-    (How::Flat, "flat"),
-    (How::Meet, "meet"),
-    (How::Tree, "tree"),
-    (How::FlatTree, "flattree"),
-    (How::Wide, "wide"),
-]);
+    fn name(&mut self, n: Name) {
+        let number = self.names.len();
+        self.names.insert(n, number);
+        self.named(n);
+    }
 
-pub(super) const SOUGHT: Words<Sought> = Words(&[
-    (Sought::Flag, "flag"),
-    (Sought::Locate, "locate"),
-    (Sought::Piece, "piece"),
-    (Sought::Table, "table"),
-    (Sought::Hash, "hash"),
-    (Sought::Directory, "directory"),
-    (Sought::Search, "search"),
-]);
+    fn named(&mut self, n: Name) {
+        let number = self.names.get(&n).copied();
+        self.word(&number.map_or("_?".to_string(), |n| format!("_{n}")));
+    }
+
+    fn access(&mut self, a: AccessId) {
+        self.word(&format!("{}@{}", self.program.tensor(a).name, a.0));
+    }
+
+    fn place(&mut self, place: Place) {
+        self.word(&self.program.tensors[place.0].name);
+    }
+
+    fn fun(&mut self, fun: Fun) {
+        match fun {
+            Fun::Op(op) => self.word(op.name()),
+            Fun::User(f) => self.word(&self.program.functions[f.index()].name),
+        }
+    }
+
+    fn level(&mut self, (a, level): Level) {
+        self.word(&format!("{}@{}.{level}", self.program.tensor(a).name, a.0));
+    }
+
+    fn assembly(&mut self, Assembly { arrays, filled, carried, room }: &Assembly) {
+        self.word(":");
+        self.out.push(' ');
+        match arrays {
+            Arrays::Own => self.word("own"),
+            Arrays::Counted => self.word("counted"),
+            Arrays::Operand(place) | Arrays::Taken(place) => {
+                self.word("arrays");
+                self.place(*place);
+            }
+            Arrays::Levels(a) => {
+                self.word("levels");
+                self.access(*a);
+            }
+            Arrays::Entries(a) => {
+                self.word("entries");
+                self.access(*a);
+            }
+        }
+        if *filled {
+            self.word("filled");
+        }
+        carried.iter().for_each(|l| self.words(&["carry", &l.to_string()]));
+        if let Some(Room { leaders, spare }) = room {
+            self.word("room");
+            leaders.iter().for_each(|list| self.level(*list));
+            self.words(if *spare { &["spare"] } else { &[] });
+        }
+    }
+
+    fn block(&mut self, block: &Block) {
+        self.word("{");
+        self.ops(block);
+        self.line();
+        self.word("}");
+    }
+}
+
+impl Printing for Printer<'_> {
+    type Expr = Sym;
+
+    fn out(&mut self) -> &mut dyn Write {
+        &mut self.out
+    }
+
+    fn is_literal(_: &Sym) -> bool {
+        false
+    }
+
+    fn expr(&mut self, s: &Sym, least: u8) -> fmt::Result {
+        match self.plan.symbols.meaning(*s) {
+            Meaning::Constant(x) => write!(self.out, "{}", literal(x)),
+            Meaning::Held(_) | Meaning::Read(_) => {
+                let name = self.symbols.get(s).map_or("undefined", String::as_str);
+                write!(self.out, "{name}")
+            }
+            Meaning::Load(array, at) => {
+                write!(self.out, "{}[", self.array(array))?;
+                self.expr(&at, 0)?;
+                write!(self.out, "]")
+            }
+            Meaning::Length(array) => write!(self.out, "capacity({})", self.array(array)),
+            Meaning::Of(Op::Select, args) => self.list("select", &args.iter().collect::<Vec<_>>()),
+            Meaning::Of(op, args) => self.applied(op, &args.iter().collect::<Vec<_>>(), least),
+        }
+    }
+}

@@ -6,7 +6,7 @@ use crate::loops::choose::{
     scope::{Positions, Run},
     symbol::Sym,
 };
-use crate::loops::tree::{Block, Entry, List, Op};
+use crate::loops::plan::{Block, Entry, List, Op};
 
 impl Block {
     /// Adds an operation.
@@ -26,8 +26,8 @@ impl Block {
         if cx.symbols.constant(of).is_some() {
             return of;
         }
-        let it = cx.symbols.held(ty);
-        self.push(Op::Let { it, name: name.to_string(), ty, of });
+        let it = cx.symbols.held(name, ty);
+        self.push(Op::Let { it, of });
         it
     }
 
@@ -36,15 +36,15 @@ impl Block {
         if cx.symbols.is_held(of) {
             return of;
         }
-        let it = cx.symbols.held(Type::I64);
-        self.push(Op::Hold { it, name: name.to_string(), of });
+        let it = cx.symbols.held(name, Type::I64);
+        self.push(Op::Hold { it, of });
         it
     }
 
     /// A variable that is set again.
     pub fn var(&mut self, cx: &Facts, name: &str, ty: Type, of: Sym) -> Sym {
-        let it = cx.symbols.held(ty);
-        self.push(Op::Var { it, name: name.to_string(), ty, of });
+        let it = cx.symbols.held(name, ty);
+        self.push(Op::Var { it, of });
         it
     }
 
@@ -65,12 +65,12 @@ impl Entry {
     pub fn of(cx: &Facts, list: &List) -> Entry {
         let open = list.view.blocks.is_none().then_some(list.end);
         let run = list.is_of_runs().then(|| Run { name: cx.symbols.name(), open });
-        Entry { position: cx.symbols.read(Type::I64), run }
+        Entry { position: cx.symbols.read("p", Type::I64), run }
     }
 
     /// An entry of one position.
     pub fn single(cx: &Facts) -> Entry {
-        Entry { position: cx.symbols.read(Type::I64), run: None }
+        Entry { position: cx.symbols.read("p", Type::I64), run: None }
     }
 
     /// Its positions.

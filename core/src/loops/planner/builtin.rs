@@ -3,7 +3,7 @@
 use super::Context;
 use crate::algebra::{Mode, Op as Fn, Type};
 use crate::loops::choose::symbol::Sym;
-use crate::loops::tree::{Block, Op};
+use crate::loops::plan::{Block, Op};
 use crate::notation::typed::Fun;
 
 /// The value of a function applied to arguments. A declared function, and a quotient whose numerator is tested, are operations.
@@ -11,7 +11,7 @@ pub(super) fn applied(cx: &Context, b: &mut Block, fun: Fun, args: Vec<Sym>, ty:
     match fun {
         Fun::Op(op) if !(tests_numerator(op, cx.simplify.mode) && ty.is_float()) => cx.symbols.op(op, args),
         _ => {
-            let it = cx.symbols.read(ty);
+            let it = cx.symbols.read("value", ty);
             b.push(Op::Call { it, fun, args });
             it
         }

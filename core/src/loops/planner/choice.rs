@@ -29,8 +29,7 @@ use crate::loops::choose::{
     split::Along,
     symbol::Sym,
 };
-use crate::loops::plan::Choices;
-use crate::loops::tree::{Block, Op};
+use crate::loops::plan::{Block, Op};
 use crate::notation::concrete::{self, AccessId, Concat, Index};
 use crate::notation::typed::Fun;
 
@@ -67,8 +66,7 @@ fn ranges_of(cx: &Context, b: &mut Block, (v, rest): (Index, &[Index]), mut whol
     if split::outermost(&whole.body, &along).is_empty() {
         return range::pieces(cx, b, v, whole);
     }
-    let choose = || if split::is_split(cx, &whole, v) { Choices::Split } else { Choices::Asked };
-    if cx.book.decide(choose) == Choices::Split {
+    if split::is_split(cx, &whole, v) {
         return range::pieces(cx, b, v, whole);
     }
     let pieces = asked(cx, b, v, rest, whole);
@@ -118,9 +116,7 @@ fn asked(cx: &Context, b: &mut Block, v: Index, rest: &[Index], piece: Piece) ->
     let worth = innermost || access::is_all_located(cx, &piece.scope, &piece.body);
     let around = || worth && budget::affords(cx, &piece.scope, &piece.body, 3) && split::is_full(cx, v, &asked);
     let within = split::within_windows(cx, v, &piece, &asked.scope);
-    let choose = || if within.is_some() && around() { Choices::Around } else { Choices::Everywhere };
-    let (Choices::Around, Some((body, holds))) = (cx.book.decide(choose), &within) else { return vec![asked] };
-    let (body, holds) = (body.clone(), holds.clone());
+    let Some((body, holds)) = within.filter(|_| around()) else { return vec![asked] };
     let joined = |op: Fn, ends: Vec<Bound>, end: &Bound| {
         let mut inner: Vec<Sym> = ends.into_iter().map(|b| b.at).filter(|at| *at != end.at).collect();
         inner.dedup();
@@ -238,8 +234,8 @@ pub(super) fn asked_value(cx: &Context, b: &mut Block, scope: &Scope, c: &Concat
     let otherwise = c.outside.as_ref().or(last).expect("a concatenation has a part");
     let emits = c.exprs().any(|e| e.has_loops() || calls(e));
     if emits {
-        let t = cx.symbols.held(ty);
-        b.push(Op::Fresh { it: t, name: "t".to_string(), ty });
+        let t = cx.symbols.held("t", ty);
+        b.push(Op::Fresh { it: t });
         assign_asked(cx, b, scope, (t, others), otherwise);
         return t;
     }

@@ -22,7 +22,7 @@ use crate::loops::choose::{
     scope::Scope,
     symbol::Sym,
 };
-use crate::loops::tree::Block;
+use crate::loops::plan::Block;
 use crate::notation::concrete::{self, Index};
 use crate::notation::typed::Fun;
 use std::cmp::Ordering;

@@ -2,7 +2,7 @@
 
 use super::{Context, fiber};
 use crate::loops::choose::scope::Scope;
-use crate::loops::tree::{Block, Op};
+use crate::loops::plan::{Block, Op};
 use crate::notation::concrete::Nest;
 
 /// A counted copy in one of the two passes.

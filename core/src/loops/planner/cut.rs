@@ -26,7 +26,7 @@ use crate::loops::choose::{
     scope::Scope,
     symbol::{Name, Sym},
 };
-use crate::loops::tree::{Block, Op};
+use crate::loops::plan::{Block, Op};
 use crate::map::{Map, Size};
 use crate::notation::concrete::{self, AccessId, Index, Length, Limit, Terms, Within};
 use std::rc::Rc;
@@ -259,7 +259,8 @@ fn piece(cx: &Context, b: &mut Block, scope: &Scope, within: &Within) -> Edges {
     let end = b.held(cx, "end", symbols.min(end, count));
     let extents: Vec<Sym> = cx.program.cuts[within.cut].extents.iter().map(|e| cx.extents.name(*e)).collect();
     let mut edge = |at: Sym, begins: bool| {
-        let is: Vec<Sym> = extents.iter().map(|_| symbols.read(Type::I64)).collect();
+        let name = if begins { "from" } else { "to" };
+        let is: Vec<Sym> = extents.iter().map(|_| symbols.read(name, Type::I64)).collect();
         let (of, hints) = (opened.of.clone(), opened.hints.clone());
         b.push(Op::Edge { of, hints, at, count, extents: extents.clone(), begins, is: is.clone() });
         is

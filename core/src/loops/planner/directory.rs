@@ -10,8 +10,7 @@ use crate::loops::choose::{
     scope::Scope,
     symbol::{Meaning, Sym},
 };
-use crate::loops::plan;
-use crate::loops::tree::{Block, List};
+use crate::loops::plan::{Block, List};
 use crate::map::Map;
 use crate::notation::concrete::{AccessId, Index, Iterated, Nest};
 use crate::notation::syntax::Protocol;
@@ -26,8 +25,7 @@ pub(super) fn directories(cx: &Context, nest: &Nest) -> Vec<(AccessId, List, Sym
         let plain = cx.program.tensor(*a).format.levels.first().is_some_and(|kind| kind.is_plain());
         plain && sought_in(cx, nest, *a).is_some()
     };
-    let choose = || nest.rhs.accesses().into_iter().filter(sought).map(plan::Directory).collect();
-    let of = |plan::Directory(a): plan::Directory| {
+    let of = |a: AccessId| {
         let (sought, symbols) = (sought_in(cx, nest, a)?, &cx.symbols);
         let slots = symbols.op(Fn::FloorDiv, [sought, symbols.int(cx.sought.into())]);
         let most = symbols.min(slots, symbols.times(entries(cx, (a, 0)), symbols.int(STORED)));
@@ -35,7 +33,7 @@ pub(super) fn directories(cx: &Context, nest: &Nest) -> Vec<(AccessId, List, Sym
         let list = fiber::unopened(cx, &mut Block::default(), &Scope::default(), a);
         Some((a, List { directory: None, ..list }, most))
     };
-    cx.book.decide_all(choose).into_iter().filter_map(of).collect()
+    nest.rhs.accesses().into_iter().filter(sought).filter_map(of).collect()
 }
 
 /// The number of an operand's coordinates in a level.

@@ -10,10 +10,28 @@ use crate::loops::choose::{
     scope::{self, Scope},
     symbol::{Array, Sym},
 };
-use crate::loops::plan::{Seek, Sought};
-use crate::loops::tree::{Block, Directory, Entry, Found, List, Op, There, View};
+use crate::loops::plan::{Block, Directory, Entry, Found, List, Op, There, View};
 use crate::notation::concrete::{self, AccessId, Computed, Fold, Index};
 use crate::notation::typed::Fun;
+
+/// A way to open a level at a coordinate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sought {
+    /// By computing the position.
+    Locate,
+    /// By computing the position, and loading its flag.
+    Flag,
+    /// By the level's interval, or its pieces.
+    Piece,
+    /// In the list's position map.
+    Table,
+    /// In the level's own hash table.
+    Hash,
+    /// By a search that begins where the bucket index says.
+    Directory,
+    /// By a search in the list.
+    Search,
+}
 
 /// Whether levels of a kind have an array with these contents.
 pub(super) fn has(kind: LevelKind, what: Holds) -> bool {
@@ -64,7 +82,7 @@ pub(super) fn unopened(cx: &Context, b: &mut Block, scope: &Scope, a: AccessId) 
         (at(parent), at(symbols.add(parent, symbols.int(1))))
     } else {
         let end = fiber.run.map(|run| {
-            let it = symbols.read(Type::I64);
+            let it = symbols.read("end", Type::I64);
             b.push(Op::RunEnd { it, run });
             it
         });
@@ -152,22 +170,18 @@ pub(super) fn locate(
     searched
 }
 
-/// How an access's next level is opened at a coordinate: the first applicable method.
+/// How an access's next level is opened at a coordinate.
 fn seek(cx: &Context, scope: &Scope, a: AccessId, flagged: bool) -> Sought {
-    let level = (a, scope.fiber(a).depth);
-    let kind = cx.kind(a, level.1);
-    let list = kind.is_list();
-    let can = |by: &Sought| match by {
-        Sought::Flag => flagged && kind.is_flagged(),
-        Sought::Locate => kind.is_located(),
-        Sought::Piece => !kind.is_located() && !list,
-        Sought::Table => list && scope.is_laid(a),
-        Sought::Hash => list && kind.has_table() && !scope.is_laid(a),
-        Sought::Directory => list && directory(cx, scope, a).is_some() && !scope.is_laid(a),
-        Sought::Search => list && !scope.is_laid(a),
-    };
-    let first = || Sought::ALL.into_iter().find(can).expect("a level is located, listed or in pieces");
-    cx.book.decide_if(|seek: &Seek| seek.level == level && can(&seek.by), || Seek { level, by: first() }).by
+    let kind = cx.kind(a, scope.fiber(a).depth);
+    match () {
+        _ if flagged && kind.is_flagged() => Sought::Flag,
+        _ if kind.is_located() => Sought::Locate,
+        _ if !kind.is_list() => Sought::Piece,
+        _ if scope.is_laid(a) => Sought::Table,
+        _ if kind.has_table() => Sought::Hash,
+        _ if directory(cx, scope, a).is_some() => Sought::Directory,
+        _ => Sought::Search,
+    }
 }
 
 /// The value of an index variable, if it is bound, or if every variable that it is computed from is.
@@ -227,7 +241,7 @@ fn compute(cx: &Context, b: &mut Block, scope: &mut Scope, v: Index, computed: &
         return unless(b, leaves);
     }
     let outside = missing.iter().fold(leaves, |out, missing| symbols.and(symbols.op(Fn::Not, [*missing]), out));
-    b.when(outside, |b| b.push(Op::Fail(Failure::Outside)), |_| {});
+    b.when(outside, |b| b.push(Op::Fail { why: Failure::Outside }), |_| {});
     missing.map_or(at, |missing| unless(b, missing))
 }
 
@@ -244,7 +258,7 @@ fn search(
     }
     let fiber = scope.fiber(a);
     let mut list = unopened(cx, b, scope, a);
-    let found = cx.symbols.read(Type::Bool);
+    let found = cx.symbols.read("found", Type::Bool);
     let (by, entry) = if by == Sought::Hash {
         (Found::Hash { list, parent: fiber.position }, Entry::single(cx))
     } else {
@@ -355,8 +369,8 @@ fn folded(cx: &Context, b: &mut Block, scope: &Scope, fold: &Fold, ty: Type) -> 
         None => first(cx, fold, ty),
     };
     let begun = start.is_none().then(|| {
-        let it = cx.symbols.held(Type::Bool);
-        b.push(Op::Fresh { it, name: "begun".to_string(), ty: Type::Bool });
+        let it = cx.symbols.held("begun", Type::Bool);
+        b.push(Op::Fresh { it });
         it
     });
     let start = start.unwrap_or_else(|| cx.symbols.value(none.unwrap_or(Value::zero(ty))));

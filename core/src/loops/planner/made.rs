@@ -11,9 +11,8 @@
 
 use super::{Context, statement};
 use crate::loops::choose::{inner, scope::Scope};
-use crate::loops::plan::{Arrays, Assembly, Statement};
+use crate::loops::plan::{Arrays, Assembly, Block, Made, Op};
 use crate::loops::planner::output::Output;
-use crate::loops::tree::{Block, Made, Op};
 use crate::notation::concrete::{self, Nest};
 
 /// Plans the temporaries of a body that can be computed here. Returns the body that reads them; `None` if there are none.
@@ -26,14 +25,10 @@ pub(super) fn made(cx: &Context, b: &mut Block, scope: &Scope, body: &concrete::
 }
 
 fn make_inside(cx: &Context, b: &mut Block, scope: &Scope, nest: &Nest) {
-    let target = nest.target.tensor;
-    let fits = |given: &Statement| given.target == target;
-    let given = cx.book.enter_if(fits, || Statement { target, assembly: Assembly::default() });
     let output = Output::begin(cx, nest, Arrays::Own);
     let body = Block::of(|b| statement::fill_output(cx, b, nest, &output, scope));
     // The arrays keep their room from iteration to iteration: no bound allocates them.
-    let needs = Assembly { room: None, ..output.needs(nest) };
-    statement::assembled(cx, &given, needs.clone());
-    let made = Made { nest: nest.clone(), output: output.name, root: output.root().name, assembly: needs, body };
-    b.push(Op::Make(Box::new(made)));
+    let assembly = Assembly { room: None, ..output.needs(nest) };
+    let made = Made { nest: nest.clone(), output: output.name, root: output.root().name, assembly, body };
+    b.push(Op::Make { made: Box::new(made) });
 }

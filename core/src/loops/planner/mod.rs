@@ -14,12 +14,10 @@
 //!  workspace  results whose coordinates arrive out of order                     (workspace.rs; counting.rs: counted copies)
 //!  made       materialized temporaries that are computed inside of loops                              (made.rs)
 //!  repeat     blocks: loops around nests                                                           (repeat.rs)
-//!  book       decisions: written into a trace, or read from one                                       (book.rs)
 //! ```
 //!
 //! Functions in [`choose`](super::choose) make the decisions. Nothing here emits code.
 
-mod book;
 mod build;
 mod builtin;
 mod choice;
@@ -43,9 +41,8 @@ mod workspace;
 
 use super::choose::Facts;
 use super::plan;
-use super::tree;
 use crate::notation::concrete::{AccessId, Both, Index, Place};
-use book::Book;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 
@@ -71,8 +68,10 @@ struct Context<'a> {
     both: Option<(&'a Both, Place)>,
     /// What is prepared before the current statement's loops.
     prepared: Prepared,
-    /// The record of decisions.
-    book: Book<'a>,
+    /// The ranges of loops, as they are shown.
+    ranges: RefCell<Vec<plan::Loop>>,
+    /// The number of walks around this place whose ranges are not shown.
+    aside: Cell<usize>,
 }
 
 impl<'a> Deref for Context<'a> {
@@ -94,18 +93,29 @@ struct Prepared {
     tables: BTreeMap<(AccessId, usize), plan::Table>,
 }
 
-/// Plans a kernel, and traces the decisions; with a trace, follows it.
-///
-/// # Errors
-/// If the trace's steps are not the program's.
-pub(super) fn plan<'a>(
-    facts: &'a Facts<'a>,
-    Choices { few, sought, narrow }: Choices,
-    given: Option<&'a plan::Plan>,
-) -> Result<(tree::Plan, plan::Plan), String> {
+impl Context<'_> {
+    /// Plans one of several walks over the same loops, or what stands between the ends of pieces: its ranges are not shown.
+    fn aside<R>(&self, f: impl FnOnce() -> R) -> R {
+        self.aside.set(self.aside.get() + 1);
+        let made = f();
+        self.aside.set(self.aside.get() - 1);
+        made
+    }
+
+    /// Shows a range.
+    fn show(&self, range: impl FnOnce() -> plan::Loop) {
+        if self.aside.get() == 0 {
+            self.ranges.borrow_mut().push(range());
+        }
+    }
+}
+
+/// Plans a kernel.
+pub(super) fn plan<'a>(facts: &'a Facts<'a>, Choices { few, sought, narrow }: Choices) -> plan::Plan {
     let taken = facts.program.taken().into_iter().collect();
-    let (prepared, book) = (Prepared::default(), Book::new(given));
-    let mut cx = Context { facts, few, sought, narrow, taken, both: None, prepared, book };
+    let prepared = Prepared::default();
+    let (ranges, aside) = (RefCell::default(), Cell::new(0));
+    let mut cx = Context { facts, few, sought, narrow, taken, both: None, prepared, ranges, aside };
     let steps = repeat::in_order(&mut cx, &facts.program.steps);
-    Ok((tree::Plan { steps }, cx.book.close()?))
+    plan::Plan::new(steps, cx.ranges.into_inner())
 }

@@ -7,7 +7,6 @@ mod places;
 pub(super) mod stepped;
 mod tentative;
 
-use super::book::Frame;
 use super::counting::Tally;
 use super::output::{Output, Slot};
 use super::workspace::Scratch;
@@ -21,11 +20,10 @@ use crate::loops::choose::{
     range::Piece,
     scope::{Positions, Scope},
     symbol::{Name, Sym},
-    walk::{self, Goal, Listed, Loop, Stored},
+    walk::{self, Goal, How, Listed, Loop, Stored},
 };
-use crate::loops::plan::{self, Arm, Blocks, How, Level, Pass, Walk};
+use crate::loops::plan::{self, Block, Driven, Entry, Level, List, Op, Visit};
 use crate::loops::planner::{choice, counting, cut, fiber, made, range, spread, statement};
-use crate::loops::tree::{Block, Driven, Entry, List, Op, Visit};
 use crate::notation::concrete::{self, AccessId, Both, Index, Nest};
 use crate::notation::typed::Fun;
 use std::collections::BTreeMap;
@@ -56,17 +54,15 @@ struct Here {
 }
 
 /// A range of a loop: its lattice, and the fibers over which the lattice's points walk.
-struct Part<'a> {
+struct Part {
     piece: Piece,
     lattice: Lattice,
     fibers: BTreeMap<AccessId, List>,
     /// Accesses whose levels have pieces that end within the range. If there are any, the range is split piece by piece.
     stepped: Vec<AccessId>,
-    /// The range's step in the plan, which the walk resumes later.
-    step: Frame<'a>,
 }
 
-impl Part<'_> {
+impl Part {
     /// The first point of the lattice, at which all lists have entries.
     fn top(&self) -> &Point {
         &self.lattice.points[0]
@@ -96,6 +92,11 @@ impl Forall<'_> {
         of.iter().map(|a| self.lists[a]).collect()
     }
 
+    /// A symbol for the loop's coordinate.
+    fn coordinate(&self, cx: &Context) -> Sym {
+        cx.symbols.read(&cx.program.vars[self.v.0].name, Type::I64)
+    }
+
     /// An entry of an access's list.
     fn entry(&self, cx: &Context, a: AccessId) -> Entry {
         Entry::of(cx, &self.fibers[&a])
@@ -108,9 +109,9 @@ impl Forall<'_> {
         of(&Loop { rest: self.rest, scope: self.scope(), goal, effect, list: &list })
     }
 
-    /// The ways to walk a point, the least expensive first.
-    fn ways(&self, cx: &Context, point: &Point) -> Vec<How> {
-        self.chosen(cx, |of| of.ways(cx, point))
+    /// The way to walk a point.
+    fn way(&self, cx: &Context, point: &Point) -> How {
+        self.chosen(cx, |of| of.way(cx, point))
     }
 }
 
@@ -156,38 +157,24 @@ pub(super) fn plan(cx: &Context, b: &mut Block, vars: &[Index], body: &concrete:
 }
 
 /// Plans the loop over the first of `vars`, range by range, with the other loops inside.
-pub(super) fn loops<'a>(
-    cx: &Context<'a>,
-    b: &mut Block,
-    vars: &[Index],
-    body: &concrete::Expr,
-    mut scope: Scope,
-    sink: &Sink,
-) {
+pub(super) fn loops(cx: &Context, b: &mut Block, vars: &[Index], body: &concrete::Expr, mut scope: Scope, sink: &Sink) {
     let (&v, rest) = vars.split_first().expect("there are loops");
-    cx.book.enter_if(|given: &plan::Forall| given.0 == v, || plan::Forall(v));
     if !cx.program.vars[v.0].limits.is_empty() && sink.has_level(v) {
         sink.skip(v);
     }
-    let in_blocks = || {
-        let located = sink.slot().is_some_and(|(o, slot)| o.next_follows(slot, v) && !o.form.is_list(slot.level));
-        walk::seen_in_blocks(cx, &scope, body, v, effect(cx, sink), located).into_iter().map(Blocks).collect()
-    };
-    scope.in_blocks = cx.book.all(in_blocks).into_iter().map(|Blocks(a)| a).collect();
+    let located = sink.slot().is_some_and(|(o, slot)| o.next_follows(slot, v) && !o.form.is_list(slot.level));
+    scope.in_blocks = walk::seen_in_blocks(cx, &scope, body, v, effect(cx, sink), located);
     cut::open_cut(cx, b, &mut scope, v, body);
-    let fingers = || fingers::fingers(cx, &scope, &[vars, sink.inside()].concat(), body);
-    let fingers = cx.book.decide_all(fingers);
+    let fingers = fingers::fingers(cx, &scope, &[vars, sink.inside()].concat(), body);
     range::point_fingers(cx, b, &mut scope, fingers);
     let pieces = choice::ranges(cx, b, &scope, (v, rest), body).into_iter();
-    let parts: Vec<Part<'a>> = pieces.map(|piece| part(cx, b, v, piece, sink)).collect();
+    let parts: Vec<Part> = pieces.map(|piece| part(cx, b, v, piece, sink)).collect();
     // Several parts may together visit a whole fiber, but that is not proved.
     if let Some((output, _)) = sink.slot().filter(|_| parts.len() > 1 || parts.iter().any(|p| !p.stepped.is_empty())) {
         output.notes.goes_along(None);
     }
     if let (Sink::Bound { most, .. }, []) = (sink, rest) {
         let more = at_most_of(cx, &parts);
-        parts.into_iter().for_each(|part| cx.book.end(part.step));
-        cx.book.leave();
         return b.set(*most, cx.symbols.plus(*most, more));
     }
     // If one part reserves room piece by piece, every part reserves its own.
@@ -209,14 +196,11 @@ pub(super) fn loops<'a>(
     if let Some((output, slot)) = sink.appends(v) {
         output.close(b, slot);
     }
-    cx.book.leave();
 }
 
 /// A range of `v`, with its lattice and the fibers over which the lattice's points walk.
-fn part<'a>(cx: &Context<'a>, b: &mut Block, v: Index, piece: Piece, sink: &Sink) -> Part<'a> {
-    cx.book.enter(|| plan::Range);
+fn part(cx: &Context, b: &mut Block, v: Index, piece: Piece, sink: &Sink) -> Part {
     let (scope, body, symbols) = (&piece.scope, &piece.body, &cx.symbols);
-    cx.book.all(|| access::looplets(cx, scope, body, v));
     let mut names = access::walked(cx, scope, body, v);
     let accesses = body.accesses();
     names.extend(scope.in_blocks.iter().filter(|a| accesses.contains(a)));
@@ -243,25 +227,26 @@ fn part<'a>(cx: &Context<'a>, b: &mut Block, v: Index, piece: Piece, sink: &Sink
     };
     let fibers = names.iter().map(fiber).collect();
     let stepped = access::stepped_along(cx, scope, &lattice.points[0].body, v);
-    Part { piece, lattice, fibers, stepped, step: cx.book.pause() }
+    Part { piece, lattice, fibers, stepped }
 }
 
 /// The lattice over `lists` for a body.
 fn lattice(cx: &Context, body: &concrete::Expr, lists: &[AccessId], sink: &Sink) -> Lattice {
     let fill = |a: AccessId| cx.fill(a);
-    let lattice = Lattice::of(body, lists, &fill, &|e| is_nothing(cx, sink, e), cx.simplify);
-    cx.book.all(|| lattice.points.iter().cloned().map(plan::Point::from).collect());
-    lattice
+    Lattice::of(body, lists, &fill, &|e| is_nothing(cx, sink, e), cx.simplify)
 }
 
 /// Plans the loops of a range.
-fn run<'a>(cx: &Context<'a>, b: &mut Block, part: Part<'a>, (v, rest): (Index, &[Index]), sink: &Sink) {
+fn run(cx: &Context, b: &mut Block, part: Part, (v, rest): (Index, &[Index]), sink: &Sink) {
     let what = cx.program.vars[v.0].asked;
-    let Part { piece, lattice, fibers, stepped, step } = part;
-    cx.book.resume(step);
+    let Part { piece, lattice, fibers, stepped } = part;
+    cx.show(|| plan::Loop {
+        vars: [&piece.scope.order[..], &[v]].concat(),
+        fibers: access::looplets(cx, &piece.scope, &piece.body, v),
+        points: lattice.points.iter().cloned().map(plan::Point::from).collect(),
+    });
     let mut body = Block::default();
     run_part(cx, &mut body, (&piece, &lattice, &fibers, &stepped), (v, rest), sink);
-    cx.book.leave();
     b.push(Op::Asked { what: (what != Asked::default()).then_some(what), body });
 }
 
@@ -347,14 +332,8 @@ fn at_most(cx: &Context, part: &Part) -> Sym {
 
 /// Plans the loop of a point, and the loops of the points that remain when its lists are exhausted.
 fn walk_point(cx: &Context, b: &mut Block, f: &Forall, point: &Point) {
-    let place = f.lattice.points.iter().position(|p| p == point).unwrap_or_default();
-    let choose = || Walk { point: place, how: f.ways(cx, point)[0] };
-    let fits = |walk: &Walk| walk.point == place && f.ways(cx, point).contains(&walk.how);
-    cx.book.inside_if(fits, choose, |walk| go(cx, b, f, point, walk.how));
-}
-
-fn go(cx: &Context, b: &mut Block, f: &Forall, point: &Point, how: How) {
-    let at = cx.symbols.read(Type::I64);
+    let how = f.way(cx, point);
+    let at = f.coordinate(cx);
     let stored = |b: &mut Block| {
         let here = resting(cx, b, f, &point.leaders);
         arrive(cx, b, f, point, at, &here, Driven::Stored);
@@ -384,10 +363,10 @@ fn go(cx: &Context, b: &mut Block, f: &Forall, point: &Point, how: How) {
 /// The loop over the entries of the leading list; followers are advanced to each entry.
 fn alone_in_loop(cx: &Context, b: &mut Block, f: &Forall, point: &Point) {
     let a = point.leaders[0];
-    let (at, entry) = (cx.symbols.read(Type::I64), f.entry(cx, a));
+    let (at, entry) = (f.coordinate(cx), f.entry(cx, a));
     let here = Here { access: a, entry: entry.positions(), present: None };
     let body = Block::of(|b| arrive(cx, b, f, point, at, &[here], Driven::Stored));
-    let visit = Visit { name: cx.program.vars[f.v.0].name.clone(), at, entry, body };
+    let visit = Visit { at, entry, body };
     b.push(Op::EachOpen { list: f.lists[&a], visit });
 }
 
@@ -412,9 +391,9 @@ fn flagged(cx: &Context, b: &mut Block, f: &Forall, lists: &[AccessId], flags: &
 
 fn tree(cx: &Context, b: &mut Block, f: &Forall, point: &Point, how: How) {
     let (first, second) = (point.leaders[0], point.leaders[1]);
-    let (lists, at) = ([f.lists[&first], f.lists[&second]], cx.symbols.read(Type::I64));
+    let (lists, at) = ([f.lists[&first], f.lists[&second]], f.coordinate(cx));
     if how == How::FlatTree {
-        let flags = [cx.symbols.read(Type::Bool), cx.symbols.read(Type::Bool)];
+        let flags = [cx.symbols.read("is", Type::Bool), cx.symbols.read("is", Type::Bool)];
         let both = Block::of(|b| {
             let here = resting(cx, b, f, &point.leaders);
             arrive(cx, b, f, point, at, &here, Driven::Stored);
@@ -428,9 +407,7 @@ fn tree(cx: &Context, b: &mut Block, f: &Forall, point: &Point, how: How) {
         let arm = |present: &[AccessId], absent: Option<AccessId>| {
             let mut block = Block::default();
             let here = resting(cx, &mut block, f, present);
-            cx.book.under(Arm(present.to_vec()), || {
-                arrive(cx, &mut block, f, &walk::without(cx, point, absent), at, &here, Driven::Stored);
-            });
+            arrive(cx, &mut block, f, &walk::without(cx, point, absent), at, &here, Driven::Stored);
             block
         };
         let arms = [arm(&[first, second], None), arm(&[first], Some(second)), arm(&[second], Some(first))];
@@ -445,8 +422,8 @@ fn wide_loop(cx: &Context, b: &mut Block, f: &Forall, point: &Point) {
     let place = |a: AccessId| point.leaders.iter().position(|l| *l == a).expect("a leader");
     let sequence = &point.sequence;
     let somewhere = matches!(sequence, Sequence::Or(parts) if parts.iter().all(|s| matches!(s, Sequence::List(_))));
-    let at = cx.symbols.read(Type::I64);
-    let present: Vec<Sym> = point.leaders.iter().map(|_| cx.symbols.read(Type::Bool)).collect();
+    let at = f.coordinate(cx);
+    let present: Vec<Sym> = point.leaders.iter().map(|_| cx.symbols.read("is", Type::Bool)).collect();
     let body = Block::of(|b| {
         let here = flagged(cx, b, f, &point.leaders, &present);
         if somewhere {
@@ -503,7 +480,7 @@ fn come_to_entries(
     for Here { access, entry, present } in here {
         if scope.in_blocks.contains(&access) {
             let (begin, run) = entry;
-            let end = cx.symbols.read(Type::I64);
+            let end = cx.symbols.read("end", Type::I64);
             b.push(Op::RunEnd { it: end, run: run.expect("a block ends") });
             let block = fingers::block(cx, &inner, access, v, (begin, end));
             inner.narrow(access, block, present);
@@ -708,7 +685,7 @@ fn around(
         through.fingers.clear();
         for (nest, body) in was.into_iter().chain([(nest, body)]) {
             let sink = Sink::Bound { nest, scratch, most };
-            cx.book.under(Pass::Bounding, || plan(cx, b, nest.filling(), body, through.clone(), &sink));
+            cx.aside(|| plan(cx, b, nest.filling(), body, through.clone(), &sink));
         }
     }
     let through = |b: &mut Block, scratch: &Scratch| {
@@ -722,7 +699,7 @@ fn around(
     let (Some(few), Some(most)) = (scratch.of_few(), scratch.most()) else { return through(b, scratch) };
     let with_few = |b: &mut Block| {
         few.clear(b);
-        cx.book.under(Pass::Short, || through(b, &few));
+        cx.aside(|| through(b, &few));
     };
     let is_short = cx.symbols.op(Fn::Le, [most, cx.symbols.int(cx.few)]);
     b.when(is_short, with_few, |b| through(b, scratch));

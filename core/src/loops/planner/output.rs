@@ -10,8 +10,8 @@ use crate::loops::choose::{
     symbol::{Name, Sym},
 };
 use crate::loops::plan::{Arrays, Assembly, Level, Room};
+use crate::loops::plan::{Block, Driven, Op};
 use crate::loops::planner::fiber;
-use crate::loops::tree::{Block, Driven, Op};
 use crate::notation::concrete::{AccessId, Index, Nest, Place, WorkspaceKind};
 
 /// The levels of a result.

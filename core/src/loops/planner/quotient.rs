@@ -1,7 +1,7 @@
 //! Splits of a vector into a matrix entry by entry (`lower/quotient.rs`).
 
 use super::{Context, output::Output};
-use crate::loops::tree::Split;
+use crate::loops::plan::Split;
 use crate::notation::concrete::{self, AccessId, Nest};
 
 /// The maximum number of rows for which quotients are found by multiplication.

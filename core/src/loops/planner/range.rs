@@ -16,14 +16,14 @@
 use super::{Context, choice, compare, cut, fiber, structure};
 use crate::algebra::{Op as Fn, Type};
 use crate::loops::choose::{
-    along, coordinate, fingers,
+    along, coordinate,
+    fingers::{self, Moved},
     range::{Bound, Piece, Range},
     scope::{Asked, Finger, Scope},
-    split,
+    split::{self, Cut},
     symbol::{Name, Sym},
 };
-use crate::loops::plan::{self, Cut};
-use crate::loops::tree::{Block, Op, View};
+use crate::loops::plan::{Block, Op, View};
 use crate::map::{ClassId, Map, Size};
 use crate::notation::concrete::{AccessId, Concat, Index, Limit};
 use crate::stream::Shift;
@@ -75,8 +75,7 @@ fn split(cx: &Context, b: &mut Block, v: Index, piece: Piece, pieces: &mut Vec<P
     if found.is_empty() {
         return pieces.push(piece);
     }
-    let fits = |cut: &Cut| *cut == Cut::Whole || found.contains(cut);
-    let cut = cx.book.enter_if(fits, || split::cut_of(cx, v, &piece, &found));
+    let cut = split::cut_of(cx, v, &piece, &found);
     let parts = match cut {
         Cut::Choice => choices(cx, b, v, &piece),
         Cut::Comparison => compare::decided(cx, b, v, &piece),
@@ -91,7 +90,6 @@ fn split(cx: &Context, b: &mut Block, v: Index, piece: Piece, pieces: &mut Vec<P
         part.scope.budget = budget;
         split(cx, b, v, part, pieces);
     }
-    cx.book.leave();
 }
 
 /// Splits a piece into the parts of its first concatenation along `v`.
@@ -184,8 +182,8 @@ pub(super) fn cuts(cx: &Context, b: &mut Block, scope: &Scope, v: Index, range: 
 }
 
 /// Defines fingers at the begins of lists.
-pub(super) fn point_fingers(cx: &Context, b: &mut Block, scope: &mut Scope, fingers: Vec<plan::Finger>) {
-    for plan::Finger { list: (a, level), through } in fingers {
+pub(super) fn point_fingers(cx: &Context, b: &mut Block, scope: &mut Scope, fingers: Vec<Moved>) {
+    for Moved { list: (a, level), through } in fingers {
         let (it, begin) = (cx.symbols.name(), fiber::unopened(cx, b, scope, a).begin);
         b.push(Op::Finger { it, of: a, begin });
         scope.fingers.insert((a, level), Finger { at: it, through });

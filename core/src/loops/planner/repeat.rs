@@ -3,13 +3,12 @@
 use super::{Context, nest, nest::Sink, statement};
 use crate::algebra::{Op as Fn, Type};
 use crate::loops::choose::scope::Scope;
-use crate::loops::plan::Pass;
-use crate::loops::tree::{self, Block};
+use crate::loops::plan::{self, Block};
 use crate::notation::concrete::{Repeat, Step, Turns};
 use crate::notation::typed::Fun;
 
 /// Plans the steps of the program, or of a block.
-pub(super) fn in_order<'a>(cx: &mut Context<'a>, steps: &'a [Step]) -> Vec<tree::Step> {
+pub(super) fn in_order<'a>(cx: &mut Context<'a>, steps: &'a [Step]) -> Vec<plan::Step> {
     let plan = |step: &'a Step| match step {
         Step::Nest(nest) => statement::statement(cx, nest),
         Step::Repeat(block) => repeat(cx, block),
@@ -17,19 +16,19 @@ pub(super) fn in_order<'a>(cx: &mut Context<'a>, steps: &'a [Step]) -> Vec<tree:
     steps.iter().map(plan).collect()
 }
 
-fn repeat<'a>(cx: &mut Context<'a>, block: &'a Repeat) -> tree::Step {
+fn repeat<'a>(cx: &mut Context<'a>, block: &'a Repeat) -> plan::Step {
     let turns = match &block.turns {
-        Turns::Count(n) => tree::Turns::Count(cx.symbols.int(i64::try_from(*n).unwrap_or(i64::MAX))),
-        Turns::Extent(class) => tree::Turns::Count(cx.extents.name(*class)),
+        Turns::Count(n) => plan::Turns::Count(cx.symbols.int(i64::try_from(*n).unwrap_or(i64::MAX))),
+        Turns::Extent(class) => plan::Turns::Count(cx.extents.name(*class)),
         Turns::While(condition) => {
-            let go = cx.symbols.held(Type::Bool);
+            let go = cx.symbols.held("go", Type::Bool);
             let sink = Sink::Scalar { var: (go, Type::Bool), fun: Fun::Op(Fn::AndAlso), begun: None };
             cx.both = None;
             let plan = |b: &mut Block| nest::plan(cx, b, &[], condition, Scope::default(), &sink);
-            let condition = cx.book.under(Pass::Condition, || Block::of(plan));
-            tree::Turns::While { go, condition }
+            let condition = Block::of(plan);
+            plan::Turns::While { go, condition }
         }
     };
     let steps = in_order(cx, &block.steps);
-    tree::Step::Repeat { turns, steps, carried: block.carried.clone() }
+    plan::Step::Repeat { turns, steps, carried: block.carried.clone() }
 }

@@ -21,10 +21,10 @@ use crate::loops::choose::{
     access, condition,
     scope::Scope,
     symbol::{Name, Sym},
-    tables, walk,
+    tables,
+    walk::{self, Leap},
 };
-use crate::loops::plan::{self, Pass};
-use crate::loops::tree::{Block, Flags, Op};
+use crate::loops::plan::{Block, Flags, Op, Table};
 use crate::notation::concrete::{self, AccessId, Index};
 
 /// The factor by which a list must be longer to be searched exponentially: one search costs about as much as this many entries.
@@ -44,9 +44,10 @@ pub(super) fn lay(
     let stays = |a: AccessId| {
         let (level, _) = access::next_var(cx, scope, a).filter(|(_, w)| *w != v)?;
         let some = cx.prepared.tables.contains_key(&(a, level)) && !scope.is_laid(a);
-        (some && !matches!(sink, Sink::Bound { .. })).then_some(plan::Spread((a, level)))
+        (some && !matches!(sink, Sink::Bound { .. })).then_some((a, level))
     };
-    for plan::Spread((a, level)) in cx.book.decide_all(|| body.accesses().into_iter().filter_map(stays).collect()) {
+    let stay: Vec<(AccessId, usize)> = body.accesses().into_iter().filter_map(stays).collect();
+    for (a, level) in stay {
         let it = cx.symbols.name();
         let list = fiber::unopened(cx, b, scope, a);
         let flagged = cx.prepared.tables[&(a, level)].flagged;
@@ -62,7 +63,7 @@ pub(super) fn lay(
 
 /// The flags of a scattered list's entries for which the conditions hold.
 fn flags(cx: &Context, scope: &Scope, a: AccessId, conditions: &[concrete::Expr]) -> Flags {
-    let (mut body, position) = (Block::default(), cx.symbols.read(Type::I64));
+    let (mut body, position) = (Block::default(), cx.symbols.read("p", Type::I64));
     let mut open = scope.clone();
     open.descend(a, (position, None), vec![]);
     let all: Vec<Sym> = conditions.iter().map(|c| fiber::value(cx, &mut body, &open, c)).collect();
@@ -73,10 +74,10 @@ fn flags(cx: &Context, scope: &Scope, a: AccessId, conditions: &[concrete::Expr]
 /// Opens a scattered list at a coordinate, which may be outside of the map where `inside` does not hold.
 pub(super) fn ask(cx: &Context, b: &mut Block, scope: &mut Scope, a: AccessId, (at, inside): (Sym, Option<Sym>)) {
     let (of, symbols) = ((a, scope.fiber(a).depth), &cx.symbols);
-    let plan::Table { by_value, .. } = cx.prepared.tables[&of];
+    let Table { by_value, .. } = cx.prepared.tables[&of];
     let tensor = cx.program.tensor(a);
     let ty = if by_value { tensor.ty } else { Type::Bool };
-    let (found, position) = (symbols.read(ty), symbols.read(Type::I64));
+    let (found, position) = (symbols.read("found", ty), symbols.read("p", Type::I64));
     b.push(Op::Ask { of, at, inside, found, position });
     if !by_value {
         return scope.descend(a, (position, None), vec![found]);
@@ -119,13 +120,13 @@ pub(super) fn leaped(
         let list = fiber::unopened(cx, b, scope, a);
         symbols.sub(list.end, list.begin)
     };
-    let far = |plan::Leap { far, near }: plan::Leap| {
+    let far = |Leap { far, near }: Leap| {
         let [length, other] = [far, near].map(&mut length);
         (symbols.op(Fn::Gt, [length, symbols.times(other, symbols.int(LONGER))]), scope.leaping(far, near))
     };
     let folds = rest.is_empty() && !body.has_loops() && matches!(sink, Sink::Scalar { .. });
-    let can = || if folds { walk::may_leap(cx, scope, v, body, nest::effect(cx, sink)) } else { vec![] };
-    cx.book.decide_all(can).into_iter().map(far).collect()
+    let can = if folds { walk::may_leap(cx, scope, v, body, nest::effect(cx, sink)) } else { vec![] };
+    can.into_iter().map(far).collect()
 }
 
 /// Plans the loops in the scope of the first of `leaped` whose condition holds, and in `scope` if none does.
@@ -139,7 +140,7 @@ pub(super) fn leap_or_loop(
 ) {
     let Some((far, leaping)) = leaped.next() else { return nest::loops(cx, b, vars, body, scope, sink) };
     let leap = |b: &mut Block| {
-        cx.book.under(Pass::Leaping, || nest::loops(cx, b, vars, body, leaping, sink));
+        cx.aside(|| nest::loops(cx, b, vars, body, leaping, sink));
     };
     b.when(far, leap, |b| leap_or_loop(cx, b, leaped, (vars, body), scope, sink));
 }

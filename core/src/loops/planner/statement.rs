@@ -9,23 +9,17 @@
 
 use super::{Context, Prepared, directory, nest, nest::Sink, notes::Shown, output::Output, quotient, shared};
 use crate::loops::choose::{result, scope::Scope, tables, windows};
-use crate::loops::plan::{self, Arrays, Assembly, Pass};
+use crate::loops::plan::{Arrays, Assembly, Block, Body, Statement, Step};
 use crate::loops::planner::{counting::Tally, workspace::Scratch};
-use crate::loops::tree::{Block, Body, Statement, Step};
 use crate::notation::concrete::{self, Nest, WorkspaceKind};
 
 /// Plans a whole statement. A result that equals an operand has the operand's arrays, and needs no loops.
 pub(super) fn statement<'a>(cx: &mut Context<'a>, nest: &'a Nest) -> Step {
     let target = nest.target.tensor;
     if let Some(operand) = result::is_operand(cx, nest) {
-        let assembly = Assembly { arrays: Arrays::Operand(operand), ..Assembly::default() };
-        cx.book.under(plan::Statement { target, assembly }, || {});
         return Step::Whole { target, operand };
     }
-    let fits = |given: &plan::Statement| given.target == target;
-    let given = cx.book.enter_if(fits, || plan::Statement { target, assembly: Assembly::default() });
-    let tables = cx.book.decide_all(|| tables::spread_in(cx, nest));
-    let marks = cx.book.decide_all(|| windows::marked_in(cx, nest));
+    let (tables, marks) = (tables::spread_in(cx, nest), windows::marked_in(cx, nest));
     let directories = directory::directories(cx, nest);
     cx.prepared = Prepared {
         tables: tables.iter().map(|table| (table.list, *table)).collect(),
@@ -45,23 +39,13 @@ pub(super) fn statement<'a>(cx: &mut Context<'a>, nest: &'a Nest) -> Step {
         appends_all || !matches!(arrays, Arrays::Entries(_)),
         "an operand's entries are not all of a result's"
     );
-    let asked = !cx.book.follows_plan() || matches!(given.assembly.arrays, Arrays::Levels(_));
-    let along = along.filter(|_| asked && arrays == Arrays::Own && nest.workspace.is_none());
+    let along = along.filter(|_| arrays == Arrays::Own && nest.workspace.is_none());
     if let Some(a) = along.filter(|a| result::may_share(cx, nest, *a)) {
         assembly = Assembly { arrays: Arrays::Levels(a), ..Assembly::default() };
     }
-    assembled(cx, &given, assembly.clone());
     let (output, root) = (output.name, output.root().name);
     let nest = nest.clone();
     Step::Nest(Box::new(Statement { nest, tables, marks, directories, assembly, output, root, body }))
-}
-
-/// Ends a statement's step, with the assembly that its loops need. A plan that is followed must have the same assembly.
-pub(super) fn assembled(cx: &Context, given: &plan::Statement, needs: Assembly) {
-    if cx.book.follows_plan() && needs != given.assembly {
-        cx.book.differs(&format!("the plan has {:?} where loops need {needs:?}", given.assembly));
-    }
-    cx.book.leave_as(plan::Statement { target: given.target, assembly: needs });
 }
 
 /// The arrays that a statement shows without its loops.
@@ -83,7 +67,7 @@ fn body(cx: &Context, nest: &Nest, output: &Output, arrays: Arrays) -> Body {
             let tally = Tally { nest, places };
             Block::of(|b| nest::plan(cx, b, &nest.order, &nest.rhs, scope.clone(), &Sink::Tally(&tally)))
         };
-        let counted = cx.book.under(Pass::Counting, || pass(false));
+        let counted = cx.aside(|| pass(false));
         return Body::Counted([counted, pass(true)]);
     }
     let walk = || Block::of(|b| fill_output(cx, b, nest, output, &scope));

@@ -22,10 +22,10 @@ use crate::loops::choose::{
     Facts, access, coordinate,
     range::{Bound, Piece},
     scope::{Phase, Scope},
+    split::Cut,
     symbol::Sym,
 };
-use crate::loops::plan::Cut;
-use crate::loops::tree::{Block, Op};
+use crate::loops::plan::{Block, Op};
 use crate::notation::concrete::{AccessId, Index};
 use crate::stream::Interval;
 
@@ -47,8 +47,8 @@ fn interval(cx: &Context, b: &mut Block, scope: &Scope, a: AccessId) -> Interval
     if !fiber::has(kind, Holds::Positions) {
         return of_triangle(cx, b, scope, a);
     }
-    let start = if fiber::has(kind, Holds::Coordinates) { symbols.held(Type::I64) } else { Sym::ZERO };
-    let is = [start, symbols.held(Type::I64), symbols.held(Type::I64)];
+    let start = if fiber::has(kind, Holds::Coordinates) { symbols.held("start", Type::I64) } else { Sym::ZERO };
+    let is = [start, symbols.held("stop", Type::I64), symbols.held("base", Type::I64)];
     let present = fiber::present(cx, &fiber);
     b.push(Op::Interval { of: (a, fiber.depth), parent: fiber.position, present, is });
     let [start, stop, base] = is;

@@ -1,12 +1,12 @@
 //! Workspaces, as far as a plan knows them: what record they keep of the coordinates at which values are put, and how they are drained.
 
 use super::{Context, fiber, nest, output::Output, output::Slot};
-use crate::algebra::Value;
+use crate::algebra::{Type, Value};
 use crate::loops::choose::{
     scope::Scope,
     symbol::{Name, Sym},
 };
-use crate::loops::tree::{Block, Driven, Op, Work};
+use crate::loops::plan::{Block, Driven, Op, Work};
 use crate::notation::concrete::{self, AccessId, Index, Nest, Origin, Workspace, WorkspaceKind};
 
 /// A workspace of one nest.
@@ -63,7 +63,7 @@ impl Scratch {
                 work.within = puts_within(cx, nest, w, vars[0]);
                 work.within.map_or_else(
                     || {
-                        let most = cx.symbols.held(crate::algebra::Type::I64);
+                        let most = cx.symbols.held("most", Type::I64);
                         let few = (output.appends_always() && cx.few > 0).then(|| cx.symbols.name());
                         (work.most, work.few) = (Some(most), few);
                         Reached::Anywhere { most, few }
@@ -74,7 +74,7 @@ impl Scratch {
         };
         // Fresh memory is all zero bits: if that is the initial value, allocation touches no page that is not used.
         let is_clear = nest.fold.is_some() && (initial == Value::zero(initial.ty()) || work.within.is_some());
-        b.push(Op::Work(Box::new(work)));
+        b.push(Op::Work { work: Box::new(work) });
         Scratch { name: it, vars, initial, reached, is_clear }
     }
 

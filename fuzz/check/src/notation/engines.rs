@@ -13,7 +13,6 @@ use arbitrary::Unstructured;
 use fiberloom_codegen::{Compiled, OptLevel, compile};
 use fiberloom_core::algebra::{Mode, Value};
 use fiberloom_core::format::{Array, Assembly, Entries, Format, Tensor};
-use fiberloom_core::loops::plan::Plan;
 use fiberloom_core::loops::{self, Bound, Failure, Kernel, Sound, Tiles};
 use fiberloom_core::notation::{self, typed};
 use fiberloom_core::{Options, shape};
@@ -335,8 +334,8 @@ fn lowered(
         return Err(Finding::new("concrete round trip", print).into());
     }
     let plan = lowered.show_plan();
-    if Plan::read(&plan, &lowered.concrete).as_ref() != Ok(&lowered.plan) {
-        return Err(Finding::new("plan round trip", plan).into());
+    if plan.contains("undefined") || plan.contains("_?") {
+        return Err(Finding::new("plan without a definition", plan).into());
     }
     let text = lowered.kernel.to_string();
     if loops::read(&text).map(|k| k.to_string()).as_ref() != Ok(&text) {

@@ -17,10 +17,9 @@
 use super::{Context, Forall, Here, Sink};
 use crate::algebra::{Op as Fn, Type};
 use crate::iteration::Point;
-use crate::loops::choose::{coordinate, symbol::Sym, walk};
-use crate::loops::plan::{Arm, How};
+use crate::loops::choose::{coordinate, symbol::Sym, walk, walk::How};
+use crate::loops::plan::{Block, Driven, Gap, Op, Visit};
 use crate::loops::planner::{fiber, nest, nest::stepped};
-use crate::loops::tree::{Block, Driven, Gap, Op, Visit};
 use crate::notation::concrete::{self, AccessId};
 use crate::notation::typed::Fun;
 
@@ -34,7 +33,7 @@ pub(super) fn dense(cx: &Context, b: &mut Block, f: &Forall, point: &Point, how:
         (How::Between, _) => return between(cx, b, f, point, &walk::without_followers(cx, point)),
         _ => {}
     }
-    let (lo, hi, at) = (f.piece.range.lo.at, f.piece.range.hi.at, cx.symbols.held(Type::I64));
+    let (lo, hi, at) = (f.piece.range.lo.at, f.piece.range.hi.at, held(cx, f));
     let body = Block::of(|b| match point.followers[..] {
         [] => nest::arrive(cx, b, f, point, at, &[], Driven::Counted),
         [a] => cursor(cx, b, f, point, a, at),
@@ -47,38 +46,42 @@ pub(super) fn dense(cx: &Context, b: &mut Block, f: &Forall, point: &Point, how:
             }
         }
     });
-    b.push(Op::Every { name: cx.program.vars[f.v.0].name.clone(), lo, hi, at, body });
+    b.push(Op::Every { at, lo, hi, body });
+}
+
+/// A variable for the coordinate of a counted loop.
+fn held(cx: &Context, f: &Forall) -> Sym {
+    cx.symbols.held(&cx.program.vars[f.v.0].name, Type::I64)
 }
 
 /// Plans the loop over one list beside a whole extent; in the gaps between its entries the body is `rest`. Gaps are loops without
 /// conditions, or are counted: all together behind the entries, if the list's loop is counted too. Folds of counted gaps may run in any
 /// order: idempotent built-ins are commutative and associative, as sums are.
 fn gaps(cx: &Context, b: &mut Block, f: &Forall, point: &Point, a: AccessId, (rest, counts): (&concrete::Expr, bool)) {
-    let name = &cx.program.vars[f.v.0].name;
     let present = Point { followers: Vec::new(), ..point.clone() };
     let absent = Point { body: rest.clone(), ..present.clone() };
     let gap = gap(cx, |b, (begin, end)| match counts {
         true => count_gap(cx, b, f, rest, (begin, end)),
         false => {
-            let at = cx.symbols.held(Type::I64);
+            let at = held(cx, f);
             let arrive = |b: &mut Block| nest::arrive(cx, b, f, &absent, at, &[], Driven::Counted);
-            let body = cx.book.under(Arm(vec![]), || Block::of(arrive));
-            b.push(Op::Every { name: name.clone(), lo: begin, hi: end, at, body });
+            let body = Block::of(arrive);
+            b.push(Op::Every { at, lo: begin, hi: end, body });
         }
     });
-    let (at, entry) = (cx.symbols.read(Type::I64), f.entry(cx, a));
+    let (at, entry) = (f.coordinate(cx), f.entry(cx, a));
     let here = Here { access: a, entry: entry.positions(), present: None };
     let arrive = |b: &mut Block| nest::arrive(cx, b, f, &present, at, &[here], Driven::Counted);
-    let body = cx.book.under(Arm(vec![a]), || Block::of(arrive));
+    let body = Block::of(arrive);
     let counts = (counts && f.fibers[&a].is_counted()).then(|| coordinate::length(cx, &f.piece.range));
     let (from, to) = (f.piece.range.lo.at, f.piece.range.hi.at);
-    let visit = Visit { name: name.clone(), at, entry, body };
+    let visit = Visit { at, entry, body };
     b.push(Op::Gaps { list: f.lists[&a], counts, from, to, visit, gap });
 }
 
 /// A gap with the operations that `of` plans for it.
 fn gap(cx: &Context, of: impl FnOnce(&mut Block, (Sym, Sym))) -> Gap {
-    let (begin, end) = (cx.symbols.read(Type::I64), cx.symbols.read(Type::I64));
+    let (begin, end) = (cx.symbols.read("begin", Type::I64), cx.symbols.read("end", Type::I64));
     Gap { begin, end, body: Block::of(|b| of(b, (begin, end))) }
 }
 
@@ -92,8 +95,8 @@ fn between(cx: &Context, b: &mut Block, f: &Forall, point: &Point, rest: &concre
         return count_gap(cx, b, f, rest, (from, to));
     }
     let bare = Point { followers: Vec::new(), ..point.clone() };
-    let at = cx.symbols.read(Type::I64);
-    let present: Vec<Sym> = point.followers.iter().map(|_| cx.symbols.read(Type::Bool)).collect();
+    let at = f.coordinate(cx);
+    let present: Vec<Sym> = point.followers.iter().map(|_| cx.symbols.read("is", Type::Bool)).collect();
     let gap = gap(cx, |b, ends| count_gap(cx, b, f, rest, ends));
     let body = Block::of(|b| {
         let here = nest::flagged(cx, b, f, &point.followers, &present);
@@ -130,17 +133,15 @@ fn cursor(cx: &Context, b: &mut Block, f: &Forall, point: &Point, a: AccessId, a
     let (with, without) = with_and_without(cx, point, a);
     let present = Block::of(|b| {
         let here = nest::resting(cx, b, f, &[a]);
-        cx.book.under(Arm(vec![a]), || nest::arrive(cx, b, f, &with, at, &here, Driven::Counted));
+        nest::arrive(cx, b, f, &with, at, &here, Driven::Counted);
     });
-    let absent = Block::of(|b| {
-        cx.book.under(Arm(vec![]), || nest::arrive(cx, b, f, &without, at, &[], Driven::Counted));
-    });
+    let absent = Block::of(|b| nest::arrive(cx, b, f, &without, at, &[], Driven::Counted));
     b.push(Op::Beside { list: f.lists[&a], at, present, absent });
 }
 
 /// The entry at a cursor, and the condition that it is at a coordinate. The cursor is not yet behind that coordinate.
 pub(super) fn follow(cx: &Context, b: &mut Block, f: &Forall, access: AccessId, at: Sym) -> Here {
-    let (here, is) = (cx.symbols.held(Type::Bool), f.entry(cx, access));
+    let (here, is) = (cx.symbols.held("here", Type::Bool), f.entry(cx, access));
     b.push(Op::Follow { list: f.lists[&access], at, here, is });
     Here { access, entry: is.positions(), present: Some(here) }
 }

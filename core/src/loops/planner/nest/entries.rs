@@ -11,11 +11,11 @@ use crate::algebra::Type;
 use crate::iteration::Point;
 use crate::loops::choose::{
     scope::Scope,
-    walk::{self, Alone, Listed, Loop},
+    symbol::Sym,
+    walk::{self, Alone, How, Listed, Loop},
 };
-use crate::loops::plan::{How, Pass, Walk};
+use crate::loops::plan::{Block, Driven, Entry, List, Op, Visit};
 use crate::loops::planner::{nest, nest::tentative};
-use crate::loops::tree::{Block, Driven, Entry, List, Op, Visit};
 use crate::notation::concrete::Index;
 
 /// Plans the loop over a single list: it is counted, with no comparison of coordinates, for a whole fiber without repetitions.
@@ -35,19 +35,15 @@ pub(super) fn each_entry(
         (_, true) => How::Gapless,
         _ => How::Each,
     };
-    let can = |how| how == How::Each || how == How::Sift && sifts || how == How::Gapless && gapless;
-    let choose = || Walk { point: 0, how };
-    let walk = cx.book.enter_if(|walk: &Walk| walk.point == 0 && can(walk.how), choose);
     let seen = |b: &mut Block| seen(cx, b, point, (v, rest), list, scope, sink);
-    match walk.how {
+    match how {
         How::Sift => {
-            let (stored, kept) = cx.book.under(Pass::Sifting, || sift(cx, point, v, scope, sink));
+            let (stored, kept) = cx.aside(|| sift(cx, point, v, scope, sink));
             b.push(Op::Sift { list: list.clone(), stored, kept, otherwise: Block::of(seen) });
         }
         How::Gapless => in_bulk(cx, b, point, (v, list), scope, sink, seen),
         _ => seen(b),
     }
-    cx.book.leave();
 }
 
 /// The properties of a fiber that is walked alone, for the choice of its walk.
@@ -79,23 +75,17 @@ fn in_bulk(
     let (said, into) = (cx.symbols.name(), scratch.name);
     let inserted = scratch.inserted(said);
     let sink = Sink::Scatter { nest, scratch: &inserted };
-    let visit = cx.book.under(Pass::Gapless, || visit(cx, point, (v, &[]), Entry::single(cx), scope, &sink));
+    let visit = cx.aside(|| visit(cx, point, (v, &[]), Entry::single(cx), scope, &sink));
     b.push(Op::InBulk { list: list.clone(), into, said, visit, otherwise: Block::of(seen) });
 }
 
 /// Plans the visit of all entries of a fiber: each is stored, and kept if it is in view.
-fn sift(
-    cx: &Context,
-    point: &Point,
-    v: Index,
-    scope: &Scope,
-    sink: &Sink,
-) -> (Visit, crate::loops::choose::symbol::Sym) {
-    let (at, kept) = (cx.symbols.read(Type::I64), cx.symbols.read(Type::Bool));
+fn sift(cx: &Context, point: &Point, v: Index, scope: &Scope, sink: &Sink) -> (Visit, Sym) {
+    let (at, kept) = (cx.symbols.read("stored", Type::I64), cx.symbols.read("kept", Type::Bool));
     let entry = Entry::single(cx);
     let here = vec![Here { access: point.leaders[0], entry: entry.positions(), present: None }];
     let store = |b: &mut Block| tentative::store_tentatively(cx, b, (scope, sink), point, (v, at, here), kept);
-    (Visit { name: "stored".to_string(), at, entry, body: Block::of(store) }, kept)
+    (Visit { at, entry, body: Block::of(store) }, kept)
 }
 
 /// Plans the loop over the entries of a fiber that are in view.
@@ -121,11 +111,11 @@ fn seen(
 
 /// Plans the body at an entry of the leading list.
 fn visit(cx: &Context, point: &Point, (v, rest): (Index, &[Index]), entry: Entry, scope: &Scope, sink: &Sink) -> Visit {
-    let at = cx.symbols.held(Type::I64);
+    let at = cx.symbols.held(&cx.program.vars[v.0].name, Type::I64);
     let here = Here { access: point.leaders[0], entry: entry.positions(), present: None };
     let body = Block::of(|b| {
         let scope = nest::come_to_entries(cx, b, scope, (v, at), [here]);
         nest::go_on(cx, b, (v, rest), &point.body, scope, sink, Driven::Stored);
     });
-    Visit { name: cx.program.vars[v.0].name.clone(), at, entry, body }
+    Visit { at, entry, body }
 }

@@ -3,8 +3,8 @@
 use super::{Context, Sink};
 use crate::algebra::{Op as Fn, Type};
 use crate::loops::choose::{scope::Scope, symbol::Sym};
+use crate::loops::plan::Block;
 use crate::loops::planner::fiber;
-use crate::loops::tree::Block;
 use crate::notation::concrete::{self, Nest};
 
 /// The condition that no coordinate to which a scatter writes is missing; `None` if none can be.

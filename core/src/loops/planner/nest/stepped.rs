@@ -25,11 +25,10 @@ use crate::loops::choose::{
     range::{Bound, Piece},
     scope::{Phase, Scope},
     symbol::{Name, Sym},
-    walk,
+    walk::{self, By},
 };
-use crate::loops::plan::{self, Arm, By};
+use crate::loops::plan::{Block, Entry, Found, Kind, List, Op, There, View};
 use crate::loops::planner::{fiber, nest, range};
-use crate::loops::tree::{Block, Entry, Found, Kind, List, Op, There, View};
 use crate::notation::concrete::{AccessId, Index, Limit};
 use crate::stream::Interval;
 
@@ -50,16 +49,15 @@ pub(super) fn stepped(
     (v, rest): (Index, &[Index]),
     sink: &Sink,
 ) {
-    let choose = || walk::stepped_by(cx, piece, stepped, v, nest::effect(cx, sink));
-    let fits = |given: &plan::Stepped| given.accesses == stepped && given.by.fits(&choose().by);
-    cx.book.inside_if(fits, choose, |step| match step.by {
+    let by = walk::stepped_by(cx, piece, stepped, v, nest::effect(cx, sink));
+    cx.aside(|| match by {
         By::Search => {
             let mut asked = piece.clone();
             stepped.iter().for_each(|a| asked.scope.enter(*a, Phase::Asked));
             part_within(cx, b, asked, (v, rest), sink);
         }
         By::Presence(a) => stepped_where(cx, b, piece, a, (v, rest), sink),
-        By::Block | By::Piece(_) => step_by_step(cx, b, piece, &step, (v, rest), sink),
+        By::Block | By::Piece(_) => step_by_step(cx, b, piece, (stepped, by), (v, rest), sink),
     });
 }
 
@@ -68,15 +66,15 @@ fn step_by_step(
     cx: &Context,
     b: &mut Block,
     piece: &Piece,
-    plan::Stepped { accesses: stepped, by }: &plan::Stepped,
+    (stepped, by): (&[AccessId], By),
     (v, rest): (Index, &[Index]),
     sink: &Sink,
 ) {
     let (mut piece, symbols) = (piece.clone(), &cx.symbols);
-    let fingers = cx.book.decide_all(|| fingers::followed(cx, &piece, v));
+    let fingers = fingers::followed(cx, &piece, v);
     range::point_fingers(cx, b, &mut piece.scope, fingers);
     let all: Vec<Stepped> = stepped.iter().map(|a| open_stepped(cx, b, v, &piece, *a)).collect();
-    let By::Piece(switches) = *by else {
+    let By::Piece(switches) = by else {
         sink.skip(v);
         return block_by_block(cx, b, &piece, &all, (v, rest), sink);
     };
@@ -86,7 +84,7 @@ fn step_by_step(
         // Each iteration ends a run of an operand and begins a run of the result where the last one ends: the operands' runs bound the
         // result's.
         let left = |stepped: &Stepped| {
-            let it = symbols.read(Type::I64);
+            let it = symbols.read("left", Type::I64);
             b.push(Op::Left { pieces: stepped.pieces, it });
             it
         };
@@ -98,7 +96,7 @@ fn step_by_step(
     if !passed.is_empty() {
         sink.skip(v);
     }
-    let (from, to, begin) = (piece.range.lo.at, piece.range.hi.at, symbols.held(Type::I64));
+    let (from, to, begin) = (piece.range.lo.at, piece.range.hi.at, symbols.held("begin", Type::I64));
     let mut body = Block::default();
     let ends: Vec<Sym> = all.iter().map(|stepped| end_of(cx, &mut body, v, &piece, stepped)).collect();
     // No end is behind the range.
@@ -137,16 +135,16 @@ fn first(cx: &Context, v: Index, piece: &Piece) -> Sym {
 
 /// As `stepped`, if the fiber of an access may be absent: a branch for its presence, and one for its absence.
 fn stepped_where(cx: &Context, b: &mut Block, piece: &Piece, a: AccessId, (v, rest): (Index, &[Index]), sink: &Sink) {
-    let go = |b: &mut Block, piece, arm: &[AccessId]| {
-        cx.book.under(Arm(arm.to_vec()), || part_within(cx, b, piece, (v, rest), sink));
+    let go = |b: &mut Block, piece| {
+        part_within(cx, b, piece, (v, rest), sink);
     };
-    let Some(present) = fiber::present(cx, &piece.scope.fiber(a)) else { return go(b, piece.clone(), &[a]) };
+    let Some(present) = fiber::present(cx, &piece.scope.fiber(a)) else { return go(b, piece.clone()) };
     let mut with = piece.clone();
     with.scope.budget = with.scope.budget.shared(2);
     let mut without = with.clone();
     with.scope.certain(a);
     without.body = cx.simplify.replace(&piece.body, &|x| (x == a).then(|| cx.fill(a)));
-    b.when(present, |b| go(b, with, &[a]), |b| go(b, without, &[]));
+    b.when(present, |b| go(b, with), |b| go(b, without));
 }
 
 /// The accesses whose runs of the fill value may be skipped: the body has no effect there, no list needs to advance past them, and the
@@ -216,7 +214,7 @@ fn block_by_block(
     let mut body = Block::default();
     let (mut scope, mut blocks) = (piece.scope.clone(), vec![]);
     for Stepped { access, pieces, .. } in all {
-        let is = [(); 3].map(|()| symbols.read(Type::I64));
+        let is = ["start", "stop", "base"].map(|name| symbols.read(name, Type::I64));
         body.push(Op::PieceBlock { pieces: *pieces, of: *access, certain: true, is });
         scope.enter(*access, Phase::Inside(is[2]));
         blocks.push([is[0], is[1]]);
@@ -273,7 +271,7 @@ fn pieces_from(cx: &Context, b: &mut Block, scope: &Scope, a: AccessId, start: O
 
 /// The end of a level's current piece, as a coordinate of `v`.
 fn end_of(cx: &Context, b: &mut Block, v: Index, piece: &Piece, of: &Stepped) -> Sym {
-    let it = cx.symbols.read(Type::I64);
+    let it = cx.symbols.read("end", Type::I64);
     b.push(Op::PieceEnd { pieces: of.pieces, it });
     let end = range::coordinate_of(cx, b, v, piece, (of.access, of.depth), it).at;
     b.define(cx, "end", Type::I64, end)
@@ -292,28 +290,29 @@ fn entered(
     let (of, pieces, symbols) = (*access, *pieces, &cx.symbols);
     match kind {
         Kind::Runs => {
-            let it = symbols.read(Type::I64);
+            let it = symbols.read("p", Type::I64);
             b.push(Op::PieceNumber { pieces, of, it });
             piece.scope.descend(of, (it, None), vec![]);
         }
         Kind::Blocks => {
-            let is = [(); 3].map(|()| symbols.read(Type::I64));
+            let is = ["start", "stop", "base"].map(|name| symbols.read(name, Type::I64));
             b.push(Op::PieceBlock { pieces, of, certain: false, is });
             let [start, stop, base] = is;
             piece.scope.found(of, Interval { start, stop, base });
         }
         Kind::Packed => {
-            let [lookup, base, begin] = [Type::Bool, Type::I64, Type::I64].map(|ty| symbols.read(ty));
+            let lookup = symbols.read("lookup", Type::Bool);
+            let [base, begin] = ["base", "begin"].map(|name| symbols.read(name, Type::I64));
             b.push(Op::PiecePacked { pieces, of, is: [lookup, base, begin] });
             if let Some(fewer) = switches.checked_sub(1) {
                 piece.scope.budget = piece.scope.budget.shared(2);
                 let mut run = piece.clone();
                 run.scope.descend(of, (begin, None), vec![]);
                 piece.scope.enter(of, Phase::Inside(base));
-                let go_on = |b: &mut Block, piece, arm: &[AccessId]| {
-                    cx.book.under(Arm(arm.to_vec()), || entered(cx, b, piece, (rest, fewer), go));
+                let go_on = |b: &mut Block, piece| {
+                    entered(cx, b, piece, (rest, fewer), go);
                 };
-                return b.when(lookup, |b| go_on(b, piece, &[of]), |b| go_on(b, run, &[]));
+                return b.when(lookup, |b| go_on(b, piece), |b| go_on(b, run));
             }
             let lookup = b.define(cx, "lookup", Type::Bool, lookup);
             let base = b.define(cx, "base", Type::I64, symbols.select(lookup, base, begin));
@@ -328,7 +327,7 @@ fn entered(
 pub(in crate::loops::planner) fn open_at(cx: &Context, b: &mut Block, scope: &mut Scope, a: AccessId, at: Sym) -> bool {
     let extent = fiber::extent(cx, (a, scope.fiber(a).depth));
     let (list, kind) = pieces_from(cx, b, scope, a, Some(at));
-    let found = (kind == Kind::Blocks).then(|| cx.symbols.read(Type::Bool));
+    let found = (kind == Kind::Blocks).then(|| cx.symbols.read("found", Type::Bool));
     let entry = Entry::single(cx);
     b.push(Op::Seek { by: Found::Pieces { list, kind, extent }, at, is: There { found, entry } });
     let present = found.map_or(scope.fiber(a).present, |found| vec![found]);

@@ -11,8 +11,8 @@ use super::{Context, Forall, Here, Sink};
 use crate::algebra::Type;
 use crate::iteration::Point;
 use crate::loops::choose::{coordinate, scope::Scope, symbol::Sym};
+use crate::loops::plan::{Block, Driven, Op};
 use crate::loops::planner::{choice, fiber, nest, nest::dense};
-use crate::loops::tree::{Block, Driven, Op};
 use crate::notation::concrete::Index;
 
 /// Plans the loop over an intersection that stores a value at every step, and keeps it where the lists meet.
@@ -32,7 +32,7 @@ pub(super) fn meets(
     point: &Point,
     body: &mut impl FnMut(&mut Block, Sym, Vec<Here>, Sym),
 ) {
-    let (at, met) = (cx.symbols.read(Type::I64), cx.symbols.read(Type::Bool));
+    let (at, met) = (f.coordinate(cx), cx.symbols.read("met", Type::Bool));
     match point.leaders[..] {
         [first, second] if f.fibers[&first].has_lanes() && f.fibers[&second].has_lanes() => {
             let entries = [first, second].map(|a| f.entry(cx, a));
@@ -54,7 +54,7 @@ pub(super) fn meets(
 /// Plans the loop over a list beside blocks of its follower, then the loop behind the follower's end.
 pub(super) fn follow_in_lanes(cx: &Context, b: &mut Block, f: &Forall, point: &Point) {
     let (leader, follower) = (point.leaders[0], point.followers[0]);
-    let (at, met) = (cx.symbols.read(Type::I64), cx.symbols.read(Type::Bool));
+    let (at, met) = (f.coordinate(cx), cx.symbols.read("met", Type::Bool));
     let entries = [leader, follower].map(|a| f.entry(cx, a));
     let block = Block::of(|b| {
         let present = [(leader, entries[0], None), (follower, entries[1], Some(met))];
@@ -69,7 +69,7 @@ pub(super) fn follow_in_lanes(cx: &Context, b: &mut Block, f: &Forall, point: &P
 
 /// Plans the loop over a list that stores a value at each entry, and keeps it if the followers' entries satisfy the point's condition.
 pub(super) fn store_decided(cx: &Context, b: &mut Block, f: &Forall, point: &Point) {
-    let at = cx.symbols.read(Type::I64);
+    let at = f.coordinate(cx);
     let body = Block::of(|b| {
         let mut here = nest::resting(cx, b, f, &point.leaders);
         for &a in &point.followers {
