@@ -8,7 +8,7 @@
 
 use crate::concretize::{Copied, concretize};
 use crate::iteration::{Lattice, draw};
-use crate::loops::lower::{self, Options};
+use crate::loops::lower::Options;
 use crate::loops::plan::{Fiber, Loop, Plan};
 use crate::loops::{self, Kernel, Sound};
 use crate::notation::concrete::{self, AccessId};
@@ -85,7 +85,7 @@ fn lower_here(
 ) -> Result<Lowered, Vec<Diagnostic>> {
     decide(program, options, |decided| {
         let Decided { program, classes, sizes, concrete, summed, .. } = decided;
-        let (kernel, plan) = lower::lower("kernel", &concrete, classes, options);
+        let (kernel, plan) = loops::planned(&concrete, classes, options);
         plan.check(&concrete).map_err(defect)?;
         let kernel = rewritten(kernel, &REWRITES, seen).map_err(defect)?;
         Ok(Lowered { concrete, plan, kernel, asked: Asked { summed, ..sizes.asked(program) } })

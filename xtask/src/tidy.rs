@@ -68,7 +68,11 @@ const ARROWS: &[(&str, &[&str])] = &[
 ];
 
 /// Folders whose files take nothing of these names, by import or by path.
-const IGNORANT: &[(&str, &[&str])] = &[("core/src/loops/choose/", &EMISSION), ("core/src/loops/planner/", &EMISSION)];
+const IGNORANT: &[(&str, &[&str])] = &[
+    ("core/src/loops/choose/", &EMISSION),
+    ("core/src/loops/planner/", &EMISSION),
+    ("core/src/loops/lower/", &["planner"]),
+];
 
 /// The names that code which emits loops uses.
 const EMISSION: [&str; 12] = [

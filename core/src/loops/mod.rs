@@ -64,3 +64,11 @@ pub use strips::{strips, strips_of};
 pub use symbolic::{Symbolic, Term};
 pub use tiles::{Tiles, tiles, tiles_of};
 pub use turn::{Stored, Turn, fold_of};
+
+use crate::notation::concrete::Program;
+use crate::shape::Classes;
+
+/// Plans the loops of a concrete program, and emits them.
+pub(crate) fn planned(program: &Program, classes: &Classes, options: &lower::Options) -> (Kernel, plan::Plan) {
+    lower::lower("kernel", program, classes, options, planner::plan)
+}

@@ -326,14 +326,17 @@ macro_rules! operations {
                 match self {$(
                     Op::$name { $($field),* } => {
                         v.word($word);
-                        $($(v.word($before);)? operations!(@part v $field $($role)?);)*
+                        $(operations!(@part v $field ($($before)?) $($role)?);)*
                     }
                 )*}
             }
         }
     };
-    (@part $v:ident $field:ident) => { parts::Part::show($field, $v) };
-    (@part $v:ident $field:ident new) => { parts::New::show_new($field, $v) };
+    (@part $v:ident $field:ident ($($before:literal)?)) => { parts::behind(&[$($before)?], $field, $v) };
+    (@part $v:ident $field:ident ($($before:literal)?) new) => {
+        $($v.word($before);)?
+        parts::New::show_new($field, $v)
+    };
 }
 
 operations! {

@@ -307,6 +307,11 @@ macro_rules! levels {
                 }
             }
 
+            /// Whether the kind has an array with these contents.
+            pub fn holds(self, what: Holds) -> bool {
+                self.arrays().iter().any(|(_, holds)| *holds == what)
+            }
+
             /// The kind's definition.
             pub(super) fn of(self) -> &'static dyn Kind {
                 match self {

@@ -1,6 +1,10 @@
 //! Cuts of loops into pieces: what they count, and the edges of a piece.
 
-use crate::loops::choose::symbol::{Name, Sym};
+use crate::format::Holds;
+use crate::loops::choose::{
+    Facts,
+    symbol::{Name, Sym},
+};
 use crate::notation::concrete::AccessId;
 
 /// A cut whose loops have not begun yet.
@@ -50,4 +54,10 @@ pub struct Edges {
     pub hi: Vec<Sym>,
     /// The counted list, its level, and the positions of its entries in the piece.
     pub list: Option<(AccessId, usize, Sym, Sym)>,
+}
+
+/// Whether the parents of a level's positions are searched: the level is a list below other levels.
+pub fn is_searched(cx: &Facts, a: AccessId, level: usize) -> bool {
+    let kind = cx.kind(a, level);
+    !kind.is_located() && kind.holds(Holds::Positions)
 }

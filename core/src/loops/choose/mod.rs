@@ -59,6 +59,16 @@ pub(super) struct Facts<'a> {
     pub moving: FxHashSet<Place>,
 }
 
+/// The options of a compilation that choices depend on, besides the program.
+pub(super) struct Costs {
+    /// As [`Options::few`](crate::loops::lower::Options::few).
+    pub few: i64,
+    /// As [`Options::sought`](crate::loops::lower::Options::sought).
+    pub sought: u32,
+    /// Whether coordinates of results have 32 bits.
+    pub narrow: bool,
+}
+
 /// The effect of a value at its place, as far as decisions about loops depend on it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Effect {

@@ -5,6 +5,9 @@ use crate::loops::choose::Facts;
 use crate::map::{Map, Size};
 use crate::notation::concrete::{self, AccessId, Index, Nest, Place, Role};
 
+/// The maximum number of rows for which a split's quotients are found by multiplication (`lower/quotient.rs`).
+pub const ROWS: i64 = 1 << 27;
+
 /// Whether a tensor's arrays have their lengths set: the tensor is a result, or is moved to one.
 pub fn is_finished(cx: &Facts, place: Place) -> bool {
     matches!(cx.program.tensors[place.0].role, Role::Result(_)) || cx.moving.contains(&place)

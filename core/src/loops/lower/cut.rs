@@ -5,10 +5,9 @@
 use super::{Context, Expr, Holds, binary, held, int, plus, times};
 use crate::algebra::{Op, Type};
 use crate::loops::choose::{
-    cut::{Counted, Weight},
+    cut::{Counted, Weight, is_searched},
     symbol::{Name, Sym},
 };
-use crate::loops::planner::cut::is_searched;
 use crate::loops::{Symbolic, Term};
 use crate::notation::concrete::AccessId;
 use crate::stream::{Domain, State};

@@ -20,7 +20,7 @@
 //!  made      materialized temporaries that are computed inside of loops                      (made.rs)
 //! ```
 //!
-//! The [planner](super::planner) decides; each operation of its plan is emitted by one function.
+//! The planner (`core/src/loops/planner/`) decides; each operation of its plan is emitted by one function.
 //!
 //! Loops over lists, and sets of coordinates, are emitted on the `Symbolic` domain by the same code whose laws are checked on `Concrete`.
 //! Values of workspaces and the assembly of results emit statements of `Symbolic` directly, and are not covered by these laws.
@@ -60,10 +60,9 @@ mod workspace;
 
 use super::arith::{binary, compared, held, int, minus, plus, times};
 use super::choose::{
-    Facts,
+    Costs, Facts,
     symbol::{Meaning, Sym, Symbols},
 };
-use super::planner::{self, Choices};
 use super::{
     Argument, Buffer, BufferId, Entry, Expr, Failure, Holds, Kernel, LevelBuffers, Role as BufferRole, Stmt, Var,
 };
@@ -207,8 +206,14 @@ struct Prepared {
     tables: BTreeMap<(AccessId, usize), Laid>,
 }
 
-/// Lowers a concrete program: plans its loops, and emits them. Returns the kernel and its plan.
-pub fn lower(name: &str, program: &Program, classes: &Classes, options: &Options) -> (Kernel, Plan) {
+/// Emits the kernel of a concrete program, whose loops `plan` plans. Returns the kernel and its plan.
+pub(super) fn lower(
+    name: &str,
+    program: &Program,
+    classes: &Classes,
+    options: &Options,
+    plan: fn(&Facts, Costs) -> Plan,
+) -> (Kernel, Plan) {
     let mut d = Symbolic::default();
     let (symbols, mut extents) = (Symbols::default(), vec![]);
     let mut lengths = extent::extents(&mut d, program, classes);
@@ -221,8 +226,8 @@ pub fn lower(name: &str, program: &Program, classes: &Classes, options: &Options
         moving: program.moving(),
     };
     let few = options.few.min(Entry::FEW);
-    let choices = Choices { few, sought: options.sought.max(1), narrow: options.made.crd == Type::I32 };
-    let plan = planner::plan(&facts, choices);
+    let costs = Costs { few, sought: options.sought.max(1), narrow: options.made.crd == Type::I32 };
+    let plan = plan(&facts, costs);
     let operand = |t: &Tensor| match t.role {
         Role::Operand(id) => {
             let given = options.operands.get(&id);

@@ -27,8 +27,8 @@
 use super::output::Output;
 use super::{Context, Expr, binary, int, minus, operation::block, plus, store_index, times};
 use crate::algebra::{Op, Type, Value};
+use crate::loops::choose::result::ROWS;
 use crate::loops::plan::{self, Block};
-use crate::loops::planner::quotient::ROWS;
 use crate::loops::{BufferId, Stmt, Symbolic, lower};
 
 /// A vector's list of coordinates that is split into rows and columns.

@@ -84,7 +84,7 @@ impl Checker<'_> {
 
     /// A list is of a level with coordinates.
     fn list(&mut self, list: &List) {
-        self.can(list.of, "be walked", |kind| kind.arrays().iter().any(|(_, holds)| *holds == Holds::Coordinates));
+        self.can(list.of, "be walked", |kind| kind.holds(Holds::Coordinates));
     }
 
     /// A level is of a kind that can do this.
@@ -114,7 +114,7 @@ impl Checker<'_> {
                 self.can(list.of, "be in such pieces", pieces(*kind));
             }
             Op::Interval { of, .. } => {
-                self.can(*of, "have an interval", |kind| kind.arrays().iter().any(|(_, h)| *h == Holds::Positions));
+                self.can(*of, "have an interval", |kind| kind.holds(Holds::Positions));
             }
             Op::Ask { of, .. } | Op::Lay { list: List { of, .. }, .. } => {
                 self.can(*of, "be in a position map", LevelKind::is_list);

@@ -46,6 +46,19 @@ pub(super) trait Visitor {
 pub(super) trait Part {
     /// Shows it to a visitor.
     fn show(&self, v: &mut dyn Visitor);
+
+    /// Whether there is nothing to show.
+    fn is_absent(&self) -> bool {
+        false
+    }
+}
+
+/// Shows a part behind words, unless there is nothing to show.
+pub(super) fn behind(words: &[&str], part: &impl Part, v: &mut dyn Visitor) {
+    if !part.is_absent() {
+        words.iter().for_each(|word| v.word(word));
+        part.show(v);
+    }
 }
 
 /// A part that an operation defines.
@@ -100,6 +113,10 @@ impl Part for Block {
     fn show(&self, v: &mut dyn Visitor) {
         v.block(self);
     }
+
+    fn is_absent(&self) -> bool {
+        self.0.is_empty()
+    }
 }
 
 /// Parts behind each other, with signs around and between them.
@@ -117,6 +134,10 @@ fn all<T>(v: &mut dyn Visitor, parts: &[T], show: impl Fn(&T, &mut dyn Visitor))
 impl<T: Part> Part for Vec<T> {
     fn show(&self, v: &mut dyn Visitor) {
         all(v, self, T::show);
+    }
+
+    fn is_absent(&self) -> bool {
+        self.is_empty()
     }
 }
 
@@ -148,10 +169,11 @@ impl<A: Part, B: Part> Part for (A, B) {
 
 impl<T: Part> Part for Option<T> {
     fn show(&self, v: &mut dyn Visitor) {
-        match self {
-            Some(part) => part.show(v),
-            None => v.word("none"),
-        }
+        self.iter().for_each(|part| part.show(v));
+    }
+
+    fn is_absent(&self) -> bool {
+        self.is_none()
     }
 }
 
@@ -161,9 +183,12 @@ impl<T: Part> Part for Box<T> {
     }
 }
 
+/// A flag is shown by the word before it.
 impl Part for bool {
-    fn show(&self, v: &mut dyn Visitor) {
-        v.word(if *self { "yes" } else { "no" });
+    fn show(&self, _: &mut dyn Visitor) {}
+
+    fn is_absent(&self) -> bool {
+        !self
     }
 }
 
@@ -176,7 +201,7 @@ impl Part for Failure {
 impl Part for Asked {
     fn show(&self, v: &mut dyn Visitor) {
         v.word(&format!("unroll {}", self.unroll));
-        v.word(if self.lanes { "lanes" } else { "scalar" });
+        maybe(v, "lanes", &self.lanes);
     }
 }
 
@@ -232,12 +257,9 @@ impl Part for Level {
     }
 }
 
-/// A part that there may be, behind a word.
-fn maybe<T: Part>(v: &mut dyn Visitor, word: &str, part: &Option<T>) {
-    if let Some(part) = part {
-        v.word(word);
-        part.show(v);
-    }
+/// A part behind a word, unless there is nothing to show.
+fn maybe(v: &mut dyn Visitor, word: &str, part: &impl Part) {
+    behind(&[word], part, v);
 }
 
 impl Part for List {
@@ -265,8 +287,8 @@ impl Part for View {
     fn show(&self, v: &mut dyn Visitor) {
         let View { shift, stride, blocks, extent, start, stop, finger, mark } = self;
         match shift {
-            Some(Shift::Up(c)) => maybe(v, "shift", &Some(*c)),
-            Some(Shift::Down(c)) => maybe(v, "shift_down", &Some(*c)),
+            Some(Shift::Up(c)) => maybe(v, "shift", c),
+            Some(Shift::Down(c)) => maybe(v, "shift_down", c),
             None => {}
         }
         let values = [("stride", stride), ("blocks", blocks), ("extent", extent), ("start", start), ("stop", stop)];
@@ -317,7 +339,7 @@ impl Part for Found {
             Found::Hash { list, parent } => {
                 v.word("hash");
                 list.show(v);
-                maybe(v, "below", &Some(*parent));
+                maybe(v, "below", parent);
             }
             Found::Search { list } => {
                 v.word("list");
@@ -326,7 +348,7 @@ impl Part for Found {
             Found::Pieces { list, kind, extent } => {
                 kind.show(v);
                 list.show(v);
-                maybe(v, "up_to", &Some(*extent));
+                maybe(v, "up_to", extent);
             }
         }
     }
@@ -353,8 +375,8 @@ impl Part for Counted {
             Counted::Entries { access, first, begin, ends } => {
                 v.word("entries");
                 v.level((*access, *first));
-                maybe(v, "from", &Some(*begin));
-                maybe(v, "ends", &Some(ends.clone()));
+                maybe(v, "from", begin);
+                maybe(v, "ends", ends);
             }
         }
     }
@@ -365,7 +387,7 @@ impl Part for Flags {
         v.word("flags");
         v.define(self.position);
         v.block(&self.body);
-        maybe(v, "if", &Some(self.cond));
+        maybe(v, "if", &self.cond);
     }
 }
 
@@ -386,7 +408,7 @@ impl Part for Work {
         v.word("of");
         v.place(nest.target.tensor);
         v.word(&nest.workspace.map_or(String::new(), |w| format!("{:?}", w.kind).to_lowercase()));
-        maybe(v, "for", &Some(*output));
+        maybe(v, "for", output);
         maybe(v, "within", within);
         if let Some(most) = most {
             v.word("most");

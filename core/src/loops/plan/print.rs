@@ -1,8 +1,8 @@
 //! Prints a plan as text: one operation a line, with the operations inside of it indented.
 
 use super::parts::Visitor;
-use super::{Arrays, Assembly, Block, Body, Level, Marks, Plan, Room, Split, Statement, Step, Table, Turns};
-use crate::algebra::{Op, Type};
+use super::{Arrays, Assembly, Block, Body, Level, Marks, Op, Plan, Room, Split, Statement, Step, Table, Turns};
+use crate::algebra::{Op as Fn, Type};
 use crate::loops::choose::symbol::{Array, Meaning, Name, Sym};
 use crate::notation::concrete::{AccessId, Place, Program};
 use crate::notation::typed::Fun;
@@ -154,13 +154,20 @@ impl Printer<'_> {
         });
     }
 
-    fn ops(&mut self, Block(ops): &Block) {
-        self.inside(|p| {
-            for op in ops {
-                p.line();
-                op.show(p);
+    fn ops(&mut self, block: &Block) {
+        self.inside(|p| p.lines(block));
+    }
+
+    /// Operations line by line. A range of which nothing is asked is its operations.
+    fn lines(&mut self, Block(ops): &Block) {
+        for op in ops {
+            if let Op::Asked { what: None, body } = op {
+                self.lines(body);
+                continue;
             }
-        });
+            self.line();
+            op.show(self);
+        }
     }
 
     /// The name of an array, as loops have it.
@@ -299,7 +306,7 @@ impl Printing for Printer<'_> {
                 write!(self.out, "]")
             }
             Meaning::Length(array) => write!(self.out, "capacity({})", self.array(array)),
-            Meaning::Of(Op::Select, args) => self.list("select", &args.iter().collect::<Vec<_>>()),
+            Meaning::Of(Fn::Select, args) => self.list("select", &args.iter().collect::<Vec<_>>()),
             Meaning::Of(op, args) => self.applied(op, &args.iter().collect::<Vec<_>>(), least),
         }
     }

@@ -21,7 +21,7 @@ use crate::algebra::{Op as Fn, Type};
 use crate::format::Holds;
 use crate::loops::choose::{
     Facts, coordinate,
-    cut::{Counted, Edges, Opened, Weight},
+    cut::{Counted, Edges, Opened, Weight, is_searched},
     range::{Bound, Range},
     scope::Scope,
     symbol::{Name, Sym},
@@ -106,12 +106,6 @@ fn entries_of(cx: &Context, b: &mut Block, scope: &Scope, a: AccessId, levels: u
     Some(Opened { count, of: Counted::Entries { access: a, first, begin, ends }, hints })
 }
 
-/// Whether the parents of a level's positions are searched: the level is a list below other levels.
-pub(in crate::loops) fn is_searched(cx: &Facts, a: AccessId, level: usize) -> bool {
-    let kind = cx.kind(a, level);
-    !kind.is_located() && fiber::has(kind, Holds::Positions)
-}
-
 /// The part of a level over which a loop runs: `extent` coordinates from `shift` on.
 #[derive(Clone)]
 struct Tile {
@@ -165,7 +159,7 @@ fn below(cx: &Context, of: (AccessId, usize), (begin, end): (Sym, Sym)) -> Optio
         return Some((symbols.times(begin, extent), symbols.times(end, extent)));
     }
     let position = |at: Sym| symbols.load(fiber::array(cx, of, Holds::Positions), at);
-    match (kind.is_list(), fiber::has(kind, Holds::Positions)) {
+    match (kind.is_list(), kind.holds(Holds::Positions)) {
         (true, true) => Some((position(begin), position(end))),
         (true, false) => Some((begin, end)),
         (false, _) => None,
@@ -178,7 +172,7 @@ fn weight_of(cx: &Context, b: &mut Block, scope: &Scope, a: AccessId) -> Option<
     let (fiber, symbols) = (scope.fiber(a), &cx.symbols);
     let levels = &cx.program.tensor(a).format.levels;
     let located = levels.get(fiber.depth)?.is_located();
-    let listed = fiber::has(*levels.get(fiber.depth + 1)?, Holds::Positions);
+    let listed = levels.get(fiber.depth + 1)?.holds(Holds::Positions);
     if !listed || !located || fiber.may_miss() {
         return None;
     }

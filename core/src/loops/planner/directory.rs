@@ -68,5 +68,5 @@ fn listed_along(cx: &Context, b: AccessId, v: Index, lists: bool) -> Option<Sym>
     let l = (0..format.rank()).find(along)?;
     let kind = format.levels[l];
     let counts = kind.is_in_blocks() || kind.is_interval() || lists && kind.is_list();
-    (counts && fiber::has(kind, Holds::Coordinates)).then(|| entries(cx, (b, l)))
+    (counts && kind.holds(Holds::Coordinates)).then(|| entries(cx, (b, l)))
 }

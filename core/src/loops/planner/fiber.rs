@@ -2,7 +2,7 @@
 
 use super::{Context, builtin, choice, nest, nest::Sink, spread, structure};
 use crate::algebra::{Op as Fn, Type, Value};
-use crate::format::{Holds, LevelKind};
+use crate::format::Holds;
 use crate::iteration::{Sequence, background};
 use crate::loops::Failure;
 use crate::loops::choose::{
@@ -33,11 +33,6 @@ enum Sought {
     Search,
 }
 
-/// Whether levels of a kind have an array with these contents.
-pub(super) fn has(kind: LevelKind, what: Holds) -> bool {
-    kind.arrays().iter().any(|(_, holds)| *holds == what)
-}
-
 /// An array of an access's level.
 pub(super) fn array(cx: &Facts, (a, level): (AccessId, usize), what: Holds) -> Array {
     Array::Level(cx.program.accesses[a.0].tensor, level, what)
@@ -58,10 +53,10 @@ pub(super) fn present(cx: &Facts, fiber: &scope::Fiber) -> Option<Sym> {
 /// The flag at a position of a level that has flags: false where nothing is stored.
 fn flag(cx: &Facts, of: (AccessId, usize), position: Sym) -> Option<Sym> {
     let (kind, symbols) = (cx.kind(of.0, of.1), &cx.symbols);
-    if has(kind, Holds::Flags) {
+    if kind.holds(Holds::Flags) {
         return Some(symbols.load(array(cx, of, Holds::Flags), position));
     }
-    if !has(kind, Holds::Words) {
+    if !kind.holds(Holds::Words) {
         return None;
     }
     let word = symbols.op(Fn::FloorDiv, [position, symbols.int(64)]);
@@ -77,7 +72,7 @@ fn flag(cx: &Facts, of: (AccessId, usize), position: Sym) -> Option<Sym> {
 pub(super) fn unopened(cx: &Context, b: &mut Block, scope: &Scope, a: AccessId) -> List {
     let (fiber, symbols) = (scope.fiber(a), &cx.symbols);
     let (of, parent) = ((a, fiber.depth), fiber.position);
-    let (begin, end) = if has(cx.kind(a, fiber.depth), Holds::Positions) {
+    let (begin, end) = if cx.kind(a, fiber.depth).holds(Holds::Positions) {
         let at = |parent: Sym| symbols.load(array(cx, of, Holds::Positions), parent);
         (at(parent), at(symbols.add(parent, symbols.int(1))))
     } else {

@@ -23,14 +23,14 @@ mod builtin;
 mod choice;
 mod compare;
 mod counting;
-pub(super) mod cut;
+mod cut;
 mod directory;
 mod fiber;
 mod made;
 mod nest;
 mod notes;
 mod output;
-pub(super) mod quotient;
+mod quotient;
 mod range;
 mod repeat;
 mod shared;
@@ -39,22 +39,12 @@ mod statement;
 mod structure;
 mod workspace;
 
-use super::choose::Facts;
+use super::choose::{Costs, Facts};
 use super::plan;
 use crate::notation::concrete::{AccessId, Both, Index, Place};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
-
-/// The options of a compilation that choices depend on, besides the program.
-pub(super) struct Choices {
-    /// As [`Options::few`](super::lower::Options::few).
-    pub few: i64,
-    /// As [`Options::sought`](super::lower::Options::sought).
-    pub sought: u32,
-    /// Whether coordinates of results have 32 bits.
-    pub narrow: bool,
-}
 
 /// The state that all of planning shares.
 struct Context<'a> {
@@ -111,7 +101,7 @@ impl Context<'_> {
 }
 
 /// Plans a kernel.
-pub(super) fn plan<'a>(facts: &'a Facts<'a>, Choices { few, sought, narrow }: Choices) -> plan::Plan {
+pub(super) fn plan<'a>(facts: &'a Facts<'a>, Costs { few, sought, narrow }: Costs) -> plan::Plan {
     let taken = facts.program.taken().into_iter().collect();
     let prepared = Prepared::default();
     let (ranges, aside) = (RefCell::default(), Cell::new(0));

@@ -296,7 +296,7 @@ pub(super) fn comes_along(cx: &Context, scope: &Scope, a: AccessId, v: Index) ->
     let depth = scope.fiber(a).depth;
     let access = &cx.program.accesses[a.0];
     let above: Vec<Index> = (0..=depth).map(|l| cx.program.level_var(access, l)).collect();
-    if !fiber::has(cx.kind(a, depth), Holds::Coordinates) {
+    if !cx.kind(a, depth).holds(Holds::Coordinates) {
         return None;
     }
     let moves = |u: &Index| above.iter().any(|w| cx.program.follows(*w, *u));
@@ -606,8 +606,7 @@ fn inside(
     });
     let Some((output, slot, at)) = entered else { return plan(cx, b, rest, body, scope, sink) };
     output.notes.reached(slot, &|a| scope.fiber(a).depth);
-    let reached = |a: &AccessId| scope.fiber(*a).depth == slot.level + 1;
-    let positions = body.accesses().into_iter().filter(reached).map(|a| (a, scope.fiber(a).position)).collect();
+    let positions = output.shared(slot, &scope);
     output.visit(cx, b, slot, (at, driven), positions, |b, slot| {
         let slot = output.locate(cx, b, slot, &scope);
         plan(cx, b, rest, body, scope.clone(), &sink.at(slot));

@@ -5,13 +5,12 @@ use super::{Context, notes::Notes};
 use crate::algebra::Value;
 use crate::format::{Holds, LevelKind, Maker};
 use crate::loops::choose::{
-    Facts, coordinate,
+    Facts, coordinate, result,
     scope::Scope,
     symbol::{Name, Sym},
 };
 use crate::loops::plan::{Arrays, Assembly, Level, Room};
 use crate::loops::plan::{Block, Driven, Op};
-use crate::loops::planner::fiber;
 use crate::notation::concrete::{AccessId, Index, Nest, Place, WorkspaceKind};
 
 /// The levels of a result.
@@ -76,6 +75,8 @@ pub(super) struct Output {
     pub initial: Value,
     /// The owner of its arrays.
     arrays: Arrays,
+    /// The accesses whose levels it may share.
+    may_share: Vec<AccessId>,
     root: Name,
     /// Facts that the loops show about the result.
     pub notes: Notes,
@@ -114,12 +115,22 @@ impl Output {
         let gaps = if nest.workspace.is_some() { triangles } else { in_place.is_some() };
         let appended = form.makers.iter().map(|maker| maker.appends()).collect();
         let (name, root) = (cx.symbols.name(), cx.symbols.name());
-        Output { name, notes: Notes::of(appended, gaps), form, initial, arrays, root }
+        let own = arrays == Arrays::Own && nest.workspace.is_none();
+        let mut may_share = if own { nest.rhs.accesses() } else { vec![] };
+        may_share.retain(|a| result::may_share(cx, nest, *a));
+        Output { name, notes: Notes::of(appended, gaps), form, initial, arrays, may_share, root }
     }
 
     /// The earlier version whose arrays the result reuses.
     pub fn takes(&self) -> Option<Place> {
         if let Arrays::Taken(was) = self.arrays { Some(was) } else { None }
+    }
+
+    /// The positions of those entries below a slot's level that the result may have, where its coordinates are listed.
+    pub fn shared(&self, slot: &Slot, scope: &Scope) -> Vec<(AccessId, Sym)> {
+        let below = |a: &AccessId| self.form.is_list(slot.level) && scope.fiber(*a).depth == slot.level + 1;
+        let may = self.may_share.iter().copied().filter(below);
+        may.map(|a| (a, scope.fiber(a).position)).collect()
     }
 
     /// How the arrays of the result must be allocated, determined after the loops are planned. If operands' entries bound the appended
@@ -210,7 +221,7 @@ impl Output {
 
     /// Records that the loops over a fiber end. Of a level that several loops move, the loop around the innermost may have no iteration.
     pub fn note_close(&self, slot: &Slot) {
-        let listed = self.form.kinds.get(slot.level).is_some_and(|kind| fiber::has(*kind, Holds::Positions));
+        let listed = self.form.kinds.get(slot.level).is_some_and(|kind| kind.holds(Holds::Positions));
         let skipped = !slot.covered || slot.level > 0 && self.form.is_mapped(slot.level);
         if listed && skipped && !self.has_runs(slot) {
             self.notes.carries(slot.level);

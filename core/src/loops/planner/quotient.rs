@@ -1,11 +1,9 @@
 //! Splits of a vector into a matrix entry by entry (`lower/quotient.rs`).
 
 use super::{Context, output::Output};
+use crate::loops::choose::result::ROWS;
 use crate::loops::plan::Split;
 use crate::notation::concrete::{self, AccessId, Nest};
-
-/// The maximum number of rows for which quotients are found by multiplication.
-pub(in crate::loops) const ROWS: i64 = 1 << 27;
 
 /// The split, if a nest whose result has an operand's entries only splits a vector's coordinates into rows and columns of 32-bit
 /// coordinates.

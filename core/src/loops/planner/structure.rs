@@ -44,10 +44,10 @@ fn upper(cx: &Facts, n: Sym, row: Sym) -> Sym {
 fn interval(cx: &Context, b: &mut Block, scope: &Scope, a: AccessId) -> Interval<Sym> {
     let (fiber, symbols) = (scope.fiber(a), &cx.symbols);
     let kind = cx.kind(a, fiber.depth);
-    if !fiber::has(kind, Holds::Positions) {
+    if !kind.holds(Holds::Positions) {
         return of_triangle(cx, b, scope, a);
     }
-    let start = if fiber::has(kind, Holds::Coordinates) { symbols.held("start", Type::I64) } else { Sym::ZERO };
+    let start = if kind.holds(Holds::Coordinates) { symbols.held("start", Type::I64) } else { Sym::ZERO };
     let is = [start, symbols.held("stop", Type::I64), symbols.held("base", Type::I64)];
     let present = fiber::present(cx, &fiber);
     b.push(Op::Interval { of: (a, fiber.depth), parent: fiber.position, present, is });
