@@ -490,6 +490,8 @@ operations! {
     /** A nest's workspace is made: beside a list at whose entries alone values are put, or with a bound on the number of values and a
         form for short rows. */
     "workspace" Work { work: Box<Work> }
+    /** A workspace is filled and drained: in its form for short rows where at most so many values are put, else as it is. */
+    "by_length" ByLength { work: Name, @"short" few: Name, @"if" is_short: Sym, body: Block }
     /** A workspace is emptied. */
     "clear" Clear { work: Name }
     /** A value is put into a workspace. */

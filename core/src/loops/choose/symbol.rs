@@ -6,6 +6,7 @@ use crate::format::Holds;
 use crate::notation::concrete::Place;
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
+use std::sync::Arc;
 
 /// A coordinate, a position or a condition. Symbols that are built in the same way from the same symbols are equal.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -43,7 +44,7 @@ pub enum Meaning {
     /// The length of an operand's array.
     Length(Array),
     /// A built-in function of other symbols.
-    Of(Op, Vec<Sym>),
+    Of(Op, Arc<[Sym]>),
 }
 
 /// All symbols of a kernel.
@@ -147,7 +148,7 @@ impl Symbols {
     }
 
     /// The symbol of a built-in function of other symbols.
-    pub fn op(&self, op: Op, args: impl Into<Vec<Sym>>) -> Sym {
+    pub fn op(&self, op: Op, args: impl Into<Arc<[Sym]>>) -> Sym {
         self.of(Meaning::Of(op, args.into()))
     }
 

@@ -3,9 +3,11 @@
 use super::{Context, Expr, call, counting, fiber, operation::block, workspace};
 use crate::loops::choose::symbol::{Name, Sym};
 use crate::loops::lower::output::Slot;
+use crate::loops::lower::workspace::Scratch;
 use crate::loops::plan::{Block, Driven, Op};
 use crate::loops::{Stmt, Symbolic};
 use crate::notation::concrete::AccessId;
+use std::rc::Rc;
 
 /// Emits an operation on a result or a workspace.
 pub(super) fn emit(cx: &Context, d: &mut Symbolic, op: &Op) {
@@ -98,6 +100,7 @@ fn visit(
 fn work(cx: &Context, d: &mut Symbolic, op: &Op) {
     match op {
         Op::Work { work } => workspace::begin(cx, d, work),
+        Op::ByLength { work, few, is_short, body } => by_length(cx, d, (*work, *few), *is_short, body),
         Op::Clear { work } => cx.work(*work).clear(d),
         Op::Put { work, at, fold, value } => {
             let at: Vec<Expr> = at.iter().map(|at| cx.expr(d, *at)).collect();
@@ -112,4 +115,18 @@ fn work(cx: &Context, d: &mut Symbolic, op: &Op) {
         }
         _ => unreachable!("every operation is emitted"),
     }
+}
+
+/// Emits the operations on a workspace twice: where rows are short, on its form for these.
+fn by_length(cx: &Context, d: &mut Symbolic, (name, few): (Name, Name), is_short: Sym, body: &Block) {
+    let (whole, few) = (cx.work(name), cx.work(few));
+    let on = |work: Rc<dyn Scratch>| drop(cx.names.borrow_mut().works.insert(name, work));
+    let short = |d: &mut Symbolic| {
+        few.clear(d);
+        on(few.clone());
+        block(cx, d, body);
+        on(whole.clone());
+    };
+    let is_short = cx.expr(d, is_short);
+    d.when(is_short, short, |d| block(cx, d, body));
 }

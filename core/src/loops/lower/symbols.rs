@@ -75,7 +75,7 @@ impl Context<'_> {
                 }
             }
             Meaning::Length(array) => Expr::Capacity(self.buffer(array)),
-            Meaning::Of(op, args) => Expr::Op(op, args.into_iter().map(|arg| self.expr(d, arg)).collect()),
+            Meaning::Of(op, args) => Expr::Op(op, args.iter().map(|arg| self.expr(d, *arg)).collect()),
         }
     }
 

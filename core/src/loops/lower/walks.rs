@@ -99,6 +99,10 @@ pub(super) fn in_bulk(
     visit: &Visit,
     otherwise: &Block,
 ) {
+    let work = cx.work(into);
+    if !work.has_set() {
+        return block(cx, d, otherwise);
+    }
     let fiber = fiber::unopened(cx, d, list);
     let distance = distance(d, &fiber);
     let no_gap = is_gapless(d, &fiber, &distance);
@@ -107,7 +111,7 @@ pub(super) fn in_bulk(
         let first = fiber.view.seen(d, first);
         let first = d.snapshot("first", first);
         let (from, distance) = (d.place(&first), d.place(&distance));
-        let inserted = cx.work(into).said(d, &from, distance).expect("it was asked whether there is a set");
+        let inserted = work.said(d, &from, distance).expect("it was asked whether there is a set");
         cx.names.borrow_mut().works.insert(said, inserted);
         d.count(&named(cx, "p", list), fiber.begin.clone(), fiber.end.clone(), &mut |d, position| {
             let further = d.arith(Arith::Sub, &position, &fiber.begin);

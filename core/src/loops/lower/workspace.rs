@@ -39,6 +39,11 @@ pub(super) trait Scratch {
     /// Puts a value at coordinates, folded with a function, if there is one, into the value there.
     fn put(&self, cx: &Context, d: &mut Symbolic, fold: Option<Fun>, at: &[Expr], value: Expr);
 
+    /// Whether the workspace has a set, into which coordinates can be inserted in bulk.
+    fn has_set(&self) -> bool {
+        false
+    }
+
     /// Inserts a coordinate and the `distance` ones behind it, below 63, in bulk. Returns the workspace in which their
     /// values must be put, without a test; `None` if there is no set.
     fn said(&self, _d: &mut Symbolic, _first: &Expr, _distance: Expr) -> Option<Rc<dyn Scratch>> {
@@ -253,6 +258,10 @@ impl Scratch for Dense {
                 self.reached.insert(d, at, |_| {}, |_| {});
             }
         }
+    }
+
+    fn has_set(&self) -> bool {
+        matches!(self.reached, Reached::Anywhere { .. })
     }
 
     fn said(&self, d: &mut Symbolic, first: &Expr, distance: Expr) -> Option<Rc<dyn Scratch>> {

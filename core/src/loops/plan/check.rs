@@ -141,7 +141,7 @@ impl Visitor for Checker<'_> {
         match self.plan.symbols.meaning(s) {
             Meaning::Constant(_) | Meaning::Length(_) => {}
             Meaning::Load(_, at) => self.value(at),
-            Meaning::Of(_, args) => args.into_iter().for_each(|arg| self.value(arg)),
+            Meaning::Of(_, args) => args.iter().for_each(|arg| self.value(*arg)),
             Meaning::Held(_) | Meaning::Read(_) => {
                 if !self.seen.iter().any(|seen| seen.symbols.contains(&s)) {
                     let name = self.plan.symbols.named(s).map_or(String::new(), |(name, _)| name);

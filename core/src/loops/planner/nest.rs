@@ -9,7 +9,7 @@ mod tentative;
 
 use super::counting::Tally;
 use super::output::{Output, Slot};
-use super::workspace::Scratch;
+use super::workspace::{Reached, Scratch};
 use super::{Context, builtin};
 use crate::algebra::{Op as Fn, Type};
 use crate::format::Holds;
@@ -687,7 +687,7 @@ fn around(
             cx.aside(|| plan(cx, b, nest.filling(), body, through.clone(), &sink));
         }
     }
-    let through = |b: &mut Block, scratch: &Scratch| {
+    let through = |b: &mut Block| {
         if let Some((nest, body)) = was {
             plan(cx, b, nest.filling(), body, scope.clone(), &Sink::Scatter { nest, scratch });
             b.push(Op::LayOld { work: scratch.name });
@@ -695,13 +695,9 @@ fn around(
         plan(cx, b, nest.filling(), body, scope.clone(), &Sink::Scatter { nest, scratch });
         scratch.drain(cx, b, scope, output, slot);
     };
-    let (Some(few), Some(most)) = (scratch.of_few(), scratch.most()) else { return through(b, scratch) };
-    let with_few = |b: &mut Block| {
-        few.clear(b);
-        cx.aside(|| through(b, &few));
-    };
+    let Reached::Anywhere { most, few: Some(few) } = scratch.reached else { return through(b) };
     let is_short = cx.symbols.op(Fn::Le, [most, cx.symbols.int(cx.few)]);
-    b.when(is_short, with_few, |b| through(b, scratch));
+    b.push(Op::ByLength { work: scratch.name, few, is_short, body: Block::of(through) });
 }
 
 /// `t = f(t, value)`

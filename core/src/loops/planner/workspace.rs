@@ -33,8 +33,6 @@ pub(super) enum Reached {
     Keys,
     /// A set. `most` bounds the number of values that are put; if it is small, the workspace `few` serves instead.
     Anywhere { most: Sym, few: Option<Name> },
-    /// A short list.
-    Few,
     /// Coordinates were inserted beforehand.
     Inserted,
     /// Entries of a list, which stays meanwhile.
@@ -83,12 +81,6 @@ impl Scratch {
         if let Reached::Anywhere { most, .. } = self.reached { Some(most) } else { None }
     }
 
-    /// The same workspace for a short row, if it has a form for these.
-    pub fn of_few(&self) -> Option<Scratch> {
-        let Reached::Anywhere { few: Some(name), .. } = self.reached else { return None };
-        Some(Scratch { name, reached: Reached::Few, ..self.clone() })
-    }
-
     /// The same workspace after coordinates were inserted in bulk.
     pub fn inserted(&self, name: Name) -> Scratch {
         Scratch { name, reached: Reached::Inserted, ..self.clone() }
@@ -123,13 +115,9 @@ impl Scratch {
     /// Records what draining the variables from number `t` on shows about the result.
     fn note_drain(&self, output: &Output, slot: &Slot, t: usize) {
         let last = output.appends_last(slot);
-        match self.reached {
-            Reached::Few => return output.note_close(slot),
-            Reached::Anywhere { .. } if last => {
-                output.notes.tries();
-                return output.note_close(slot);
-            }
-            _ => {}
+        if let (Reached::Anywhere { .. }, true) = (self.reached, last) {
+            output.notes.tries();
+            return output.note_close(slot);
         }
         let driven = if let Reached::All = self.reached { Driven::Counted } else { Driven::Stored };
         let below = output.below(slot, driven);
