@@ -113,6 +113,9 @@ fn results_are_ordered_and_cut_off() {
     assert_eq!(ordered, Ok("place,total\nParis,2.00\nRome,2.00\nOslo,1.00\nBonn,-1.00".to_string()));
     let both = run(&["--order", "out=total:desc,place:desc", "--limit", "out=2"]);
     assert_eq!(both, Ok("place,total\nRome,2.00\nParis,2.00".to_string()));
+    // The first column orders first: by the last alone Rome would be first, and Bonn last.
+    let first = run(&["--order", "out=total,place:desc"]);
+    assert_eq!(first, Ok("place,total\nBonn,-1.00\nOslo,1.00\nRome,2.00\nParis,2.00".to_string()));
     assert_eq!(run(&["--limit", "out=1"]), Ok("place,total\nBonn,-1.00".to_string()));
     let refused = |args: &[&str], says: &str| {
         let (status, said) = run(args).unwrap_err();
