@@ -99,7 +99,7 @@ fn joins_are_gathers() {
 /// A row of sums of two tables stands where either has one; one of products, where both have.
 #[test]
 fn sums_of_two_tables_have_the_rows_of_both() {
-    let tables = [("a", "k,x\nOslo,1.00\nRome,-2.00\n"), ("b", "k,y\nParis,0.50\nRome,2.00\n")];
+    let tables = [("a", "k,x\nOslo,1.00\nBonn,0\nRome,-2.00\n"), ("b", "k,y\nParis,0.50\nRome,2.00\n")];
     let of = |value: &str| {
         let text = format!(
             "dim CITY: string  table a[k: CITY] {{ x: dec(2) }}  table b[k: CITY] {{ y: dec(2) }}
@@ -107,13 +107,69 @@ fn sums_of_two_tables_have_the_rows_of_both() {
         );
         all_rows(&text, &tables, "out").1
     };
-    assert_eq!(of("x[c] + y[c]"), ["Oslo,1.0000", "Paris,0.5000", "Rome,0.0000"]);
-    assert_eq!(of("x[c] - y[c]"), ["Oslo,1.0000", "Paris,-0.5000", "Rome,-4.0000"]);
+    assert_eq!(of("x[c] + y[c]"), ["Bonn,0.0000", "Oslo,1.0000", "Paris,0.5000", "Rome,0.0000"]);
+    assert_eq!(of("x[c] - y[c]"), ["Bonn,0.0000", "Oslo,1.0000", "Paris,-0.5000", "Rome,-4.0000"]);
     assert_eq!(of("x[c] * y[c]"), ["Rome,-4.0000"]);
     // What is counted is a row where it is so.
     let text = "dim CITY: string  table a[k: CITY] { x: dec(2) }  table b[k: CITY] { y: dec(2) }
         table out[c: CITY] { many: i64 }  many[c] = count(d: x[c] > y[d] && c != d)";
-    assert_eq!(all_rows(text, &tables, "out").1, ["Oslo,1"]);
+    assert_eq!(all_rows(text, &tables, "out").1, ["Oslo,2"]);
+}
+
+/// A variable that stands in the start of a fold alone runs over what it reads there.
+#[test]
+fn starts_of_folds_are_read_at_labels() {
+    let tables = [("s", "amount\n1.50\n2\n"), ("b", "k,base\nOslo,10\nRome,0.25\n")];
+    let text = "dim CITY: string  table s[row: N] { amount: dec(2) }  table b[k: CITY] { base: dec(2) }
+        r[c] = sum(n: amount[n] start base[c])";
+    assert_eq!(rows(text, &tables, "r").unwrap(), ["Oslo,13.50", "Rome,3.75"]);
+}
+
+/// The least and the greatest of no labels are none, which equals none.
+#[test]
+fn the_ends_of_no_labels_are_none() {
+    let tables = [("s", "city\n"), ("t", "k,other\n1,\n2,Rome\n")];
+    for fold in ["max", "min"] {
+        let text = format!(
+            "dim CITY: string  dim K: i64  table s[row: N] {{ city: CITY }}  table t[k: K] {{ other: CITY }}
+            tensor same: bool[K]  same[k] = {fold}(n: city[n]) == other[k]"
+        );
+        assert_eq!(rows(&text, &tables, "same").unwrap(), ["1,1"], "{fold}");
+        let text = text.replace("tensor same: bool[K]  same[k]", "table out[k: K] { end: CITY }  end[k]");
+        let text = text.replace(" == other[k]", "").replace("bool", "i64");
+        assert!(all_rows(&text, &tables, "out").1.iter().all(|row| row.ends_with(',')), "{fold}");
+    }
+}
+
+/// A program's own functions fold as they are declared, whatever they are called.
+#[test]
+fn own_functions_are_no_statistics() {
+    for name in ["var", "mean", "median", "avg", "stddev"] {
+        let text = format!(
+            "fn {name}(a: i64, b: i64) -> i64 {{ a ^ b }} where associative, commutative, identity(0)
+            table t[row: N] {{ x: i64 }}  s[] = {name}(n: x[n])"
+        );
+        assert_eq!(rows(&text, &[("t", "x\n5\n3\n8\n")], "s").unwrap(), ["14"], "{name}");
+    }
+}
+
+/// A variance of groups whose variable is compared alone, of labels and of numbers: values worked out by hand.
+#[test]
+fn variances_are_of_groups() {
+    let table = ("t", "k,x,q\na,1,1\na,2,8\nb,5,1\nb,5,1\nb,8.5,1\nc,1,0\n");
+    let of = |result: &str, statement: &str| {
+        let text = format!(
+            "dim K: string  dim M = 9  table t[row: N] {{ k: K, x: dec(2), q: i64 }}
+            tensor {result}  {statement}"
+        );
+        rows(&text, &[table], "r").unwrap()
+    };
+    let by = |condition: &str| format!("variance(n: if {condition} then x[n] else 0)");
+    // (1, 2) and (5, 5, 8.5), of which the mean is 18.5 / 3; (1, 5, 5, 8.5).
+    assert_eq!(of("r: f64[K]", &format!("r[g] = {}", by("k[n] == g"))), ["a,0.5", "b,4.083333333333333"]);
+    assert_eq!(of("r: f64[M]", &format!("r[g] = {}", by("q[n] == g"))), ["1,9.395833333333334"]);
+    let both = format!("r[h,g] = {}", by("q[n] == h && k[n] == g"));
+    assert_eq!(of("r: f64[M, K] csr", &both), ["1,b,4.083333333333333"]);
 }
 
 /// Decimals and literals: products have the digits of both, up to 18; a quotient by what is no integer is refused.

@@ -99,7 +99,8 @@ fn lists_of_one_are_cut() {
     let a = Tensor::from_entries(vec![4, 5], format, Value::i64(0), Type::I32, Type::I32, entries).unwrap();
     let text = "tensor A: i64[I, J] {dense, singleton} tensor s: i64[I] dense tensor R: i64[I, J] {nonunique, singleton}\n\
         s[i] = sum(j: A[i,j])\nR[i,j] = 2 * A[i,j]";
-    for over in [vec![("j", Cuts::At(vec![1, 3]))], vec![("j", Cuts::Even(2)), ("i", Cuts::Even(3))]] {
+    let both = vec![("j", Cuts::Even(2)), ("i", Cuts::Even(3))];
+    for over in [vec![("j", Cuts::At(vec![1, 3]))], vec![("j", Cuts::At(vec![0, 2, 2, 5]))], both] {
         check(text, &operands! { A: &a }, &over);
     }
 }

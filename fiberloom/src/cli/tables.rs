@@ -116,10 +116,7 @@ pub fn frame(
     options: &data::Options,
 ) -> Result<(Frame<'static>, Vec<(String, usize)>), Error> {
     let table = program.table(&files.table).expect("it is one");
-    let mut reading = Reading::default();
-    for (_, setting) in settings.iter().filter(|(name, _)| *name == files.table) {
-        reading.set(setting).map_err(Error::Call)?;
-    }
+    let reading = reading(&files.table, settings)?;
     let mut frames = Vec::new();
     for path in &files.paths {
         frames.push(relation::read_as(path, (program.relations(), table), &reading, options)?);
@@ -127,6 +124,18 @@ pub fn frame(
     let rows = frames.iter().map(|frame| (frame.origin.clone(), frame.rows)).collect();
     let origin = format!("the {} files of `{}`", frames.len(), files.table);
     Ok((relation::stacked(origin, frames)?, rows))
+}
+
+/// How the files of a table are read.
+///
+/// # Errors
+/// A setting that is none.
+pub fn reading(table: &str, settings: &[(String, String)]) -> Result<Reading, Error> {
+    let mut reading = Reading::default();
+    for (_, setting) in settings.iter().filter(|(name, _)| name == table) {
+        reading.set(setting).map_err(Error::Call)?;
+    }
+    Ok(reading)
 }
 
 /// The error, at its place in one of several files.

@@ -173,7 +173,7 @@ impl Relate {
             }
             ExprKind::Call(name, args) => self.called(scope, name, args, span),
             ExprKind::Reduce { function, vars, body, start: None } if self.is_statistic(&function.name) => {
-                let average = self.statistic(function, vars, body, span)?;
+                let average = self.statistic(scope, (function, vars, body), span)?;
                 self.expr(scope, &average)
             }
             ExprKind::Reduce { function, vars, body, start } => {
