@@ -166,6 +166,31 @@ impl RowGroups {
     }
 }
 
+/// In which row group of a `.parquet` file a row stands, counted from 1, as it is said behind a message; nothing of other files.
+pub fn in_row_group(path: &Path, row: usize) -> String {
+    match Kind::of(path) {
+        Some(Kind::Parquet) => {
+            groups(path, &[]).map_or(String::new(), |groups| within(groups.iter().map(|(rows, _)| *rows), row))
+        }
+        _ => String::new(),
+    }
+}
+
+/// The same of row groups of so many rows each.
+fn within(groups: impl ExactSizeIterator<Item = usize>, row: usize) -> String {
+    let (count, mut before) = (groups.len(), 0);
+    let is_in = |rows: usize| {
+        before += rows;
+        row <= before
+    };
+    groups.map(is_in).position(|is_in| is_in).map_or(String::new(), |n| format!(" ({})", called(n, count)))
+}
+
+/// What row group `n` of so many is called.
+pub(super) fn called(n: usize, count: usize) -> String {
+    format!("row group {} of {count}", n + 1)
+}
+
 /// That a file is another than it was when it was gone through.
 fn changed() -> Fault {
     Fault::whole("it has fewer rows than before: the file has changed meanwhile")
@@ -301,7 +326,11 @@ impl Batches for RowGroups {
         for part in &self.batches[batch] {
             if *row <= above + part.rows {
                 *row = *row - above + part.before;
-                error.file = self.paths[part.file].display().to_string();
+                let (path, row) = (&self.paths[part.file], *row);
+                error.file = path.display().to_string();
+                if Kind::of(path) == Some(Kind::Parquet) {
+                    error.message += &within(self.groups[part.file].iter().map(|(rows, _)| *rows), row);
+                }
                 break;
             }
             above += part.rows;

@@ -24,7 +24,7 @@ pub(super) use write::write;
 use super::cell::Collector;
 use super::groups::{Held as Texts, Taken};
 use super::{Column, Wanted, named};
-use crate::data::{Fault, Options};
+use crate::data::{Cause, Fault, Options, Place};
 use bytes::{Buf, Bytes};
 use chunk::Chunk;
 use form::Form;
@@ -355,13 +355,18 @@ impl<R: ChunkReader> Opened<'_, R> {
         chunk.ends()
     }
 
-    /// What is damaged, with its column and row group.
+    /// What is wrong with data, with their column and row group.
     fn in_group(&self, mut fault: Fault, source: &str, n: usize) -> Fault {
-        let Some(what) = fault.message.strip_prefix("damaged: ") else { return fault };
         let column = format!("column `{source}`");
-        let what = what.strip_prefix(&column).map_or(what, |rest| rest.trim_start_matches([':', ' ']));
-        let (number, all) = (n + 1, self.groups.len());
-        fault.message = format!("damaged: {column}, row group {number} of {all}: {what}");
+        let group = super::groups::called(n, self.groups.len());
+        if let Some(what) = fault.message.strip_prefix("damaged: ") {
+            let what = what.strip_prefix(&column).map_or(what, |rest| rest.trim_start_matches([':', ' ']));
+            fault.message = format!("damaged: {column}, {group}: {what}");
+        } else if fault.cause == Cause::Rejected {
+            let is_named = matches!(fault.place, Place::Cell { .. }) || fault.message.contains(&column);
+            let column = if is_named { String::new() } else { column + ": " };
+            fault.message = format!("{column}{} ({group})", fault.message);
+        }
         fault
     }
 

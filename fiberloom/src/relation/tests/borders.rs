@@ -83,6 +83,27 @@ fn decimals_of_texts_are_exact_or_refused() {
     }
 }
 
+/// A field of a megabyte is not repeated.
+#[test]
+fn long_fields_are_not_repeated() {
+    let digits = "7".repeat(1 << 20);
+    let kinds = [Plain(Type::I8), Plain(Type::I64), Plain(Type::F32), Plain(Type::F64), Plain(Type::Bool)];
+    for holds in kinds.into_iter().chain([Decimal(2), Date, Holds::Timestamp]) {
+        for field in [digits.clone(), format!("0.{digits}"), format!("-{digits}x"), digits.replace('7', "é")] {
+            let read = read_bytes(
+                Path::new("in.csv"),
+                format!("n,m\n{field},\n").as_bytes(),
+                &[want("n", holds)],
+                &Options { limit: 1 << 30, ..Options::default() },
+            );
+            if let Err(e) = read {
+                let said = e.to_string();
+                assert!(said.len() < 400 && said.starts_with("in.csv: row 1, column n: "), "{holds:?}: {said:.500}");
+            }
+        }
+    }
+}
+
 /// Labels that are texts ascend as their bytes do.
 #[test]
 fn texts_are_ordered_by_their_bytes() {
@@ -134,7 +155,10 @@ mod packed {
         let found = read("unsigned", Plain(Type::F64)).unwrap();
         assert_eq!(found, floats.map(Some));
         let narrow = "2147483648 is not exactly a value of type i32, which the program declares";
-        refused(read("unsigned", Plain(Type::I32)), &format!("in.parquet: row 4, column unsigned: {narrow}"));
+        refused(
+            read("unsigned", Plain(Type::I32)),
+            &format!("in.parquet: row 4, column unsigned: {narrow} (row group 1 of 2)"),
+        );
     }
 
     /// A value that is refused stands in a row of the file, not of its row group.
@@ -142,12 +166,15 @@ mod packed {
     fn rows_of_faults_are_those_of_the_file() {
         for source in ["late", "coded", "nullable"] {
             let what = "300 is not exactly a value of type i8, which the program declares";
-            refused(read(source, Plain(Type::I8)), &format!("in.parquet: row 6, column {source}: {what}"));
+            refused(
+                read(source, Plain(Type::I8)),
+                &format!("in.parquet: row 6, column {source}: {what} (row group 2 of 2)"),
+            );
         }
         holds("nullable", Plain(Type::I16), ["1", "2", "3", "4", "5", "300", "null", "8"]);
         refused(
             read("huge", Decimal(0)),
-            "in.parquet: row 1, column huge: 18446744073709551616 is beyond the largest `dec(0)`, 9223372036854775807",
+            "in.parquet: row 1, column huge: 18446744073709551616 is beyond the largest `dec(0)`, 9223372036854775807 (row group 1 of 2)",
         );
     }
 
@@ -156,7 +183,7 @@ mod packed {
         holds("few", Decimal(1), ["-3.0", "-1.5", "0.0", "1.5", "3.0", "4.5", "6.0", "7.5"]);
         holds("few", Decimal(3), ["-3.000", "-1.500", "0.000", "1.500", "3.000", "4.500", "6.000", "7.500"]);
         let whole = "-1.5 has 1 digits behind its point, and `dec(0)` holds 0";
-        refused(read("few", Decimal(0)), &format!("in.parquet: row 2, column few: {whole}"));
+        refused(read("few", Decimal(0)), &format!("in.parquet: row 2, column few: {whole} (row group 1 of 2)"));
         let many: Vec<String> = (0..8).map(|n| format!("9.{}", 223_372_036_854_775_807i64 - n)).collect();
         assert_eq!(read("many", Decimal(18)).unwrap(), many.into_iter().map(Some).collect::<Vec<_>>());
         holds("single", Decimal(1), ["0.1", "0.2", "0.3", "0.7", "1.1", "-0.1", "16777216.0", "0.0"]);
@@ -173,7 +200,7 @@ mod packed {
             read("tiny", Plain(Type::F32)).unwrap().iter().flatten().map(|x| x.parse().unwrap()).collect();
         assert_eq!(found, tiny.map(|text| text.parse::<f32>().unwrap()));
         let first = "0.00000000000000000000000000000453233943 has 38 digits behind its point, and `dec(2)` holds 2";
-        refused(read("tiny", Decimal(2)), &format!("in.parquet: row 1, column tiny: {first}"));
+        refused(read("tiny", Decimal(2)), &format!("in.parquet: row 1, column tiny: {first} (row group 1 of 2)"));
     }
 
     /// A wanted name that two columns have says neither; another is read.
