@@ -255,6 +255,30 @@ fn narrow_columns_hold_their_data() {
     }
 }
 
+/// What is there always is not none; a name that nothing has is an error there too.
+#[test]
+fn values_are_never_none() {
+    let declared = "dim CITY: string  table s[row: N] { city: CITY, amount: dec(2), day: date, truth: bool, x: f64 }";
+    let csv = "city,amount,day,truth,x\nRome,1,2024-01-01,1,nan\n,0,2024-01-02,0,0\n";
+    let of = |asked: &str| {
+        rows(&format!("{declared}  n[] = count(n: is_none({asked}))"), &[("s", csv)], "n").unwrap().join("")
+    };
+    for (asked, count) in [
+        ("city[n]", "1"),
+        ("amount[n]", "0"),
+        ("day[n]", "0"),
+        ("truth[n]", "0"),
+        ("x[n]", "0"),
+        ("amount[n] + 1", "0"),
+    ] {
+        assert_eq!(of(asked), count, "{asked}");
+    }
+    let said = refusal(&format!("{declared}  n[] = count(n: is_none(m) && amount[n] > 0)"));
+    assert!(said.contains("unknown name `m`"), "{said}");
+    let said = refusal(&format!("{declared}  n[] = count(n: is_none(nothing[n]) && amount[n] > 0)"));
+    assert!(!said.is_empty());
+}
+
 /// Texts are as long as they have characters, and are ordered by their bytes, whatever is asked of them.
 #[test]
 fn texts_beyond_ascii_are_texts() {

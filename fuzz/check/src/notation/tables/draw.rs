@@ -591,7 +591,7 @@ impl Draw<'_, '_> {
                 let (over, of) = (self.below(self.domains.len()), self.coordinate(d, &vars, 2));
                 match (of, self.coordinate(over, &vars, 2)) {
                     (Some(of), Some(at)) if of.contains('[') => {
-                        self.end_of_group(n, &vars, (over, &at), (d, &of), &condition)
+                        self.end_of_group(n, &vars, (over, &at), (d, &of), &format!("{row} && {condition}"))
                     }
                     _ => (format!("tensor R{n}: i64[]"), format!("R{n}[] = count({names}: {row})")),
                 }
@@ -627,6 +627,8 @@ impl Draw<'_, '_> {
     /// An average, a variance or its root: of all, or of each label of a domain.
     fn statistic(&mut self, n: usize, vars: &[Var], condition: &str, value: &str) -> (String, String) {
         let fold = self.one(&["avg", "variance", "stddev"]);
+        // Sums of products may leave 64 bits, which no average says.
+        let value = if value.contains(") * (") { self.value(vars, 0).0 } else { value.to_string() };
         let names = vars.iter().map(|v| v.name.clone()).collect::<Vec<_>>().join(",");
         let d = self.below(self.domains.len());
         match self.coordinate(d, vars, 2) {
@@ -662,7 +664,8 @@ impl Draw<'_, '_> {
                 self.said("mask of labels");
                 format!("mask({condition}, {of})")
             }
-            _ => self.image(d, vars).unwrap_or_else(|| of.to_string()),
+            // A variable runs over the mode that it stands in.
+            _ => self.image(d, vars).filter(|image| image.contains('[')).unwrap_or_else(|| of.to_string()),
         };
         (declared, format!("R{n}[{at}] {fold}= {of}"))
     }
