@@ -359,6 +359,18 @@ fn functions_are_arrays_of_labels() {
     assert_eq!(rows(text, &[("sales", sales)], "total").unwrap(), ["Paris,109", "Rome,4063"]);
 }
 
+/// A function of labels has its fill at none, not what the function gives for some number.
+#[test]
+fn functions_of_no_label_are_their_fill() {
+    let text = "dim DAY: date  dim SIZE: i64  fn next(n: i64) -> i64 { n + 1 }
+        tensor year: i64[DAY] {function}  tensor next: i64[SIZE] {function}
+        table s[row: N] { day: DAY, size: SIZE }
+        tensor y: i64[]  tensor x: i64[]  y[] = sum(n: year[day[n]])  x[] = sum(n: next[size[n]])";
+    let csv = "day,size\n1994-12-31,7\n,\n2000-01-01,\n,-3\n";
+    let of = |result: &str| rows(text, &[("s", csv)], result).unwrap();
+    assert_eq!((of("y"), of("x")), (vec!["3994".to_string()], vec!["6".to_string()]));
+}
+
 /// Literals of which one is taken have the digits of the decimal that they stand beside.
 #[test]
 fn literals_are_chosen_as_decimals() {
