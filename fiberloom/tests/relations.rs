@@ -96,6 +96,243 @@ fn joins_are_gathers() {
     assert_eq!(people, ["Oslo,5", "Paris,-1", "Rome,-1"]);
 }
 
+/// A row of sums of two tables stands where either has one; one of products, where both have.
+#[test]
+fn sums_of_two_tables_have_the_rows_of_both() {
+    let tables = [("a", "k,x\nOslo,1.00\nBonn,0\nRome,-2.00\n"), ("b", "k,y\nParis,0.50\nRome,2.00\n")];
+    let of = |value: &str| {
+        let text = format!(
+            "dim CITY: string  table a[k: CITY] {{ x: dec(2) }}  table b[k: CITY] {{ y: dec(2) }}
+            table out[c: CITY] {{ total: dec(4) }}  total[c] = {value}"
+        );
+        all_rows(&text, &tables, "out").1
+    };
+    assert_eq!(of("x[c] + y[c]"), ["Bonn,0.0000", "Oslo,1.0000", "Paris,0.5000", "Rome,0.0000"]);
+    assert_eq!(of("x[c] - y[c]"), ["Bonn,0.0000", "Oslo,1.0000", "Paris,-0.5000", "Rome,-4.0000"]);
+    assert_eq!(of("x[c] * y[c]"), ["Rome,-4.0000"]);
+    // What is counted is a row where it is so.
+    let text = "dim CITY: string  table a[k: CITY] { x: dec(2) }  table b[k: CITY] { y: dec(2) }
+        table out[c: CITY] { many: i64 }  many[c] = count(d: x[c] > y[d] && c != d)";
+    assert_eq!(all_rows(text, &tables, "out").1, ["Oslo,2"]);
+}
+
+/// A variable that stands in the start of a fold alone runs over what it reads there.
+#[test]
+fn starts_of_folds_are_read_at_labels() {
+    let tables = [("s", "amount\n1.50\n2\n"), ("b", "k,base\nOslo,10\nRome,0.25\n")];
+    let text = "dim CITY: string  table s[row: N] { amount: dec(2) }  table b[k: CITY] { base: dec(2) }
+        r[c] = sum(n: amount[n] start base[c])";
+    assert_eq!(rows(text, &tables, "r").unwrap(), ["Oslo,13.50", "Rome,3.75"]);
+}
+
+/// The least and the greatest of no labels are none, which equals none.
+#[test]
+fn the_ends_of_no_labels_are_none() {
+    let tables = [("s", "city\n"), ("t", "k,other\n1,\n2,Rome\n")];
+    for fold in ["max", "min"] {
+        let text = format!(
+            "dim CITY: string  dim K: i64  table s[row: N] {{ city: CITY }}  table t[k: K] {{ other: CITY }}
+            tensor same: bool[K]  same[k] = {fold}(n: city[n]) == other[k]"
+        );
+        assert_eq!(rows(&text, &tables, "same").unwrap(), ["1,1"], "{fold}");
+        let text = text.replace("tensor same: bool[K]  same[k]", "table out[k: K] { end: CITY }  end[k]");
+        let text = text.replace(" == other[k]", "").replace("bool", "i64");
+        assert!(all_rows(&text, &tables, "out").1.iter().all(|row| row.ends_with(',')), "{fold}");
+    }
+}
+
+/// A program's own functions fold as they are declared, whatever they are called.
+#[test]
+fn own_functions_are_no_statistics() {
+    for name in ["var", "mean", "median", "avg", "stddev"] {
+        let text = format!(
+            "fn {name}(a: i64, b: i64) -> i64 {{ a ^ b }} where associative, commutative, identity(0)
+            table t[row: N] {{ x: i64 }}  s[] = {name}(n: x[n])"
+        );
+        assert_eq!(rows(&text, &[("t", "x\n5\n3\n8\n")], "s").unwrap(), ["14"], "{name}");
+    }
+}
+
+/// A variance of groups whose variable is compared alone, of labels and of numbers: values worked out by hand.
+#[test]
+fn variances_are_of_groups() {
+    let table = ("t", "k,x,q\na,1,1\na,2,8\nb,5,1\nb,5,1\nb,8.5,1\nc,1,0\n");
+    let of = |result: &str, statement: &str| {
+        let text = format!(
+            "dim K: string  dim M = 9  table t[row: N] {{ k: K, x: dec(2), q: i64 }}
+            tensor {result}  {statement}"
+        );
+        rows(&text, &[table], "r").unwrap()
+    };
+    let by = |condition: &str| format!("variance(n: if {condition} then x[n] else 0)");
+    // (1, 2) and (5, 5, 8.5), of which the mean is 18.5 / 3; (1, 5, 5, 8.5).
+    assert_eq!(of("r: f64[K]", &format!("r[g] = {}", by("k[n] == g"))), ["a,0.5", "b,4.083333333333333"]);
+    assert_eq!(of("r: f64[M]", &format!("r[g] = {}", by("q[n] == g"))), ["1,9.395833333333334"]);
+    let both = format!("r[h,g] = {}", by("q[n] == h && k[n] == g"));
+    assert_eq!(of("r: f64[M, K] csr", &both), ["1,b,4.083333333333333"]);
+}
+
+/// Decimals and literals: products have the digits of both, up to 18; a quotient by what is no integer is refused.
+#[test]
+fn digits_of_decimals_add_up() {
+    let of = |digits: u8, value: &str| {
+        let text = format!(
+            "table t[row: N] {{ a: dec(2), b: dec(9), c: dec(9), n: i64 }}  tensor s: dec({digits})[]  s[] = sum(i: {value})"
+        );
+        rows(&text, &[("t", "a,b,c,n\n-7.25,0.000000003,-0.5,3\n")], "s").unwrap().join("")
+    };
+    assert_eq!(of(5, "a[i] * (0.5 * 0.25)"), "-0.90625");
+    assert_eq!(of(4, "a[i] * (0.5 + 0.25)"), "-5.4375");
+    assert_eq!(of(3, "a[i] * (1.5 * 2)"), "-21.750");
+    assert_eq!(of(2, "a[i] * (3 * 2)"), "-43.50");
+    assert_eq!(of(4, "a[i] * (-0.5 * 0.5)"), "1.8125".to_string());
+    assert_eq!(of(18, "b[i] * c[i]"), "-0.000000001500000000");
+    assert_eq!(of(2, "a[i] / n[i]"), "-2.41");
+    assert_eq!(of(2, "a[i] / 2"), "-3.62");
+    let refused = |value: &str| {
+        refusal(&format!("table t[row: N] {{ a: dec(2), b: dec(9), c: dec(10), n: i64 }}  s[] = sum(i: {value})"))
+    };
+    assert!(refused("b[i] * c[i]").starts_with("a product with 19 digits behind its point; an i64 holds 18"));
+    for quotient in ["a[i] / b[i]", "a[i] / a[i]", "a[i] / 0.5"] {
+        let says = "a decimal is divided by what is no integer; an average is a quotient of numbers";
+        assert!(refused(quotient).starts_with(says), "{quotient}: {}", refused(quotient));
+    }
+}
+
+/// Decimals beside literals with more digits, of either sign: as whole numbers of any size are.
+#[test]
+fn decimals_are_compared_exactly() {
+    let csv = "a,b\n-1.5,-1.501\n-1.5,-1.499\n-1.5,-1.500\n1.5,1.499\n1.5,1.501\n,0\n";
+    let of = |condition: &str| {
+        let text =
+            format!("table t[row: N] {{ a: dec(1) fill 0, b: dec(3) }}  tensor n: i64[]  n[] = count(i: {condition})");
+        rows(&text, &[("t", csv)], "n").unwrap().join("")
+    };
+    // Worked out by hand: how many of -1.5 (three times), 1.5 (twice) and 0.
+    let literals = [
+        ("a[i] < -1.45", "3"),
+        ("a[i] <= -1.55", "0"),
+        ("a[i] < -1.55", "0"),
+        ("a[i] >= -1.55", "6"),
+        ("a[i] > -1.55", "6"),
+        ("a[i] > -1.45", "3"),
+        ("a[i] >= -1.45", "3"),
+        ("a[i] == -1.55", "0"),
+        ("a[i] != -1.55", "6"),
+        ("a[i] < 1.55", "6"),
+        ("a[i] >= 1.45", "2"),
+        ("a[i] > -0.05", "3"),
+        ("a[i] < 0.05", "4"),
+        ("a[i] == -1.50", "3"),
+        ("-1.45 > a[i]", "3"),
+    ];
+    // Of two columns: row by row.
+    let columns = [("a[i] < b[i]", "2"), ("a[i] <= b[i]", "4"), ("a[i] > b[i]", "2"), ("a[i] >= b[i]", "4")];
+    let more = [("a[i] == b[i]", "2"), ("a[i] != b[i]", "4"), ("b[i] < a[i]", "2"), ("b[i] >= a[i]", "4")];
+    for (condition, count) in literals.into_iter().chain(columns).chain(more) {
+        assert_eq!(of(condition), count, "{condition}");
+    }
+}
+
+/// Columns whose greatest and least are at the ends of narrow integers.
+#[test]
+fn narrow_columns_hold_their_data() {
+    for end in [7, 8, 15, 16, 31, 32].map(|bits| 1i64 << bits) {
+        for most in [end - 1, end, -end, -end - 1] {
+            let text = "table t[row: N] { a: i64, b: dec(2) }  tensor s: i64[]  tensor r: dec(2)[]
+                s[] = sum(i: a[i])  r[] = sum(i: b[i])";
+            let program = Program::parse(text).unwrap();
+            let wanted = relation::wanted(program.relations(), program.table("t").unwrap());
+            let csv = format!("a,b\n{most},{}\n1,0.01\n", most / 100);
+            let frame = relation::read_bytes(Path::new("t.csv"), csv.as_bytes(), &wanted, &data::Options::default());
+            let bound = program.bind_tables(&[("t", frame.unwrap())], &[], 1 << 30).unwrap();
+            let (program, bound) = relation::narrow(&program, bound).unwrap();
+            let operands: Vec<(&str, &Tensor)> = bound.operands.iter().map(|(name, t)| (name.as_str(), t)).collect();
+            let outcome = program.compile(&Options::default()).unwrap().run(&operands).unwrap();
+            let found = ["s", "r"].map(|name| outcome[name].values.get(0).as_i64());
+            assert_eq!(found, [Some(most + 1), Some(most / 100 * 100 + 1)], "{most}");
+        }
+    }
+}
+
+/// What is there always is not none; a name that nothing has is an error there too.
+#[test]
+fn values_are_never_none() {
+    let declared = "dim CITY: string  table s[row: N] { city: CITY, amount: dec(2), day: date, truth: bool, x: f64 }";
+    let csv = "city,amount,day,truth,x\nRome,1,2024-01-01,1,nan\n,0,2024-01-02,0,0\n";
+    let of = |asked: &str| {
+        rows(&format!("{declared}  n[] = count(n: is_none({asked}))"), &[("s", csv)], "n").unwrap().join("")
+    };
+    for (asked, count) in [
+        ("city[n]", "1"),
+        ("amount[n]", "0"),
+        ("day[n]", "0"),
+        ("truth[n]", "0"),
+        ("x[n]", "0"),
+        ("amount[n] + 1", "0"),
+    ] {
+        assert_eq!(of(asked), count, "{asked}");
+    }
+    let said = refusal(&format!("{declared}  n[] = count(n: is_none(m) && amount[n] > 0)"));
+    assert!(said.contains("unknown name `m`"), "{said}");
+    let said = refusal(&format!("{declared}  n[] = count(n: is_none(nothing[n]) && amount[n] > 0)"));
+    assert!(!said.is_empty());
+}
+
+/// Texts are as long as they have characters, and are ordered by their bytes, whatever is asked of them.
+#[test]
+fn texts_beyond_ascii_are_texts() {
+    let csv = "city\nÅlesund\nÄänekoski\n日本\nrome\nRome\n\n";
+    let of = |condition: &str, column: &str| {
+        let text = format!(
+            "dim CITY: string  table s[row: N] {{ city: {column} }}  tensor n: i64[]  n[] = count(n: {condition})"
+        );
+        rows(&text, &[("s", csv)], "n").unwrap().join("")
+    };
+    for (length, count) in [(7, "1"), (2, "1"), (9, "1"), (4, "2"), (6, "0"), (8, "0"), (0, "1")] {
+        assert_eq!(of(&format!("length(city[n]) == {length}"), "CITY"), count, "{length}");
+    }
+    for column in ["CITY", "string"] {
+        assert_eq!(of("lower(city[n]) == \"rome\"", column), "2", "{column}");
+        assert_eq!(of("lower(city[n]) == \"ålesund\"", column), "1", "{column}");
+        assert_eq!(of("upper(city[n]) == \"ÄÄNEKOSKI\"", column), "1", "{column}");
+        assert_eq!(of("substr(city[n], 1, 1) == \"日\"", column), "1", "{column}");
+        assert_eq!(of("upper(city[n]) <= \"ROME\"", column), "2", "{column}");
+        assert_eq!(of("upper(city[n]) < \"ROME\"", column), "0", "{column}");
+        assert_eq!(of("upper(city[n]) >= \"ROME\"", column), "5", "{column}");
+    }
+}
+
+/// Dates before the common era's first year, at the ends of eras, and at ends of February.
+#[test]
+fn dates_are_those_of_the_calendar() {
+    let known = [
+        ("0000-01-01", "0,1,1"),
+        ("0000-02-29", "0,2,29"),
+        ("0000-12-31", "0,12,31"),
+        ("0001-01-01", "1,1,1"),
+        ("0400-02-29", "400,2,29"),
+        ("0400-03-01", "400,3,1"),
+        ("1600-02-29", "1600,2,29"),
+        ("1900-02-28", "1900,2,28"),
+        ("1900-03-01", "1900,3,1"),
+        ("1969-12-31", "1969,12,31"),
+        ("2000-01-31", "2000,1,31"),
+        ("2000-02-29", "2000,2,29"),
+        ("2000-12-31", "2000,12,31"),
+        ("9999-12-31", "9999,12,31"),
+    ];
+    for (day, parts) in known {
+        let text = "table t[row: N] { d: date }
+            table out[row: N] { y: i64, m: i64, k: i64 }  y[n] = year(d[n])  m[n] = month(d[n])  k[n] = day(d[n])";
+        assert_eq!(all_rows(text, &[("t", &format!("d\n{day}\n"))], "out").1, [format!("0,{parts}")], "{day}");
+        let same = format!(
+            "table t[row: N] {{ d: date }}  s[] = count(n: d[n] == \"{day}\") + 2 * count(n: d[n] < \"{day}\")"
+        );
+        assert_eq!(rows(&same, &[("t", &format!("d\n{day}\n"))], "s").unwrap(), ["1"], "{day}");
+    }
+}
+
 /// Columns of one table, read under the same indices, are walked as one list.
 #[test]
 fn tables_are_walked_once() {
@@ -120,6 +357,18 @@ fn functions_are_arrays_of_labels() {
         total[city[n]] += squared[size[n]] + mask(between[day[n], size[n]], year[day[n]])";
     let sales = "city,day,amount\nRome,1994-12-31,7\nParis,1970-01-01,10\nRome,1995-06-30,-5\nParis,,3\n";
     assert_eq!(rows(text, &[("sales", sales)], "total").unwrap(), ["Paris,109", "Rome,4063"]);
+}
+
+/// A function of labels has its fill at none, not what the function gives for some number.
+#[test]
+fn functions_of_no_label_are_their_fill() {
+    let text = "dim DAY: date  dim SIZE: i64  fn next(n: i64) -> i64 { n + 1 }
+        tensor year: i64[DAY] {function}  tensor next: i64[SIZE] {function}
+        table s[row: N] { day: DAY, size: SIZE }
+        tensor y: i64[]  tensor x: i64[]  y[] = sum(n: year[day[n]])  x[] = sum(n: next[size[n]])";
+    let csv = "day,size\n1994-12-31,7\n,\n2000-01-01,\n,-3\n";
+    let of = |result: &str| rows(text, &[("s", csv)], result).unwrap();
+    assert_eq!((of("y"), of("x")), (vec!["3994".to_string()], vec!["6".to_string()]));
 }
 
 /// Literals of which one is taken have the digits of the decimal that they stand beside.
@@ -165,10 +414,19 @@ fn tables_are_results() {
 
 /// The names of the columns of a table that a program defines of `sales`, and its rows, whoever computes them.
 fn table_rows(text: &str, sales: &str, result: &str) -> (String, Vec<String>) {
-    let program = Program::parse(text).unwrap();
-    let wanted = relation::wanted(program.relations(), program.table("sales").unwrap());
-    let frame = relation::read_bytes(Path::new("sales.csv"), sales.as_bytes(), &wanted, &data::Options::default());
-    let bound = program.bind_tables(&[("sales", frame.unwrap())], &[], 1 << 30).unwrap();
+    all_rows(text, &[("sales", sales)], result)
+}
+
+/// The same of any tables.
+fn all_rows(text: &str, tables: &[(&str, &str)], result: &str) -> (String, Vec<String>) {
+    let program = Program::parse(text).unwrap_or_else(|e| panic!("{e}"));
+    let mut frames = Vec::new();
+    for (name, csv) in tables {
+        let wanted = relation::wanted(program.relations(), program.table(name).unwrap());
+        let (path, options) = (format!("{name}.csv"), data::Options::default());
+        frames.push((*name, relation::read_bytes(Path::new(&path), csv.as_bytes(), &wanted, &options).unwrap()));
+    }
+    let bound = program.bind_tables(&frames, &[], 1 << 30).unwrap();
     let operands: Vec<(&str, &Tensor)> = bound.operands.iter().map(|(name, tensor)| (name.as_str(), tensor)).collect();
     let mut all = Vec::new();
     for engine in [Engine::Llvm, Engine::Loops, Engine::Meaning] {

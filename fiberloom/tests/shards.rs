@@ -91,6 +91,36 @@ fn operands_and_results_of_any_format_are_cut() {
     }
 }
 
+/// One entry a row, cut where rows are left without one.
+#[test]
+fn lists_of_one_are_cut() {
+    let format: Format = "{dense, singleton}".parse().unwrap();
+    let entries = [2, 0, 4, 2].iter().zip(0..).map(|(j, i)| (vec![i, *j], Value::i64(i + 3)));
+    let a = Tensor::from_entries(vec![4, 5], format, Value::i64(0), Type::I32, Type::I32, entries).unwrap();
+    let text = "tensor A: i64[I, J] {dense, singleton} tensor s: i64[I] dense tensor R: i64[I, J] {nonunique, singleton}\n\
+        s[i] = sum(j: A[i,j])\nR[i,j] = 2 * A[i,j]";
+    let both = vec![("j", Cuts::Even(2)), ("i", Cuts::Even(3))];
+    for over in [vec![("j", Cuts::At(vec![1, 3]))], vec![("j", Cuts::At(vec![0, 2, 2, 5]))], both] {
+        check(text, &operands! { A: &a }, &over);
+    }
+}
+
+/// Parts whose fill value is not 0, listed or dense.
+#[test]
+fn parts_have_the_fill_value_of_the_whole() {
+    for levels in LEVELS {
+        let format: Format = levels.parse().unwrap();
+        let entries = [[0, 1], [2, 0], [2, 3], [4, 4]].iter().map(|at| (at.to_vec(), Value::i64(at[0] + at[1])));
+        let a = Tensor::from_entries(vec![5, 5], format, Value::i64(7), Type::I32, Type::I32, entries).unwrap();
+        let text = format!(
+            "tensor A: i64[I, J] fill 7 {levels} tensor R: i64[I, J] fill 8 {levels}\nR[i,j] = A[i,j] + 1\ns[i] = sum(j: A[i,j])"
+        );
+        for over in [vec![("j", Cuts::Even(2))], vec![("i", Cuts::At(vec![1, 3])), ("j", Cuts::At(vec![4]))]] {
+            check(&text, &operands! { A: &a }, &over);
+        }
+    }
+}
+
 /// A square matrix is cut along one of its modes: what else has that extent is whole.
 #[test]
 fn equal_extents_are_cut_apart() {
@@ -268,6 +298,34 @@ fn executors_run_every_box_once() {
     assert_eq!(wrong, "the result `y` of box 0: i64 of extents [9], i64 of extents [2] expected");
 }
 
+/// A cut where the extent ends leaves an empty box; a size that the call says is one in each box.
+#[test]
+fn cuts_stand_at_ends_and_sizes_are_said() {
+    let x = vector(1..6);
+    let text = "tensor x: i64[I] dense\ny[i] = 2 * x[i]\ns[] = sum(i: x[i])";
+    for cuts in [vec![5], vec![0], vec![0, 5, 5], vec![0, 0, 2, 5]] {
+        check(text, &operands! { x: &x }, &[("i", Cuts::At(cuts))]);
+    }
+    let text = "dim N\ntensor x: i64[I] dense tensor c: i64[N] dense\nc[x[i] % N] += x[i]\nz[i] = x[i] * N";
+    let n = Tensor::scalar(Value::i64(4));
+    check(text, &operands! { x: &x, N: &n }, &[("i", Cuts::Even(2))]);
+}
+
+/// Variables of one name that have two extents are two.
+#[test]
+fn variables_of_two_extents_are_not_split() {
+    let program = program("tensor x: i64[I] dense tensor w: i64[J] dense\ny[i] = 2 * x[i]\nz[i] = 3 * w[i]");
+    let (x, w) = (vector(0..5), vector(0..3));
+    let planned = |w: &Tensor| {
+        let over = [("i", Cuts::Even(2))];
+        Shards::plan(&program, &Options::default(), &operands! { x: &x, w: w }, &over)
+            .map(|shards| shards.boxes().len())
+    };
+    let refused = planned(&w).expect_err("two extents").to_string();
+    assert!(refused.contains("index variable `i` is not split: there are two, of extents 5 and 3"), "{refused}");
+    assert_eq!(planned(&x).unwrap(), 2);
+}
+
 /// Cuts that are none.
 #[test]
 fn cuts_that_are_none_are_refused() {
@@ -286,11 +344,18 @@ fn cuts_that_are_none_are_refused() {
 }
 
 /// Programs, the split, what is said of it, and the text under which it is drawn.
-const REFUSED: [(&str, &str, &str, &str); 23] = [
+const REFUSED: [(&str, &str, &str, &str); 25] = [
     ("repeat 2 { R[i,j] += A[i,j] }", "i", "a block takes tensors from turn to turn", "repeat 2"),
     ("y[k] = slice(x[j], j -> k, 1:3)", "k", "`slice` takes its coordinates to others", "slice(x[j], j -> k, 1:3)"),
     ("y[k] = collapse(A[i,j], (i,j) -> k)", "i", "`collapse` takes", "collapse(A[i,j], (i,j) -> k)"),
     ("u[j] = w[j] * coalesce(x[~(j+1)], 0)", "j", "stands in an index of `x` as more than itself", "~(j+1)"),
+    (
+        "c[k] = sum(j: x[j] * coalesce(w[~(k + j)], 0))",
+        "j",
+        "stands in an index of `w` as more than itself",
+        "~(k + j)",
+    ),
+    ("u[j] = x[j] + w[min(j, 2)]", "j", "stands in an index of `w` as more than itself", "min(j, 2)"),
     ("y[j] = x[j] * j", "j", "its value is read, and a box counts from 0", "j"),
     ("z[i] = A[i,j] * even[i]", "i", "`even` is a function of its value", "i"),
     ("S[j,j] += x[j]", "j", "it is two indices of `S`", "j"),

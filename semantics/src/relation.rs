@@ -10,14 +10,19 @@
 //! its modes, in ascending order; rows are numbered in the order of the data. A null is no label: every array has its fill there, and
 //! adding there has no effect. A null equals a null, and is neither less nor greater than anything.
 //!
-//! Decimals are whole numbers of any size with a power of ten; dates are years, months and days. Constructs that are not defined here
-//! (shape operators, user functions, floats beyond `convert`) are refused: the meaning of the plain language defines them.
+//! Decimals are whole numbers of any size with a power of ten; dates are years, months and days; timestamps a date and a time of day.
+//! A label that a function takes to a label is one of the domain in whose mode the call stands (`images`). Constructs that are not defined
+//! here (shape operators, user functions, floats beyond `convert`) are refused: the meaning of the plain language defines them.
 
+mod call;
+mod images;
+mod moment;
 mod rows;
 mod value;
 
 use crate::notation::einsum;
 use fiberloom_core::notation::syntax::*;
+pub use moment::Moment;
 use std::collections::{BTreeMap, BTreeSet};
 pub use value::{Cell, Key, Of, like};
 use value::{added, arithmetic, compared, part};
@@ -72,6 +77,7 @@ pub fn evaluate(program: &Program, tables: &BTreeMap<String, Rows>) -> Result<BT
             world.table(table, rows)?;
         }
     }
+    world.images(&program)?;
     let mut results = BTreeSet::new();
     let followed = rows::followed(&program);
     for item in &program.items {
@@ -293,7 +299,10 @@ impl World {
     /// Adds the elements that a statement defines at these values of its variables.
     fn assigned(&self, s: &Statement, env: &Env, made: &mut Vec<(Vec<Key>, Of)>) -> Result<(), String> {
         if let Some(key) = self.keys(&s.lhs, env)? {
-            made.push((key, self.eval(&s.rhs, env)?));
+            let value = self.eval(&s.rhs, env)?;
+            let sort = self.declared.get(&s.lhs.tensor.name).and_then(|declared| declared.sort.as_ref());
+            // What a label becomes is a label before it is compared with others.
+            made.push((key, if let Some(sort @ Sort::Domain(_)) = sort { value.of_sort(sort)? } else { value }));
         }
         Ok(())
     }
@@ -411,8 +420,10 @@ impl World {
                 for name in &names {
                     spaces.push(self.space(name, &[], &[body])?);
                 }
-                if function.name == "avg" {
-                    return self.average(&names, &spaces, body, env);
+                match function.name.as_str() {
+                    "avg" => return self.average(&names, &spaces, body, env),
+                    "variance" | "stddev" => return self.spread(&function.name, (&names, &spaces), body, env),
+                    _ => {}
                 }
                 let (mut sum, mut error) = (None, None);
                 each(&names, &spaces, &mut env.clone(), &mut |env| {
@@ -458,64 +469,6 @@ impl World {
             other => Err(format!("{other:?} is no truth")),
         }
     }
-
-    fn call(&self, name: &str, args: &[Argument], env: &Env) -> Result<Of, String> {
-        let exprs: Vec<&Expr> =
-            args.iter().filter_map(|a| if let Argument::Expr(e) = a { Some(e) } else { None }).collect();
-        let at = |n: usize| {
-            exprs.get(n).ok_or_else(|| format!("`{name}` lacks an argument")).and_then(|e| self.eval(e, env))
-        };
-        Ok(match (name, args) {
-            ("like" | "prefix" | "suffix" | "contains", _) => {
-                let Of::Literal(pattern) = at(1)? else { return Err("a pattern".to_string()) };
-                let escape = match exprs.len() {
-                    3 => at(2)?.written().and_then(|text| text.chars().next()),
-                    _ => None,
-                };
-                let Some(text) = at(0)?.text() else { return Ok(Of::Bool(false)) };
-                Of::Bool(match name {
-                    "like" => like(&text, &pattern, escape),
-                    "prefix" => text.starts_with(&pattern),
-                    "suffix" => text.ends_with(&pattern),
-                    _ => text.contains(&pattern),
-                })
-            }
-            ("is_none", _) => Of::Bool(matches!(at(0)?, Of::Label(None) | Of::Absent)),
-            ("length", _) => Of::Integer(at(0)?.text().map_or(0, |text| text.chars().count() as i64)),
-            ("lower" | "upper" | "trim" | "substr", _) => {
-                let number =
-                    |n: usize| at(n)?.written().and_then(|text| text.parse().ok()).ok_or("no number".to_string());
-                match at(0)?.text() {
-                    None => Of::Absent,
-                    Some(text) => Of::Text(match name {
-                        "lower" => text.to_lowercase(),
-                        "upper" => text.to_uppercase(),
-                        "trim" => text.trim().to_string(),
-                        _ => {
-                            let (from, many): (usize, usize) = (number(1)?, number(2)?);
-                            text.chars()
-                                .enumerate()
-                                .filter(|(n, _)| n + 1 >= from && n + 1 < from + many)
-                                .map(|(_, c)| c)
-                                .collect()
-                        }
-                    }),
-                }
-            }
-            ("year" | "month" | "day", _) => Of::Integer(part(name, &at(0)?)?),
-            ("mask", _) => match self.truth(exprs[0], env)? {
-                true => at(1)?,
-                false => at(1)?.zero(),
-            },
-            ("select", _) => {
-                let (a, b) = value::alike(at(1)?, at(2)?)?;
-                if self.truth(exprs[0], env)? { a } else { b }
-            }
-            ("min" | "max", [_, _]) => folded(name, at(0)?, at(1)?)?,
-            ("convert", [_, Argument::Type(ty, _)]) => at(0)?.converted(*ty)?,
-            _ => return Err(format!("the function `{name}`")),
-        })
-    }
 }
 
 /// The result of folding the next value into the value so far.
@@ -551,9 +504,10 @@ fn fill(sort: &Sort, written: Option<&Literal>) -> Result<Of, String> {
         Sort::Domain(_) => return Ok(Of::Label(None)),
         Sort::Text => return Ok(Of::Absent),
         Sort::Date => Of::Date(1970, 1, 1),
-        Sort::Timestamp => return Err("a timestamp".to_string()),
+        Sort::Timestamp => Of::Moment(Moment::from(((1970, 1, 1), 0))),
         Sort::Decimal(digits) => Of::Decimal(0.into(), *digits),
         Sort::Plain(fiberloom_core::algebra::Type::Bool) => Of::Bool(false),
+        Sort::Plain(ty) if ty.is_float() => Of::Float(0.0),
         Sort::Plain(_) => Of::Integer(0),
     };
     match written {

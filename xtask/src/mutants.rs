@@ -50,6 +50,8 @@ struct Asked<'a> {
     only: Vec<&'a str>,
     /// Attackers of these names and no others, each to its end; all, until one notices, if empty.
     by: Vec<&'a str>,
+    /// Only these attackers are built, and attack until one notices; all if empty.
+    among: Vec<&'a str>,
     /// Nothing is run: what is woven is built and that is all.
     build: bool,
     /// What the run before came to is taken as known, except attacks in vain on another copy.
@@ -71,7 +73,7 @@ pub fn command(args: &[&str]) -> Result<(), String> {
     let all = list::read(Path::new(LISTS))?;
     let switched = weave::copy(&all)?;
     eprintln!("{} mistakes woven into {}", all.len(), weave::COPY);
-    let attackers = attack::build()?;
+    let attackers = attack::build(&asked.among)?;
     if asked.build {
         return Ok(());
     }
@@ -114,6 +116,10 @@ fn asked<'a>(args: &[&'a str]) -> Result<Asked<'a>, String> {
                 asked.by = names.split(',').collect();
                 rest
             }
+            ["--among", names, rest @ ..] => {
+                asked.among = names.split(',').collect();
+                rest
+            }
             ["--build", rest @ ..] => {
                 asked.build = true;
                 rest
@@ -124,7 +130,8 @@ fn asked<'a>(args: &[&'a str]) -> Result<Asked<'a>, String> {
             }
             _ => {
                 return Err(
-                    "usage: cargo xtask mutants [--only NAME,…] [--by ATTACKER,…] [--build] [--resume]".to_string()
+                    "usage: cargo xtask mutants [--only NAME,…] [--by ATTACKER,… | --among ATTACKER,…] [--build] [--resume]"
+                        .to_string(),
                 );
             }
         };

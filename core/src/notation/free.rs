@@ -41,7 +41,7 @@ fn left_names(lhs: &syntax::Access) -> Vec<Free<'_>> {
 pub struct Free<'e> {
     /// The name.
     pub name: &'e Ident,
-    /// Whether it stands in an index, or a shape operator leaves it: it is an index variable. As a value alone it may be
+    /// Whether it stands in an index, computed or not, or a shape operator leaves it: it is an index variable. As a value alone it may be
     /// a size.
     pub indexes: bool,
     /// Whether it stands alone in an index, or is what a slice or a shape operator is over.
@@ -89,7 +89,12 @@ fn access_names<'e>(a: &'e syntax::Access, bound: &mut Vec<&'e str>, names: &mut
             },
             syntax::Index::Slice { var, .. } => see(var, bound, names, Stands::Alone),
             syntax::Index::Access(inner) => access_names(inner, bound, names),
-            syntax::Index::Computed { of, .. } => expr_names(of, bound, names),
+            syntax::Index::Computed { of, .. } => {
+                let mut within = Vec::new();
+                expr_names(of, bound, &mut within);
+                let stands = |free: &Free| if free.alone { Stands::Alone } else { Stands::Within };
+                within.iter().for_each(|free| see(free.name, bound, names, stands(free)));
+            }
         }
     }
 }

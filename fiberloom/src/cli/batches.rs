@@ -1,4 +1,4 @@
-//! Tables that memory does not hold: the one that is walked once is read in batches of its row groups.
+//! Tables that memory does not hold: the one that is walked once is read in batches of its rows.
 
 use super::args::Run;
 use super::files::{self, Files};
@@ -23,7 +23,7 @@ pub struct Batched {
 /// A table and the row groups of its files.
 struct Sized {
     files: Files,
-    /// None of files that have no row groups.
+    /// None of files that are read whole.
     groups: Option<RowGroups>,
 }
 
@@ -40,14 +40,26 @@ impl Sized {
 /// [`Error::Stopped`]: none can be, with what they take and what to change. Nothing but what files say of themselves is read.
 pub fn needed(program: &Program, data: &Data, options: &Options, most: u64) -> Result<Option<Batched>, Error> {
     let (of_tables, _) = tables::parted(program, data.inputs);
-    let in_groups = |path: &std::path::Path| !relation::is_pack(path) && path.as_os_str() != "-";
-    if of_tables.iter().any(|(_, path)| !in_groups(path)) {
+    if of_tables.iter().any(|(_, path)| relation::is_pack(path) || path.as_os_str() == "-") {
+        return Ok(None);
+    }
+    let all_files = files::of(&of_tables)?;
+    // What surely fits is not gone through.
+    let at_most = |files: &Files| RowGroups::at_most(&files.paths);
+    if all_files.iter().map(at_most).try_fold(0u64, |all, bytes| all.checked_add(bytes?)).is_some_and(|all| all <= most)
+    {
         return Ok(None);
     }
     let mut all = Vec::new();
-    for files in files::of(&of_tables)? {
+    for files in all_files {
         let table = program.table(&files.table).expect("it is one");
-        let groups = RowGroups::of(&files.paths, program.relations(), table)?;
+        let reading = tables::reading(&files.table, data.settings)?;
+        // Nobody asked how much packed rows take.
+        let is_known = data.asked || !files.paths.iter().any(|path| files::is_packed_text(path));
+        let groups = match is_known {
+            true => RowGroups::of(&files.paths, (program.relations(), table), &reading, most)?,
+            false => None,
+        };
         all.push(Sized { files, groups });
     }
     let total = all.iter().fold(0, |sum: u64, table| sum.saturating_add(table.bytes()));

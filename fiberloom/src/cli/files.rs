@@ -29,6 +29,11 @@ pub fn of(inputs: &[&Input]) -> Result<Vec<Files>, Error> {
     Ok(all)
 }
 
+/// Whether a file is a packed text, of which nothing is known before it is unpacked.
+pub fn is_packed_text(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "gz")
+}
+
 fn expanded(name: &str, path: &Path) -> Result<Vec<PathBuf>, Error> {
     if path.is_dir() {
         let found = within(path, &|name| relation::Kind::of(Path::new(name)).is_some())?;

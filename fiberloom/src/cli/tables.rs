@@ -116,10 +116,7 @@ pub fn frame(
     options: &data::Options,
 ) -> Result<(Frame<'static>, Vec<(String, usize)>), Error> {
     let table = program.table(&files.table).expect("it is one");
-    let mut reading = Reading::default();
-    for (_, setting) in settings.iter().filter(|(name, _)| *name == files.table) {
-        reading.set(setting).map_err(Error::Call)?;
-    }
+    let reading = reading(&files.table, settings)?;
     let mut frames = Vec::new();
     for path in &files.paths {
         frames.push(relation::read_as(path, (program.relations(), table), &reading, options)?);
@@ -129,22 +126,38 @@ pub fn frame(
     Ok((relation::stacked(origin, frames)?, rows))
 }
 
-/// The error, at its place in one of several files.
+/// How the files of a table are read.
+///
+/// # Errors
+/// A setting that is none.
+pub fn reading(table: &str, settings: &[(String, String)]) -> Result<Reading, Error> {
+    let mut reading = Reading::default();
+    for (_, setting) in settings.iter().filter(|(name, _)| name == table) {
+        reading.set(setting).map_err(Error::Call)?;
+    }
+    Ok(reading)
+}
+
+/// The error, at its place in one of several files, and in its row group.
 fn placed(error: Error, parts: &[(String, Vec<(String, usize)>)]) -> Error {
     let Error::Data(mut error) = error else { return error };
     let of = parts.iter().find(|(origin, rows)| *origin == error.file && rows.len() > 1);
-    let (Some((_, rows)), Place::Cell { row, .. }) = (of, &mut error.place) else { return Error::Data(error) };
-    let Some((file, at)) = located(rows, *row) else { return Error::Data(error) };
-    (error.file, *row) = (file.to_string(), at);
-    // The other row of a key that is there twice.
-    const OTHER: &str = "stands in row ";
-    if let Some(begin) = error.message.find(OTHER).map(|at| at + OTHER.len()) {
-        let digits = error.message[begin..].bytes().take_while(u8::is_ascii_digit).count();
-        let other = error.message[begin..begin + digits].parse().ok();
-        if let Some((file, at)) = other.and_then(|row| located(rows, row)) {
-            error.message.replace_range(begin..begin + digits, &format!("{at} of {file}"));
+    let Place::Cell { row, .. } = &mut error.place else { return Error::Data(error) };
+    if let Some((_, rows)) = of
+        && let Some((file, at)) = located(rows, *row)
+    {
+        (error.file, *row) = (file.to_string(), at);
+        // The other row of a key that is there twice.
+        const OTHER: &str = "stands in row ";
+        if let Some(begin) = error.message.find(OTHER).map(|at| at + OTHER.len()) {
+            let digits = error.message[begin..].bytes().take_while(u8::is_ascii_digit).count();
+            let other = error.message[begin..begin + digits].parse().ok();
+            if let Some((file, at)) = other.and_then(|row| located(rows, row)) {
+                error.message.replace_range(begin..begin + digits, &format!("{at} of {file}"));
+            }
         }
     }
+    error.message += &relation::in_row_group(Path::new(&error.file), *row);
     Error::Data(error)
 }
 

@@ -3,6 +3,7 @@
 //! Invariants of the result: it passes [`Tensor::check`], its type, rank and fill value are the declared ones, each of
 //! its values is equal to the file's as a number, and its format is [`Format::stored`] of the declared one.
 
+use super::number::clipped;
 use super::{Cause, Declared, Fault, Options, Place};
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::format::{Array, Assembly, Entries, Error, Format, Level, Tensor, room};
@@ -144,5 +145,5 @@ fn wide<T: Copy + Into<i64>>(all: &[T]) -> Result<Array<'static>, Error> {
 
 /// The message for a number that a type does not hold.
 pub(super) fn inexact(number: &str, ty: Type) -> String {
-    format!("{number} is not exactly a value of type {ty}, which the program declares")
+    format!("{} is not exactly a value of type {ty}, which the program declares", clipped(number))
 }

@@ -48,7 +48,7 @@ impl Number {
         let number = with_e(text).and_then(|text| text.parse().ok()).or_else(|| text.parse::<f64>().ok());
         match self {
             Number::Real if ty.is_float() && number.is_some() => {
-                format!("{text} is beyond the largest number of type {ty}")
+                format!("{} is beyond the largest number of type {ty}", clipped(text))
             }
             Number::Real if number.is_some() => inexact(text, ty),
             Number::Integer if !digits.is_empty() && all_digits(digits) => inexact(text, ty),
@@ -131,6 +131,16 @@ pub(crate) fn expected(word: &[u8], what: &str) -> String {
     match &*word {
         "" => format!("expected {what} before the end of the line"),
         _ => format!("expected {what}, not `{word}`"),
+    }
+}
+
+/// A number as a message repeats it: of a long one, its first digits.
+pub(crate) fn clipped(number: &str) -> String {
+    /// More characters are not repeated.
+    const MOST: usize = 80;
+    match number.char_indices().nth(MOST) {
+        Some((at, _)) => format!("{}… ({} characters)", &number[..at], number.chars().count()),
+        None => number.to_string(),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Readers on small literal files, hostile ones among them; writers read back.
 
+mod borders;
 mod drawn;
 mod numpy;
 mod orders;

@@ -13,7 +13,7 @@
 //! rounded, to the nearest.
 
 use super::frame::{Cell, Column, Values, Writing};
-use crate::data::number::{Number, expected, integer};
+use crate::data::number::{Number, clipped, expected, integer};
 use crate::data::{Fault, exact};
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::format::{Array, room};
@@ -296,6 +296,7 @@ fn no_decimal(number: &str, digits: u8) -> String {
     if !numeric {
         return expected(number.as_bytes(), &format!("a decimal number with up to {digits} digits behind its point"));
     }
+    let number = clipped(number);
     match part.len() > digits.into() {
         true => format!("{number} has {} digits behind its point, and `dec({digits})` holds {digits}", part.len()),
         false => format!("{number} is beyond the largest `dec({digits})`, {}", written(i64::MAX.into(), digits)),

@@ -24,37 +24,98 @@ pub(super) fn read(
     reading: &Reading,
     options: &Options,
 ) -> Result<(usize, Vec<Column<'static>>), Fault> {
-    let mut lines = Lines::new(input, reading.separator, options.limit)?;
-    let mut record = Record::default();
-    if !lines.record(&mut record)? && reading.header {
-        return Err(Fault::new(Place::Line(1, 1), "an empty file: a header of the columns' names expected"));
+    Rows::of(input, reading, options.limit)?.take(wanted, usize::MAX, options.limit)
+}
+
+/// The rows of a file, some at a time.
+pub(super) struct Rows<R> {
+    lines: Lines<R>,
+    record: Record,
+    names: Vec<String>,
+    reading: Reading,
+    /// Whether the record is a row already: the first, of a file without a header.
+    pending: bool,
+    /// How many rows were read.
+    pub(super) got: usize,
+}
+
+impl<R: Read> Rows<R> {
+    /// Those of a file, past its header. No row may take more than `limit` bytes.
+    pub(super) fn of(input: R, reading: &Reading, limit: u64) -> Result<Rows<R>, Fault> {
+        let mut lines = Lines::new(input, reading.separator, limit)?;
+        let mut record = Record::default();
+        if !lines.record(&mut record)? && reading.header {
+            return Err(Fault::new(Place::Line(1, 1), "an empty file: a header of the columns' names expected"));
+        }
+        let names = names(&record, reading.header)?;
+        // Without a header the first row is read already.
+        let pending = !reading.header && record.len() > 0;
+        Ok(Rows { lines, record, names, reading: reading.clone(), pending, got: 0 })
     }
-    let names = names(&record, reading.header)?;
-    named(wanted, names.iter().map(String::as_str)).map_err(|fault| separated(fault, &names))?;
-    let place = |wanted: &Wanted| names.iter().position(|name| *name == wanted.source).unwrap_or(0);
-    let places: Vec<usize> = wanted.iter().map(place).collect();
-    let mut columns: Vec<Collector> = wanted.iter().map(|wanted| Collector::new(wanted.holds)).collect();
-    let mut rows = 0;
-    // Without a header the first row is read already.
-    let mut first = !reading.header && record.len() > 0;
-    while std::mem::take(&mut first) || lines.record(&mut record)? {
-        if record.is_blank() && names.len() > 1 {
-            continue;
-        }
-        if record.len() != names.len() {
-            return Err(uneven(&record, names.len(), reading));
-        }
-        rows += 1;
-        for ((column, wanted), place) in columns.iter_mut().zip(wanted).zip(&places) {
-            let cell = || Place::Cell { row: rows, column: wanted.source.clone() };
-            field(column, (wanted.holds, reading), &record, *place).map_err(|fault| fault.at(cell))?;
-        }
-        if columns.iter().fold(0u64, |bytes, column| bytes.saturating_add(column.bytes)) > options.limit {
-            return Err(Fault::over(options.limit));
-        }
+
+    /// Where each of these columns stands in a row.
+    fn places(&self, wanted: &[Wanted]) -> Result<Vec<usize>, Fault> {
+        named(wanted, self.names.iter().map(String::as_str)).map_err(|fault| separated(fault, &self.names))?;
+        let place = |wanted: &Wanted| self.names.iter().position(|name| *name == wanted.source).unwrap_or(0);
+        Ok(wanted.iter().map(place).collect())
     }
-    let columns = columns.into_iter().zip(wanted).map(|(column, wanted)| column.column(&wanted.source));
-    Ok((rows, columns.collect::<Result<_, _>>()?))
+
+    /// Reads the next row; none at the end of the file.
+    fn next(&mut self) -> Result<bool, Fault> {
+        while std::mem::take(&mut self.pending) || self.lines.record(&mut self.record)? {
+            if self.record.is_blank() && self.names.len() > 1 {
+                continue;
+            }
+            if self.record.len() != self.names.len() {
+                return Err(uneven(&self.record, self.names.len(), &self.reading));
+            }
+            self.got += 1;
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    /// The wanted columns of the next rows, `most` of them or as many as there are, and how many these are. The columns may take `limit`
+    /// bytes.
+    pub(super) fn take(
+        &mut self,
+        wanted: &[Wanted],
+        most: usize,
+        limit: u64,
+    ) -> Result<(usize, Vec<Column<'static>>), Fault> {
+        let places = self.places(wanted)?;
+        let mut columns: Vec<Collector> = wanted.iter().map(|wanted| Collector::new(wanted.holds)).collect();
+        let mut rows = 0;
+        while rows < most && self.next()? {
+            rows += 1;
+            for ((column, wanted), place) in columns.iter_mut().zip(wanted).zip(&places) {
+                let cell = || Place::Cell { row: self.got, column: wanted.source.clone() };
+                field(column, (wanted.holds, &self.reading), &self.record, *place).map_err(|fault| fault.at(cell))?;
+            }
+            if columns.iter().fold(0u64, |bytes, column| bytes.saturating_add(column.bytes)) > limit {
+                return Err(Fault::over(limit));
+            }
+        }
+        let columns = columns.into_iter().zip(wanted).map(|(column, wanted)| column.column(&wanted.source));
+        Ok((rows, columns.collect::<Result<_, _>>()?))
+    }
+
+    /// Goes past the next rows, `most` of them or as many as there are: how many these are. `each` sees the fields of these columns, with
+    /// the columns' places among them.
+    pub(super) fn pass(
+        &mut self,
+        columns: &[Wanted],
+        most: usize,
+        each: &mut dyn FnMut(usize, &[u8]),
+    ) -> Result<usize, Fault> {
+        let places = self.places(columns)?;
+        let mut rows = 0;
+        while rows < most && self.next()? {
+            rows += 1;
+            places.iter().enumerate().for_each(|(column, n)| each(column, self.record.field(*n).0));
+        }
+        Ok(rows)
+    }
 }
 
 /// The names of columns: of the first row, or numbers.

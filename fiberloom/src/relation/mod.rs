@@ -44,7 +44,7 @@ pub use fiberloom_core::notation::relation::{
     What, date, days, timestamp, timestamp_written,
 };
 pub use frame::{Cell, Column, Frame, Texts, Values};
-pub use groups::RowGroups;
+pub use groups::{RowGroups, in_row_group};
 pub(crate) use guard::held;
 pub use narrow::{fit, narrow};
 pub use order::{By, ordered};

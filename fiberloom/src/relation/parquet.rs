@@ -22,8 +22,9 @@ mod write;
 pub(super) use write::write;
 
 use super::cell::Collector;
-use super::{Column, Holds, Wanted, named};
-use crate::data::{Fault, Options};
+use super::groups::{Held as Texts, Taken};
+use super::{Column, Wanted, named};
+use crate::data::{Cause, Fault, Options, Place};
 use bytes::{Buf, Bytes};
 use chunk::Chunk;
 use form::Form;
@@ -56,38 +57,46 @@ pub(super) fn read_groups(
     caught(|| columns(Bounded(file), wanted, Some(groups), options))
 }
 
-/// A row group, before it is read.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Group {
-    /// How many rows it has.
-    pub(super) rows: usize,
-    /// How many bytes its wanted columns take while they are read and bound.
-    pub(super) bytes: u64,
-}
-
-/// The row groups of a file.
-pub(super) fn groups(file: File, wanted: &[Wanted]) -> Result<Vec<Group>, Fault> {
+/// The row groups of a file: the rows of each, and the bytes that its wanted columns take.
+pub(super) fn groups(file: File, wanted: &[Taken]) -> Result<Vec<(usize, u64)>, Fault> {
     caught(|| {
         let input = Bounded(file);
         let metadata = ParquetMetaDataReader::new().parse_and_finish(&input).map_err(damaged)?;
         let schema = metadata.file_metadata().schema_descr();
-        named(wanted, schema.root_schema().get_fields().iter().map(|field| field.name()))?;
-        let leaves = wanted.iter().map(|wanted| leaf(schema, &wanted.source)).collect::<Result<Vec<_>, _>>()?;
+        let columns: Vec<Wanted> = wanted.iter().map(|taken| taken.wanted.clone()).collect();
+        named(&columns, schema.root_schema().get_fields().iter().map(|field| field.name()))?;
+        let leaves = columns.iter().map(|wanted| leaf(schema, &wanted.source)).collect::<Result<Vec<_>, _>>()?;
         let group = |group: &RowGroupMetaData| {
             let rows = number_of_rows(group)?;
-            let columns = wanted.iter().zip(&leaves).map(|(wanted, (leaf, _))| {
-                let column = group.column(*leaf);
-                let [packed, texts] = [column.compressed_size(), column.uncompressed_size()].map(|n| n.max(0) as u64);
-                // A number and what it becomes; of a text its bytes, its place and its coordinate.
-                let texts = if wanted.holds == Holds::Text { texts } else { 0 };
-                packed.saturating_add(texts).saturating_add((rows as u64).saturating_mul(16))
-            });
-            // And a row's number.
-            let bytes = columns.fold((rows as u64).saturating_mul(8), u64::saturating_add);
-            Ok(Group { rows, bytes })
+            let columns = || wanted.iter().zip(&leaves).map(|(taken, (leaf, _))| (taken, group.column(*leaf)));
+            let taken = columns().map(|(taken, column)| taken.bytes(rows as u64, &held(column, rows as u64)));
+            // One column's pages are packed while they are read, and a truth value says that a row stands.
+            let packed = columns().map(|(_, column)| size(column.compressed_size())).max().unwrap_or(0);
+            Ok((rows, taken.fold(packed.saturating_add(rows as u64), u64::saturating_add)))
         };
         metadata.row_groups().iter().map(group).collect()
     })
+}
+
+fn size(bytes: i64) -> u64 {
+    u64::try_from(bytes).unwrap_or(0)
+}
+
+/// About how many texts are held of a column of a row group, by what is said of its pages: those of its dictionary, if its other pages have no
+/// more bytes than places of so many rows, else one a row.
+fn held(column: &ColumnChunkMetaData, rows: u64) -> Texts {
+    let [packed, unpacked] = [column.compressed_size(), column.uncompressed_size()].map(size);
+    let dictionary = column.dictionary_page_offset().map_or(0, |at| size(column.data_page_offset() - at));
+    let dictionary = dictionary.min(packed);
+    let unpacked_dictionary = (dictionary as u128 * unpacked as u128 / packed.max(1) as u128) as u64;
+    /// The bytes of a text that say how long it is.
+    const LENGTH: u64 = 4;
+    // A place takes up to four bytes, and levels a few.
+    let (texts, bytes) = match dictionary > 0 && unpacked - unpacked_dictionary <= rows.saturating_mul(LENGTH) {
+        true => ((unpacked_dictionary / LENGTH).min(rows), unpacked_dictionary),
+        false => (rows, unpacked),
+    };
+    Texts { texts, bytes, labels: texts, label_bytes: bytes }
 }
 
 fn number_of_rows(group: &RowGroupMetaData) -> Result<usize, Fault> {
@@ -346,13 +355,18 @@ impl<R: ChunkReader> Opened<'_, R> {
         chunk.ends()
     }
 
-    /// What is damaged, with its column and row group.
+    /// What is wrong with data, with their column and row group.
     fn in_group(&self, mut fault: Fault, source: &str, n: usize) -> Fault {
-        let Some(what) = fault.message.strip_prefix("damaged: ") else { return fault };
         let column = format!("column `{source}`");
-        let what = what.strip_prefix(&column).map_or(what, |rest| rest.trim_start_matches([':', ' ']));
-        let (number, all) = (n + 1, self.groups.len());
-        fault.message = format!("damaged: {column}, row group {number} of {all}: {what}");
+        let group = super::groups::called(n, self.groups.len());
+        if let Some(what) = fault.message.strip_prefix("damaged: ") {
+            let what = what.strip_prefix(&column).map_or(what, |rest| rest.trim_start_matches([':', ' ']));
+            fault.message = format!("damaged: {column}, {group}: {what}");
+        } else if fault.cause == Cause::Rejected {
+            let is_named = matches!(fault.place, Place::Cell { .. }) || fault.message.contains(&column);
+            let column = if is_named { String::new() } else { column + ": " };
+            fault.message = format!("{column}{} ({group})", fault.message);
+        }
         fault
     }
 

@@ -1,8 +1,10 @@
 //! Tables in files, bound and read back; what is refused, with its text.
 
+mod borders;
 mod bound;
 mod drawn;
 mod files;
+mod kept;
 #[cfg(feature = "parquet")]
 mod packed;
 

@@ -10,7 +10,7 @@
 //! 1. The right side is a tree of `+` and `-`. Its leaves, of any form, are the terms.
 //! 2. A reduction binds its variables in its body, a shape operator the variables that it is from in its body, or in the
 //!    part of that place. A name that is not bound is free.
-//! 3. A name that occurs free in an index, or that a shape operator leaves, on either side, is an index variable of the
+//! 3. A name that occurs free in an index, a computed one, too, or that a shape operator leaves, on either side, is an index variable of the
 //!    statement. Bounds of slices hold sizes. A name by itself is an index variable if it is one elsewhere in the statement.
 //!    The name of a declared size is that size (`x[N-1]`), unless it is all of some index of the statement, a shape operator leaves
 //!    it, or a slice goes along it.
@@ -173,7 +173,7 @@ fn in_index(index: &Index) -> Vec<Found<'_>> {
         }
         Index::Slice { var, .. } => vec![found(var, true)],
         Index::Access(read) => in_access(read),
-        Index::Computed { of, .. } => free(of),
+        Index::Computed { of, .. } => free(of).into_iter().map(|inner| Found { indexes: true, ..inner }).collect(),
     }
 }
 

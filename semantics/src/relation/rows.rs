@@ -144,25 +144,55 @@ impl World {
         }
     }
 
-    /// The average of the values that tell something, as a float; 0 if there are none.
-    pub(super) fn average(&self, names: &[String], spaces: &[Vec<Of>], body: &Expr, env: &Env) -> Result<Of, String> {
-        let (mut sum, mut count, mut done) = (Of::Literal("0".to_string()), 0u32, Ok(()));
+    /// Calls `act` with each of the values that tell something.
+    fn each_told(
+        &self,
+        (names, spaces): (&[String], &[Vec<Of>]),
+        body: &Expr,
+        env: &Env,
+        act: &mut dyn FnMut(Of) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let mut done = Ok(());
         each(names, spaces, &mut env.clone(), &mut |env| {
             if done.is_err() {
                 return;
             }
-            match self.told(body, env) {
-                Ok(Some(false)) => {}
-                Ok(_) => match self.eval(body, env).and_then(|value| added(sum.clone(), value)) {
-                    Ok(more) => (sum, count) = (more, count + 1),
-                    Err(e) => done = Err(e),
-                },
-                Err(e) => done = Err(e),
-            }
+            done = self.told(body, env).and_then(|told| match told {
+                Some(false) => Ok(()),
+                _ => self.eval(body, env).and_then(&mut *act),
+            });
         });
-        done?;
+        done
+    }
+
+    /// The average of the values that tell something, as a float; 0 if there are none.
+    pub(super) fn average(&self, names: &[String], spaces: &[Vec<Of>], body: &Expr, env: &Env) -> Result<Of, String> {
+        let (mut sum, mut count) = (Of::Literal("0".to_string()), 0u32);
+        self.each_told((names, spaces), body, env, &mut |value| {
+            (sum, count) = (added(sum.clone(), value)?, count + 1);
+            Ok(())
+        })?;
         let Of::Float(sum) = sum.converted(Type::F64)? else { return Err("an average".to_string()) };
         Ok(Of::Float(if sum == 0.0 { 0.0 } else { sum / f64::from(count) }))
+    }
+
+    /// The variance of a sample of the values that tell something, or its root; 0 of one, and of none.
+    pub(super) fn spread(
+        &self,
+        name: &str,
+        (names, spaces): (&[String], &[Vec<Of>]),
+        body: &Expr,
+        env: &Env,
+    ) -> Result<Of, String> {
+        let Of::Float(mean) = self.average(names, spaces, body, env)? else { return Err("an average".to_string()) };
+        let (mut squares, mut count) = (0.0, 0u32);
+        self.each_told((names, spaces), body, env, &mut |value| {
+            let Of::Float(x) = value.converted(Type::F64)? else { return Err("a variance".to_string()) };
+            (squares, count) = (squares + (x - mean) * (x - mean), count + 1);
+            Ok(())
+        })?;
+        let variance = if squares == 0.0 { 0.0 } else { squares / (f64::from(count) - 1.0) };
+        Ok(Of::Float(if name == "stddev" { variance.sqrt() } else { variance }))
     }
 
     /// As `told`, for a choice between two values, of which a literal tells nothing.

@@ -1,5 +1,6 @@
 //! Labels and values, and the functions on them.
 
+use super::moment::Moment;
 use fiberloom_core::algebra::Type;
 use fiberloom_core::notation::syntax::{BinaryOp, Sort};
 use num_bigint::BigInt;
@@ -16,6 +17,8 @@ pub enum Cell {
     Number(i64),
     /// A date: year, month, day.
     Date(i64, u8, u8),
+    /// A timestamp.
+    Moment(Moment),
     /// A text.
     Text(String),
 }
@@ -29,6 +32,8 @@ pub enum Key {
     Decimal(i64, u8),
     /// A date.
     Date(i64, u8, u8),
+    /// A timestamp.
+    Moment(Moment),
     /// A text, in the order of its bytes.
     Text(String),
 }
@@ -48,7 +53,9 @@ pub enum Of {
     Float(f64),
     /// A date.
     Date(i64, u8, u8),
-    /// A text of a column.
+    /// A timestamp.
+    Moment(Moment),
+    /// A text: of a column, or changed.
     Text(String),
     /// No text: where no row exists.
     Absent,
@@ -66,6 +73,7 @@ impl Cell {
                 _ => Key::Number(*n),
             }),
             Cell::Date(y, m, d) => Some(Key::Date(*y, *m, *d)),
+            Cell::Moment(moment) => Some(Key::Moment(*moment)),
             Cell::Text(text) => Some(Key::Text(text.clone())),
         }
     }
@@ -77,11 +85,15 @@ impl Cell {
             (Cell::Number(n), _) => Of::Integer(*n),
             (Cell::Bool(b), _) => Of::Bool(*b),
             (Cell::Date(y, m, d), _) => Of::Date(*y, *m, *d),
+            (Cell::Moment(moment), _) => Of::Moment(*moment),
             (Cell::Text(text), _) => Of::Text(text.clone()),
             (Cell::Null, _) => Of::Absent,
         }
     }
 }
+
+/// The digits of a second that a timestamp has.
+const MICROS: u8 = 6;
 
 /// Reads a number as an integer and its digits behind the point.
 fn number(text: &str) -> Option<(BigInt, u8)> {
@@ -96,7 +108,7 @@ fn power(digits: u8) -> BigInt {
 }
 
 /// Reads a date.
-fn date(text: &str) -> Option<(i64, u8, u8)> {
+pub(super) fn date(text: &str) -> Option<(i64, u8, u8)> {
     let parts: Vec<&str> = text.split('-').collect();
     let [year, month, day] = parts[..] else { return None };
     Some((year.parse().ok()?, month.parse().ok()?, day.parse().ok()?))
@@ -108,6 +120,9 @@ impl Of {
         match self {
             Of::Label(label) => label.clone(),
             Of::Integer(n) => Some(Key::Number(*n)),
+            Of::Text(text) => Some(Key::Text(text.clone())),
+            Of::Date(y, m, d) => Some(Key::Date(*y, *m, *d)),
+            Of::Moment(moment) => Some(Key::Moment(*moment)),
             _ => None,
         }
     }
@@ -116,6 +131,16 @@ impl Of {
     pub(super) fn text(&self) -> Option<String> {
         match self {
             Of::Text(text) | Of::Label(Some(Key::Text(text))) => Some(text.clone()),
+            _ => None,
+        }
+    }
+
+    /// The value's moment, if it is a moment or a date.
+    pub(super) fn moment(&self) -> Option<Moment> {
+        match self {
+            Of::Moment(moment) | Of::Label(Some(Key::Moment(moment))) => Some(*moment),
+            Of::Date(y, m, d) | Of::Label(Some(Key::Date(y, m, d))) => Some(Moment::from(((*y, *m, *d), 0))),
+            Of::Literal(text) => Moment::read(text),
             _ => None,
         }
     }
@@ -149,6 +174,8 @@ impl Of {
                 let (y, m, d) = date(&text).ok_or("no date")?;
                 Of::Date(y, m, d)
             }
+            (Sort::Timestamp, of @ (Of::Literal(_) | Of::Date(..))) => Of::Moment(of.moment().ok_or("no moment")?),
+            (Sort::Domain(_), of @ (Of::Text(_) | Of::Date(..) | Of::Moment(_) | Of::Absent)) => Of::Label(of.key()),
             (Sort::Plain(ty), Of::Literal(text)) if ty.is_float() => Of::Float(text.parse().map_err(|_| "no float")?),
             (Sort::Plain(_), Of::Literal(text)) => {
                 let whole = number(&text).and_then(|(n, _)| i64::try_from(n).ok());
@@ -171,6 +198,11 @@ impl Of {
 
     /// The meaning of `convert`.
     pub(super) fn converted(self, ty: Type) -> Result<Of, String> {
+        if let Of::Moment(moment) = &self {
+            // Its seconds, of which a part is cut off.
+            let seconds = moment.since(Moment::from(((1970, 1, 1), 0)));
+            return Of::Decimal(seconds, MICROS).converted(ty);
+        }
         match (&self, self.scaled()) {
             (Of::Float(x), _) if ty == Type::F64 => Ok(Of::Float(*x)),
             (_, Some((n, digits))) if ty == Type::F64 => {
@@ -199,6 +231,11 @@ pub(super) fn alike(a: Of, b: Of) -> Result<(Of, Of), String> {
         (a, b) => (a, b),
     })
     .and_then(|(a, b)| match (&a, &b) {
+        // A date is its first moment.
+        (Of::Moment(_), Of::Date(..)) | (Of::Date(..), Of::Moment(_)) => {
+            let moment = |of: &Of| of.moment().map(Of::Moment).ok_or("no moment");
+            Ok((moment(&a)?, moment(&b)?))
+        }
         (Of::Decimal(..), _) | (_, Of::Decimal(..)) => {
             let ((m, p), (n, q)) = (a.scaled().ok_or("no decimal")?, b.scaled().ok_or("no decimal")?);
             let most = p.max(q);
@@ -223,6 +260,8 @@ fn beside(text: &str, other: &Of) -> Result<Of, String> {
             let (y, m, d) = date(text).ok_or_else(wrong)?;
             Of::Date(y, m, d)
         }
+        Of::Moment(_) => Of::Moment(Moment::read(text).ok_or_else(wrong)?),
+        Of::Label(Some(Key::Moment(_))) => Of::Label(Some(Key::Moment(Moment::read(text).ok_or_else(wrong)?))),
         Of::Text(_) | Of::Absent | Of::Label(Some(Key::Text(_))) => Of::Text(text.to_string()),
         Of::Label(Some(Key::Date(..))) => {
             let (y, m, d) = date(text).ok_or_else(wrong)?;
@@ -256,6 +295,7 @@ pub(super) fn compared(op: BinaryOp, a: &Of, b: &Of) -> Result<bool, String> {
             None => return Ok(op == BinaryOp::Ne),
         },
         (Of::Date(y, m, d), Of::Date(z, n, e)) => (y, m, d).cmp(&(z, n, e)),
+        (Of::Moment(a), Of::Moment(b)) => a.cmp(b),
         _ => match (a.text(), b.text(), a.scaled(), b.scaled()) {
             (Some(a), Some(b), ..) => a.cmp(&b),
             (_, _, Some((m, p)), Some((n, q))) if p == q => m.cmp(&n),
@@ -284,6 +324,7 @@ pub(super) fn arithmetic(op: BinaryOp, a: Of, b: Of) -> Result<Of, String> {
     let number = |of: Of| match of {
         Of::Label(Some(Key::Number(n))) => Of::Integer(n),
         Of::Label(Some(Key::Decimal(n, digits))) => Of::Decimal(n.into(), digits),
+        Of::Label(Some(Key::Moment(moment))) => Of::Moment(moment),
         Of::Label(None) => Of::Integer(0),
         of => of,
     };
@@ -297,12 +338,16 @@ pub(super) fn arithmetic(op: BinaryOp, a: Of, b: Of) -> Result<Of, String> {
     if let (Div, Of::Decimal(m, digits), Some((n, 0))) = (op, &a, b.scaled()) {
         return Ok(Of::Decimal(if n == BigInt::ZERO { n } else { m / n }, *digits));
     }
+    if let Some(moved) = moved(op, &a, &b)? {
+        return Ok(moved);
+    }
     let (a, b) = alike(a, b)?;
     if let (Add | Sub, Of::Date(y, m, d), Of::Integer(n)) = (op, &a, &b) {
-        return Ok(later((*y, *m, *d), if op == Add { *n } else { -*n }));
+        return Ok(day(later((*y, *m, *d), if op == Add { *n } else { -*n })));
     }
     Ok(match (op, &a, &b) {
-        (Add, Of::Integer(n), Of::Date(y, m, d)) => later((*y, *m, *d), *n),
+        (Add, Of::Integer(n), Of::Date(y, m, d)) => day(later((*y, *m, *d), *n)),
+        (Sub, Of::Moment(a), Of::Moment(b)) => Of::Decimal(a.since(*b), MICROS),
         (Sub, Of::Date(y, m, d), Of::Date(z, n, e)) => Of::Integer(day_number(*y, *m, *d) - day_number(*z, *n, *e)),
         (Add, Of::Bool(a), Of::Bool(b)) => Of::Bool(*a || *b),
         (Mul, Of::Bool(a), Of::Bool(b)) => Of::Bool(*a && *b),
@@ -333,6 +378,19 @@ pub(super) fn arithmetic(op: BinaryOp, a: Of, b: Of) -> Result<Of, String> {
     })
 }
 
+/// A moment moved by seconds; nothing if this is something else.
+fn moved(op: BinaryOp, a: &Of, b: &Of) -> Result<Option<Of>, String> {
+    let (moment, seconds) = match (op, a, b, a.scaled(), b.scaled()) {
+        (BinaryOp::Add | BinaryOp::Sub, Of::Moment(moment), _, _, Some(seconds)) => (*moment, seconds),
+        (BinaryOp::Add, _, Of::Moment(moment), Some(seconds), _) => (*moment, seconds),
+        _ => return Ok(None),
+    };
+    let (n, digits) = seconds;
+    let micros = n * power(MICROS.checked_sub(digits).ok_or("more digits than a second has")?);
+    let micros = i64::try_from(micros).map_err(|_| "a moment is out of bounds".to_string())?;
+    Ok(Some(Of::Moment(moment.after(if op == BinaryOp::Sub { -micros } else { micros }))))
+}
+
 /// The number of days in the months before this one in a year.
 fn before(year: i64, month: u8) -> i64 {
     let leap = year % 4 == 0 && year % 100 != 0 || year % 400 == 0;
@@ -341,13 +399,13 @@ fn before(year: i64, month: u8) -> i64 {
 }
 
 /// The number of a day, counted from the first day of year 1.
-fn day_number(year: i64, month: u8, day: u8) -> i64 {
+pub(super) fn day_number(year: i64, month: u8, day: u8) -> i64 {
     let y = year - 1;
     365 * y + y.div_euclid(4) - y.div_euclid(100) + y.div_euclid(400) + before(year, month) + i64::from(day) - 1
 }
 
 /// The date this many days later.
-fn later((year, month, day): (i64, u8, u8), days: i64) -> Of {
+pub(super) fn later((year, month, day): (i64, u8, u8), days: i64) -> (i64, u8, u8) {
     let number = day_number(year, month, day) + days;
     // The estimate exceeds the right year by less than three in a thousand.
     let mut year = number.div_euclid(365) + 1;
@@ -356,21 +414,27 @@ fn later((year, month, day): (i64, u8, u8), days: i64) -> Of {
     }
     let in_year = number - day_number(year, 1, 1);
     let month = (1..=12).rev().find(|month| before(year, *month) <= in_year).unwrap_or(1);
-    Of::Date(year, month, (in_year - before(year, month) + 1) as u8)
+    (year, month, (in_year - before(year, month) + 1) as u8)
 }
 
-/// The year, month or day of a date.
+fn day((year, month, day): (i64, u8, u8)) -> Of {
+    Of::Date(year, month, day)
+}
+
+/// The year, month or day of a date or a moment, or the hour, minute or second of a moment.
 pub(super) fn part(name: &str, of: &Of) -> Result<i64, String> {
-    let (y, m, d) = match of {
-        Of::Date(y, m, d) | Of::Label(Some(Key::Date(y, m, d))) => (*y, *m, *d),
-        Of::Label(None) => (1970, 1, 1),
-        Of::Literal(text) => date(text).ok_or("no date")?,
-        _ => return Err(format!("{name} of {of:?}")),
+    let moment = match of {
+        Of::Label(None) => Moment::from(((1970, 1, 1), 0)),
+        of => of.moment().ok_or_else(|| format!("{name} of {of:?}"))?,
     };
+    let ((y, m, d), (hour, minute, second)) = (moment.date, moment.time());
     Ok(match name {
         "year" => y,
-        "month" => i64::from(m),
-        _ => i64::from(d),
+        "month" => m.into(),
+        "day" => d.into(),
+        "hour" => hour,
+        "minute" => minute,
+        _ => second,
     })
 }
 

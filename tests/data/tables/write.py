@@ -9,6 +9,9 @@ python3 write.py   (pyarrow 26.0, polars 2.1)
     single  n / 8, f32                     maybe   n, i32, null where 5 divides n
     truth   whether 3 divides n            part    "p" and n, null where n % 4 is 1
     born    1970-01-01 and 37 n days       at      the same as a timestamp in microseconds
+
+and `borders.parquet`, of eight rows in two row groups, which hold what stands beside a border, `BORDERS`; `twice.parquet`, in which two
+columns have one name.
 """
 
 import datetime
@@ -27,7 +30,7 @@ def born(n):
 
 
 def scaled(n, digits):
-    return decimal.Decimal(n).scaleb(-digits)
+    return decimal.Decimal(f"{n}e{-digits}")
 
 
 COLUMNS = {
@@ -45,6 +48,24 @@ COLUMNS = {
     "name": (pyarrow.string(), lambda n: ["eins", "zwei", "drei", "vier", "fünf", "sechs", ""][n % 7]),
     "maybe": (pyarrow.int32(), lambda n: None if n % 5 == 0 else n),
     "part": (pyarrow.string(), lambda n: None if n % 4 == 1 else f"p{n}"),
+}
+
+
+# The sixth row, of the second group, is the first that is no i8. Quotients of floats are beside the floats nearest to `tiny`.
+LATE = [1, 2, 3, 4, 5, 300, 7, 8]
+BORDERS = {
+    "unsigned": pyarrow.array([0, 1, 2**31 - 1, 2**31, 3_000_000_000, 2**32 - 1, 7, 8], pyarrow.uint32()),
+    "late": pyarrow.array(LATE, pyarrow.int64()),
+    "coded": pyarrow.array(LATE, pyarrow.int64()),
+    "nullable": pyarrow.array([None if x == 7 else x for x in LATE], pyarrow.int64()),
+    "few": pyarrow.array([scaled(15 * n - 30, 1) for n in range(8)], pyarrow.decimal128(9, 1)),
+    "many": pyarrow.array([scaled(2**63 - 1 - n, 18) for n in range(8)], pyarrow.decimal128(38, 18)),
+    "tiny": pyarrow.array(
+        [scaled(x, 38) for x in [453233943, 575458, 243672114, -453233943, 10**37, 1, 0, 10**38 - 1]],
+        pyarrow.decimal128(38, 38),
+    ),
+    "huge": pyarrow.array([scaled(2**64 + n, 0) for n in range(8)], pyarrow.decimal128(38, 0)),
+    "single": pyarrow.array([0.1, 0.2, 0.3, 0.7, 1.1, -0.1, 16777216.0, 0.0], pyarrow.float32()),
 }
 
 
@@ -74,3 +95,8 @@ if __name__ == "__main__":
     odd = {"packed": [1, 2], "nothing": pyarrow.nulls(2), "clock": [datetime.time(12, 30), datetime.time(1)]}
     how = {"packed": "brotli", "nothing": "snappy", "clock": "snappy"}
     pyarrow.parquet.write_table(pyarrow.table(odd), "kinds.parquet", compression=how)
+    how = {"compression": "snappy", "write_statistics": False, "store_schema": False, "store_decimal_as_integer": True}
+    borders = pyarrow.table(BORDERS)
+    pyarrow.parquet.write_table(borders, "borders.parquet", row_group_size=4, use_dictionary=["coded"], **how)
+    twice = pyarrow.Table.from_arrays([pyarrow.array([n, n + 1]) for n in range(3)], names=["a", "b", "a"])
+    pyarrow.parquet.write_table(twice, "twice.parquet", **how)

@@ -288,11 +288,16 @@ const ORDER: &[(&str, &[&str])] = &[
     ("", &["levels' tests", "rewrites' tests", CORES_PRINTS, PRINTS]),
 ];
 
-/// Builds all of them.
+/// Builds them: all, or those of these names.
 ///
 /// # Errors
-/// If the copy does not build.
-pub fn build() -> Result<Vec<Attacker>, String> {
+/// If the copy does not build, or nobody has such a name.
+pub fn build(among: &[&str]) -> Result<Vec<Attacker>, String> {
+    let there = |name: &str| CAMPAIGNS.iter().any(|c| c.0 == name) || TESTS.iter().any(|t| t.0 == name);
+    if let Some(other) = among.iter().find(|name| !there(name)) {
+        return Err(format!("nobody is called {other}"));
+    }
+    let asked = |name: &str| among.is_empty() || among.contains(&name);
     let mut command = cargo::cargo()?;
     let root = std::env::current_dir().map_err(|e| e.to_string())?;
     command.args([
@@ -311,8 +316,18 @@ pub fn build() -> Result<Vec<Attacker>, String> {
     cargo::run(in_copy(&mut command, &root))?;
     let mut command = cargo::cargo()?;
     command.args(["test", "--release", "--no-run", "--message-format", "json", "--quiet"]);
-    let packages: BTreeSet<&str> = TESTS.iter().map(|(_, package, _)| *package).collect();
+    let tests: Vec<_> = TESTS.iter().filter(|(name, ..)| asked(name)).collect();
+    let packages: BTreeSet<&str> = tests.iter().map(|(_, package, _)| *package).collect();
     command.args(packages.into_iter().flat_map(|package| ["--package", package]));
+    if !among.is_empty() {
+        let targets: BTreeSet<&str> = tests.iter().map(|(_, _, target)| *target).collect();
+        // A package's unit tests are named as it is.
+        let (units, others): (Vec<&str>, Vec<&str>) = targets
+            .into_iter()
+            .partition(|target| tests.iter().any(|t| t.2 == *target && t.1.replace('-', "_") == *target));
+        command.args(units.first().map(|_| "--lib"));
+        command.args(others.into_iter().flat_map(|target| ["--test", target]));
+    }
     let output = in_copy(&mut command, &root).stderr(Stdio::inherit()).output().map_err(|e| e.to_string())?;
     if !output.status.success() {
         return Err(format!("`{}` failed in {COPY}", cargo::text(&command)));
@@ -342,8 +357,9 @@ pub fn build() -> Result<Vec<Attacker>, String> {
         let args = args.iter().map(|a| a.to_string()).collect();
         Ok(Attacker { name, program, args, folder, took: Duration::ZERO, reached: None, narrowed: false })
     };
-    let campaigns = CAMPAIGNS.iter().chain(PROTOCOLS).map(campaign);
-    campaigns.map(Ok).chain(TESTS.iter().map(test)).collect()
+    let campaigns = CAMPAIGNS.iter().filter(|(name, _)| asked(name));
+    let protocols = PROTOCOLS.iter().filter(|_| among.is_empty());
+    campaigns.chain(protocols).map(campaign).map(Ok).chain(tests.into_iter().map(test)).collect()
 }
 
 /// The attackers of which a file is a test program, and no other reads it.

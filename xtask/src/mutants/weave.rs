@@ -100,6 +100,12 @@ fn weave(text: &str, mistakes: &[(u32, &Mistake)]) -> Result<String, String> {
         if mistakes[0].1.is_statement() && !begins(&text[..start], &text[start..end]) {
             return Err(format!("the original of \"{}\" is the end of a statement", mistakes[0].1.name));
         }
+        if text[..start].ends_with('.') && !text[..start].ends_with("..") {
+            return Err(format!(
+                "the original of \"{}\" is a field or a method of what stands before it",
+                mistakes[0].1.name
+            ));
+        }
         woven += &text[from..start];
         woven += &choice(&text[start..end], &mistakes);
         from = end;
@@ -130,13 +136,15 @@ mod tests {
     /// An expression with the `;` behind it is no statement.
     #[test]
     fn statements_are_whole() {
-        let text = "fn f() {\n    let a = g();\n    // Why.\n    h();\n}\n";
+        let text = "fn f() {\n    let a = g();\n    // Why.\n    h();\n    a.b + 0..a;\n}\n";
         let list =
             |original: &str| super::super::list::read_list("s", &format!("file a\n\nname\n- {original}\n")).unwrap();
         let woven = |original: &str| weave(text, &[(1, &list(original)[0])]);
         assert!(woven("g();").unwrap_err().contains("is the end of a statement"));
         assert!(woven("h();").unwrap().contains("on(1) {  } else { h(); }"));
         assert!(woven("g()").unwrap().contains("let a = (if"));
+        assert!(woven("b").unwrap_err().contains("is a field or a method"));
+        assert!(woven("a.b").is_ok());
     }
 
     /// All mistakes stand beside their originals at once: no two originals overlap, unless they are the same.

@@ -12,6 +12,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 pub(super) struct Known {
     /// The domain of each mode that has one.
     pub modes: Vec<Option<usize>>,
+    /// The size of each mode; none of what is not declared.
+    pub sizes: Vec<Size>,
     /// What each mode is called where results are shown.
     pub called: Vec<String>,
     /// What it holds; `None` until a statement says it.
@@ -51,6 +53,8 @@ pub(super) struct Relate {
     pub fitted: Fitted,
     /// Statements that come before the one that is looked at, as its locals.
     pub pending: Vec<syntax::Statement>,
+    /// What such statements define, where its modes have labels.
+    pub means: Vec<syntax::Tensor>,
     /// Declared functions: types of parameters, and of the value.
     pub functions: HashMap<String, (Vec<Type>, Type)>,
 }
@@ -172,6 +176,7 @@ impl Relate {
         let place = self.out.tables.len();
         let known = |holds, fill, column, span| Known {
             modes: domains.clone(),
+            sizes: table.modes.iter().map(|m| m.size.clone()).collect(),
             called: called.clone(),
             holds: Some(holds),
             fill,
@@ -212,6 +217,7 @@ impl Relate {
         let called = |size: &Size| size.to_string();
         let known = Known {
             modes: t.sizes.iter().map(|s| self.of_size(s)).collect(),
+            sizes: t.sizes.clone(),
             called: t.sizes.iter().map(called).collect(),
             holds: Some(holds),
             fill,
@@ -417,6 +423,7 @@ impl Relate {
         let parts = self.parts.iter().enumerate().filter_map(|(part, name)| Some((part, name.as_ref()?)));
         all.extend(parts.map(|(part, name)| Item::Function(calendar::function(part, name))));
         all.extend(self.routines.iter().map(|(routine, name)| Item::Function(routine.function(name))));
+        all.extend(self.means.drain(..).map(Item::Tensor));
         all.extend(items);
         all
     }

@@ -173,7 +173,7 @@ impl Relate {
             }
             ExprKind::Call(name, args) => self.called(scope, name, args, span),
             ExprKind::Reduce { function, vars, body, start: None } if self.is_statistic(&function.name) => {
-                let average = self.statistic(function, vars, body, span)?;
+                let average = self.statistic(scope, (function, vars, body), span)?;
                 self.expr(scope, &average)
             }
             ExprKind::Reduce { function, vars, body, start } => {
@@ -797,7 +797,12 @@ impl Relate {
                 let some = self.asked_of(x, (table, column), Test::Any, span);
                 Expr { kind: ExprKind::Unary(UnaryOp::Not, Box::new(some)), span }
             }
-            Of::Holds(Holds::Domain(_)) if x.none => binary(BinaryOp::Lt, x.expr, int(0, span)),
+            Of::Holds(Holds::Domain(_)) => binary(BinaryOp::Lt, x.expr, int(0, span)),
+            // Never, and what is asked is read by name all the same: a name that nothing has is an error.
+            Of::Holds(_) => {
+                let never = Expr { kind: ExprKind::Literal(Literal::Bool(false)), span };
+                binary(BinaryOp::AndAlso, never, binary(BinaryOp::Eq, x.expr.clone(), x.expr))
+            }
             _ => Expr { kind: ExprKind::Literal(Literal::Bool(false)), span },
         };
         Some(Made::plain(Expr { span, ..none }, Type::Bool))

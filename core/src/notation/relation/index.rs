@@ -64,6 +64,10 @@ impl Relate {
             let domain = self.runs_over(&var, &[&s.lhs], &[&s.rhs]);
             scope.vars.insert(var, domain);
         }
+        if let Some(known) = self.known.get(&s.lhs.tensor.name) {
+            let sized = s.lhs.indices.iter().zip(&known.sizes);
+            scope.sizes = sized.filter_map(|(i, size)| Some((i.variable()?.name.clone(), size.clone()))).collect();
+        }
         let rhs = self.expr(&scope, &s.rhs);
         let rhs = match rhs {
             Some(rhs) if is_coordinate(&rhs) && is_sum(s) => self.as_number(rhs),
@@ -115,7 +119,8 @@ impl Relate {
             };
             let called = s.lhs.indices.iter().zip(&modes).map(called).collect();
             let fill = Literal::Int(0);
-            let known = Known { modes, called, holds, fill, column: None, given: false, span: name.span };
+            let sizes = Vec::new();
+            let known = Known { modes, sizes, called, holds, fill, column: None, given: false, span: name.span };
             self.known.insert(name.name.clone(), known);
         }
         let (access, _) = self.access(scope, &s.lhs)?;

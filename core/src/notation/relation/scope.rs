@@ -2,13 +2,15 @@
 
 use super::declare::Relate;
 use crate::notation::diagnostic::{Diagnostic, Span};
-use crate::notation::syntax::{Access, Argument, Expr, ExprKind, Ident, Index};
+use crate::notation::syntax::{Access, Argument, Expr, ExprKind, Ident, Index, Size};
 use std::collections::HashMap;
 
 /// The index variables that an expression is within, each with its domain, if it has one.
 #[derive(Clone, Default)]
 pub(super) struct Scope {
     pub vars: HashMap<String, Option<usize>>,
+    /// The sizes of modes of the left side, by the variables that are their indices.
+    pub sizes: HashMap<String, Size>,
 }
 
 /// Where a variable was seen to run over something: a domain, or numbers.
@@ -21,6 +23,7 @@ impl Relate {
         for var in vars {
             let domain = self.runs_over(&var.name, &[], &[body]);
             inner.vars.insert(var.name.clone(), domain);
+            inner.sizes.remove(&var.name);
         }
         inner
     }

@@ -6,13 +6,17 @@
 //!  stddev(n: x)     its square root
 //! ```
 
-use super::declare::Relate;
+use super::Holds;
+use super::declare::{Known, Relate};
 use super::expression::{binary, call, converted};
 use super::index::variable;
+use super::scope::Scope;
 use crate::algebra::{COUNT, Type};
 use crate::notation::diagnostic::Span;
 use crate::notation::free::free_names;
-use crate::notation::syntax::{Access, Assign, BinaryOp, Expr, ExprKind, Float, Ident, Literal, Statement};
+use crate::notation::syntax::{
+    Access, Assign, BinaryOp, Expr, ExprKind, Float, Ident, Literal, Size, Sort, Statement, Tensor,
+};
 
 /// Folds that have other names elsewhere, or are none.
 const STATISTICS: [&str; 9] = ["avg", "mean", "average", "stddev", "std", "variance", "var", "median", "quantile"];
@@ -24,11 +28,16 @@ impl Relate {
     }
 
     /// An average as what it is made of. Others are refused with what to write.
-    pub(super) fn statistic(&mut self, function: &Ident, vars: &[Ident], body: &Expr, span: Span) -> Option<Expr> {
+    pub(super) fn statistic(
+        &mut self,
+        scope: &Scope,
+        (function, vars, body): (&Ident, &[Ident], &Expr),
+        span: Span,
+    ) -> Option<Expr> {
         let over = vars.iter().map(|v| v.name.as_str()).collect::<Vec<_>>().join(", ");
         match function.name.as_str() {
             "avg" => {}
-            "variance" | "stddev" => return self.spread(function, vars, body, span),
+            "variance" | "stddev" => return self.spread(scope, (function, vars, body), span),
             "std" | "var" => {
                 let name = if function.name == "std" { "stddev" } else { "variance" };
                 self.say(span, format!("no fold `{function}`"), format!("write {name}({over}: {body})"));
@@ -59,12 +68,17 @@ impl Relate {
     }
 
     /// The variance of values, or its root, behind a statement that defines their average.
-    fn spread(&mut self, function: &Ident, vars: &[Ident], body: &Expr, span: Span) -> Option<Expr> {
+    fn spread(&mut self, scope: &Scope, (function, vars, body): (&Ident, &[Ident], &Expr), span: Span) -> Option<Expr> {
         let stands = self.counted(body, span)?;
         let bound = |name: &str| vars.iter().any(|v| v.name == name);
-        let free = free_names(body).into_iter().filter(|free| free.indexes && !bound(&free.name.name));
-        let indices = free.map(|free| variable(free.name.clone(), span)).collect();
+        // A variable that is compared, and reads nothing, is one of the left side, or runs over labels.
+        let runs = |name: &str| scope.sizes.contains_key(name) || matches!(scope.vars.get(name), Some(Some(_)));
+        let is_free = |name: &str, indexes: bool| !bound(name) && (indexes || runs(name));
+        let free = free_names(body).into_iter().filter(|free| is_free(&free.name.name, free.indexes));
+        let free: Vec<Ident> = free.map(|free| free.name.clone()).collect();
+        let indices = free.iter().map(|name| variable(name.clone(), span)).collect();
         let mean = Access { tensor: Ident { name: self.fresh("mean"), span }, indices, span };
+        self.mean_declared(scope, &mean.tensor, &free);
         let average = Ident { name: "avg".to_string(), span: function.span };
         let kind =
             ExprKind::Reduce { function: average, vars: vars.to_vec(), body: Box::new(body.clone()), start: None };
@@ -80,6 +94,33 @@ impl Relate {
         let less = binary(BinaryOp::Sub, fold(COUNT, vars, stands), number(1.0));
         let variance = binary(BinaryOp::Div, squares, less);
         Some(if function.name == "stddev" { call("sqrt", vec![variance], span) } else { variance })
+    }
+}
+
+impl Relate {
+    /// Declares an average under variables, where their sizes are known: it may compare them, and read nothing at them.
+    fn mean_declared(&mut self, scope: &Scope, mean: &Ident, free: &[Ident]) {
+        let span = mean.span;
+        let modes: Vec<Option<usize>> = free.iter().map(|v| scope.vars.get(&v.name).copied().flatten()).collect();
+        let size = |(v, domain): (&Ident, &Option<usize>)| {
+            let of_domain = |d: usize| Size::Name(Ident { name: self.domain_name(d).to_string(), span });
+            scope.sizes.get(&v.name).cloned().or(domain.map(of_domain))
+        };
+        let sizes: Option<Vec<Size>> = free.iter().zip(&modes).map(size).collect();
+        let known = Known {
+            modes,
+            sizes: sizes.clone().unwrap_or_default(),
+            called: free.iter().map(|v| v.name.clone()).collect(),
+            holds: Some(Holds::Plain(Type::F64)),
+            fill: Literal::Int(0),
+            column: None,
+            given: false,
+            span,
+        };
+        self.known.insert(mean.name.clone(), known);
+        let sort = Sort::Plain(Type::F64);
+        let tensor = |sizes| Tensor { name: mean.clone(), sort, sizes, fill: None, format: None };
+        self.means.extend(sizes.map(tensor));
     }
 }
 

@@ -108,7 +108,7 @@ fn texts_of_scipy() {
 }
 
 /// An archive of such members, each as an array of these extents.
-fn archive(format: &str, members: &[(&str, &[u64], Array)]) -> Vec<u8> {
+pub(super) fn archive(format: &str, members: &[(&str, &[u64], Array)]) -> Vec<u8> {
     let mut file = std::io::Cursor::new(Vec::new());
     let mut zip = zip::ZipWriter::new(&mut file);
     let mut add = |name: &str, write: &dyn Fn(&mut dyn std::io::Write) -> std::io::Result<()>| {
@@ -124,7 +124,7 @@ fn archive(format: &str, members: &[(&str, &[u64], Array)]) -> Vec<u8> {
     file.into_inner()
 }
 
-fn list<'a>(name: &'a str, numbers: &[i64]) -> (&'a str, &'static [u64], Array<'static>) {
+pub(super) fn list<'a>(name: &'a str, numbers: &[i64]) -> (&'a str, &'static [u64], Array<'static>) {
     let extents: &[u64] = Box::leak(Box::new([numbers.len() as u64]));
     (name, extents, numbers.to_vec().into())
 }

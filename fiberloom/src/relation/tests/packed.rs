@@ -86,13 +86,13 @@ fn what_is_refused_says_where() {
     let absent = "in.parquet: no column `x` among 2 columns: `list`, `key`";
     refused(read("nested.parquet", want("x", Plain(Type::I64))), absent);
     let inexact = "-150 is not exactly a value of type i8, which the program declares";
-    refused(read("zstd.parquet", want("whole", Plain(Type::I8))), &(at(1, "whole") + inexact));
+    refused(read("zstd.parquet", want("whole", Plain(Type::I8))), &(at(1, "whole") + inexact + " (row group 1 of 1)"));
     let digits = "0.001 has 3 digits behind its point, and `dec(2)` holds 2";
-    refused(read("snappy.parquet", want("wide", Decimal(2))), &(at(2, "wide") + digits));
+    refused(read("snappy.parquet", want("wide", Decimal(2))), &(at(2, "wide") + digits + " (row group 1 of 3)"));
     let part = "the text `p0` stands where the program declares a date of the calendar";
     assert!(read("snappy.parquet", want("part", Date)).unwrap_err().to_string().starts_with(&at(1, "part")), "{part}");
     let date = "a date stands where the program declares `i64`";
-    refused(read("polars.parquet", want("born", Plain(Type::I64))), &(at(1, "born") + date));
+    refused(read("polars.parquet", want("born", Plain(Type::I64))), &(at(1, "born") + date + " (row group 1 of 3)"));
     assert!(parquet(b"PAR1", &[]).unwrap_err().to_string().starts_with("in.parquet: damaged: "));
     let short = Options { limit: 100, ..Options::default() };
     let over = read_bytes(Path::new("in.parquet"), &file("snappy.parquet"), &every_column(), &short);
@@ -103,8 +103,7 @@ fn what_is_refused_says_where() {
 #[test]
 fn what_is_not_read_is_called_by_its_name() {
     let read = |wanted: Wanted| parquet(&file("kinds.parquet"), &[wanted]);
-    let packed =
-        "in.parquet: column `packed` is packed by BROTLI, which is not read: write Snappy, Zstandard, gzip or LZ4";
+    let packed = "in.parquet: column `packed` is packed by BROTLI, which is not read: write Snappy, Zstandard, gzip or LZ4 (row group 1 of 1)";
     refused(read(want("packed", Plain(Type::I64))), packed);
     let clock = "in.parquet: column `clock` holds times of day, which no declaration says: write numbers, texts, dates or timestamps";
     refused(read(want("clock", Plain(Type::I64))), clock);
@@ -187,10 +186,19 @@ fn damaged_files_are_refused() {
     let mut x = 1u64;
     for name in ["plain", "snappy", "zstd", "gzip", "lz4", "delta", "polars"] {
         let whole = file(&format!("{name}.parquet"));
-        let mut one = |bytes: &[u8]| match parquet(bytes, &every_column()) {
+        let length = u32::from_le_bytes(whole[whole.len() - 8..whole.len() - 4].try_into().unwrap()) as usize;
+        let footer = whole.len() - 8 - length;
+        let mut one = |bytes: &[u8], at: usize| match parquet(bytes, &every_column()) {
             Ok(_) => read += 1,
             Err(e) => {
-                assert!(e.cause != Cause::Io && e.to_string().starts_with("in.parquet:"), "{e}");
+                let says = e.to_string();
+                assert!(e.cause != Cause::Io && says.starts_with("in.parquet:"), "{e}");
+                // What is wrong with data is wrong with a column, in a row group.
+                let is_named = says.contains("column ") && says.contains("row group ");
+                assert!(
+                    !(4..footer).contains(&at) || bytes.len() < whole.len() || e.cause == Cause::Limit || is_named,
+                    "{e}"
+                );
                 refused += 1;
             }
         };
@@ -198,9 +206,9 @@ fn damaged_files_are_refused() {
             x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             let mut bytes = whole.clone();
             bytes[at] ^= (x >> 56) as u8 | 1;
-            one(&bytes);
+            one(&bytes, at);
             if at % 16 == 0 {
-                one(&whole[..at]);
+                one(&whole[..at], at);
             }
         }
     }

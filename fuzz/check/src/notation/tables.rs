@@ -19,7 +19,7 @@ use fiberloom_core::algebra::{Mode, Type, Value};
 use fiberloom_core::format::{Array, Tensor};
 use fiberloom_core::notation::syntax::{Item, Sort};
 use fiberloom_core::notation::{relation::Relations, typed};
-use fiberloom_semantics::relation::{self as labelled, Cell, Function, Key, Of, Rows};
+use fiberloom_semantics::relation::{self as labelled, Cell, Function, Key, Moment, Of, Rows};
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 
@@ -142,6 +142,7 @@ fn unlabelled(of: &Of) -> Of {
         Of::Label(Some(Key::Number(n))) => Of::Integer(n),
         Of::Label(Some(Key::Decimal(n, digits))) => Of::Decimal(n.into(), digits),
         Of::Label(Some(Key::Date(y, m, d))) => Of::Date(y, m, d),
+        Of::Label(Some(Key::Moment(moment))) => Of::Moment(moment),
         Of::Label(Some(Key::Text(text))) => Of::Text(text),
         of => of,
     }
@@ -161,6 +162,7 @@ fn frame_column(name: &str, sort: &Sort, cells: &[&Cell]) -> relation::Column<'s
         Cell::Number(n) => *n,
         Cell::Bool(b) => i64::from(*b),
         Cell::Date(y, m, d) => relation::days(&format!("{y:04}-{m:02}-{d:02}")).expect("a date of the calendar"),
+        Cell::Moment(moment) => micros(moment),
         Cell::Text(_) | Cell::Null => 0,
     };
     let numbers: Vec<i64> = cells.iter().map(number).collect();
@@ -182,6 +184,18 @@ fn frame_column(name: &str, sort: &Sort, cells: &[&Cell]) -> relation::Column<'s
     };
     let column = relation::Column::new(name, values);
     if nulls.contains(&true) { column.with_nulls(nulls) } else { column }
+}
+
+/// The microseconds of a moment.
+fn micros(moment: &Moment) -> i64 {
+    let (y, m, d) = moment.date;
+    let days = relation::days(&format!("{y:04}-{m:02}-{d:02}")).expect("a date of the calendar");
+    days * relation::DAY + moment.micros
+}
+
+/// The moment of these microseconds.
+fn moment(micros: i64) -> Moment {
+    Moment { date: ymd(micros.div_euclid(relation::DAY)), micros: micros.rem_euclid(relation::DAY) }
 }
 
 fn library_engine(engine: Engine) -> fiberloom::Engine {
@@ -228,7 +242,7 @@ fn key(cell: Option<relation::Cell>) -> Option<Key> {
             let (y, m, d) = ymd(days);
             Key::Date(y, m, d)
         }
-        relation::Cell::Timestamp(micros) => Key::Number(micros),
+        relation::Cell::Timestamp(micros) => Key::Moment(moment(micros)),
         relation::Cell::Text(text) => Key::Text(text.to_string()),
     })
 }
@@ -241,7 +255,7 @@ fn of(cell: Option<relation::Cell>) -> Of {
             let (y, m, d) = ymd(days);
             Of::Date(y, m, d)
         }
-        Some(relation::Cell::Timestamp(micros)) => Of::Integer(micros),
+        Some(relation::Cell::Timestamp(micros)) => Of::Moment(moment(micros)),
         Some(relation::Cell::Text(text)) => Of::Text(text.to_string()),
         Some(relation::Cell::Plain(value)) => match value.ty() {
             Type::Bool => Of::Bool(value.is_true()),

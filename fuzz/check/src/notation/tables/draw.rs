@@ -2,7 +2,7 @@
 
 use super::Labelled;
 use arbitrary::Unstructured;
-use fiberloom_semantics::relation::{Cell, Rows};
+use fiberloom_semantics::relation::{Cell, Moment, Rows};
 use std::collections::BTreeMap;
 
 /// What labels are, or values of a column.
@@ -11,6 +11,7 @@ enum Kind {
     Integer,
     Decimal(u8),
     Date,
+    Moment,
     Text,
     Bool,
 }
@@ -67,6 +68,24 @@ const FINE: [i64; 8] =
 const PATTERNS: [&str; 7] = ["%", "a%", "%b", "_", "%a%b%", "green", "%r_e%"];
 const DATES: [(i64, u8, u8); 6] =
     [(1969, 12, 31), (1970, 1, 1), (1994, 1, 1), (1994, 2, 28), (2000, 2, 29), (1995, 12, 1)];
+/// Moments beside the ends of days, hours and of what is counted from.
+const MOMENTS: [&str; 7] = [
+    "1969-12-31 23:59:59.999999",
+    "1970-01-01 00:00:00",
+    "1994-02-28 23:30:00",
+    "1994-02-28 23:59:59.000001",
+    "1994-03-01 00:00:00",
+    "2000-02-29 12:30:00.25",
+    "2000-02-29 12:59:59",
+];
+/// Other spellings, of some of these and of others.
+const SPELLED: [&str; 5] = [
+    "1994-02-28T23:30:00Z",
+    "1994-03-01 01:30+02:00",
+    "2000-02-29",
+    "1994-02-28 23:30",
+    "1969-12-31 22:59:59.999999-01:00",
+];
 
 impl Labelled {
     /// A program over labels.
@@ -110,8 +129,15 @@ impl Draw<'_, '_> {
         let count = 1 + self.below(3);
         (0..count)
             .map(|n| {
-                let kind =
-                    self.one(&[Kind::Integer, Kind::Text, Kind::Date, Kind::Text, Kind::Integer, Kind::Decimal(1)]);
+                let kind = self.one(&[
+                    Kind::Integer,
+                    Kind::Text,
+                    Kind::Date,
+                    Kind::Text,
+                    Kind::Integer,
+                    Kind::Decimal(1),
+                    Kind::Moment,
+                ]);
                 self.domains.push(kind);
                 self.said(format!("domain of {kind:?}"));
                 format!("dim D{n}: {}", sort(kind))
@@ -154,6 +180,7 @@ impl Draw<'_, '_> {
                 Kind::Bool,
                 Kind::Decimal(2),
                 Kind::Decimal(12),
+                Kind::Moment,
             ];
             let holds = match self.below(2) {
                 0 => Holds::Domain(self.below(self.domains.len())),
@@ -229,6 +256,7 @@ impl Draw<'_, '_> {
                 let (y, m, d) = self.one(&DATES);
                 Cell::Date(y, m, d)
             }
+            Kind::Moment => Cell::Moment(Moment::read(self.one(&MOMENTS)).expect("a moment")),
             Kind::Text => Cell::Text(self.one(&TEXTS).to_string()),
             Kind::Bool => Cell::Bool(self.below(2) == 1),
         }
@@ -245,6 +273,8 @@ impl Draw<'_, '_> {
                 let (y, m, d) = self.one(&DATES);
                 format!("\"{y:04}-{m:02}-{d:02}\"")
             }
+            Kind::Moment if self.below(3) == 0 => quoted(self.one(&SPELLED)),
+            Kind::Moment => quoted(self.one(&MOMENTS)),
             Kind::Text => quoted(self.one(&["", "a", "ab", "c", "green", "\"q\""])),
             Kind::Bool => self.one(&["true", "false"]).to_string(),
         }
@@ -386,19 +416,7 @@ impl Draw<'_, '_> {
                 }
                 Some(format!("{function}({text}, {pattern})"))
             }
-            5 => {
-                let kind = self.one(&[Kind::Date, Kind::Decimal(2), Kind::Integer, Kind::Decimal(12)]);
-                if self.below(2) == 0
-                    && let (Some(a), Some(b)) =
-                        (self.column(Kind::Decimal(2), vars), self.column(Kind::Decimal(12), vars))
-                {
-                    self.said("decimals of two scales compared");
-                    return Some(if self.below(2) == 0 { format!("{a} {op} {b}") } else { format!("{b} {op} {a}") });
-                }
-                let literal = self.literal(kind);
-                self.said(format!("{kind:?} compared"));
-                Some(format!("{} {op} {literal}", self.column(kind, vars)?))
-            }
+            5 => self.values_compared(op, vars),
             _ => {
                 let op = self.one(&["==", "!="]);
                 self.said("a text of a column compared");
@@ -408,13 +426,33 @@ impl Draw<'_, '_> {
         }
     }
 
+    /// Values of columns, compared with one another or with a literal.
+    fn values_compared(&mut self, op: &str, vars: &[Var]) -> Option<String> {
+        let kind = self.one(&[Kind::Date, Kind::Decimal(2), Kind::Integer, Kind::Decimal(12), Kind::Moment]);
+        if self.below(3) == 0
+            && let (Some(a), Some(b)) = (self.column(Kind::Moment, vars), self.column(Kind::Date, vars))
+        {
+            self.said("a timestamp beside a date");
+            return Some(if self.below(2) == 0 { format!("{a} {op} {b}") } else { format!("{b} {op} {a}") });
+        }
+        if self.below(2) == 0
+            && let (Some(a), Some(b)) = (self.column(Kind::Decimal(2), vars), self.column(Kind::Decimal(12), vars))
+        {
+            self.said("decimals of two scales compared");
+            return Some(if self.below(2) == 0 { format!("{a} {op} {b}") } else { format!("{b} {op} {a}") });
+        }
+        let literal = self.literal(kind);
+        self.said(format!("{kind:?} compared"));
+        Some(format!("{} {op} {literal}", self.column(kind, vars)?))
+    }
+
     /// A value, and how many digits stand behind its point.
     fn value(&mut self, vars: &[Var], depth: usize) -> (String, u8) {
         if depth > 0 {
             match self.below(5) {
                 0 => {
                     let ((a, p), (b, q)) = (self.value(vars, depth - 1), self.value(vars, depth - 1));
-                    return (format!("({a}) * ({b})"), p + q);
+                    return if p + q <= 18 { (format!("({a}) * ({b})"), p + q) } else { (a, p) };
                 }
                 1 => {
                     let (a, p) = self.value(vars, depth - 1);
@@ -437,7 +475,8 @@ impl Draw<'_, '_> {
                 _ => {}
             }
         }
-        let leaf = match self.below(5) {
+        let leaf = match self.below(6) {
+            5 => self.of_moment(vars),
             0 | 1 => self.column(Kind::Decimal(2), vars).map(|c| (c, 2)),
             2 => self.column(Kind::Integer, vars).map(|c| (c, 0)),
             3 if self.dates().is_some() && self.below(2) == 0 => {
@@ -472,6 +511,66 @@ impl Draw<'_, '_> {
         leaf.unwrap_or_else(|| (format!("{}", 1 + self.below(3)), 0))
     }
 
+    /// What is computed of a timestamp of a column or of a label, and how many digits stand behind its point.
+    fn of_moment(&mut self, vars: &[Var]) -> Option<(String, u8)> {
+        let labels: Vec<usize> = (0..self.domains.len()).filter(|d| self.domains[*d] == Kind::Moment).collect();
+        let at = match !labels.is_empty() && self.below(3) == 0 {
+            true => {
+                let d = self.one(&labels);
+                let at = self.coordinate(d, vars, 1)?;
+                self.said("a part of a label that is a timestamp");
+                return Some((format!("{}({at})", self.one(&["hour", "minute", "second", "year", "day"])), 0));
+            }
+            false => self.column(Kind::Moment, vars)?,
+        };
+        let unit = self.one(&["day", "hour", "minute", "second"]);
+        Some(match self.below(7) {
+            0 => (format!("({at} - {})", self.literal(Kind::Moment)), 6),
+            1 => (format!("({at} - trunc({at}, \"{unit}\"))"), 6),
+            2 => (format!("({at} + 90.5 - trunc({at}, \"{unit}\"))"), 6),
+            3 => {
+                self.said("seconds of a timestamp");
+                (format!("convert({at}, i64)"), 0)
+            }
+            4 => (format!("{}(date({at}))", self.one(&["year", "month", "day"])), 0),
+            5 => (format!("{}({at} - 3600)", self.one(&["hour", "minute", "second", "month"])), 0),
+            _ => (format!("{}({at})", self.one(&["hour", "minute", "second", "year", "month", "day"])), 0),
+        })
+    }
+
+    /// A label of a domain that a label of an earlier one becomes.
+    fn image(&mut self, domain: usize, vars: &[Var]) -> Option<String> {
+        let wanted = match self.domains[domain] {
+            Kind::Text => Kind::Text,
+            Kind::Date | Kind::Moment => Kind::Moment,
+            _ => return None,
+        };
+        let from: Vec<usize> = (0..domain).filter(|d| self.domains[*d] == wanted).collect();
+        if from.is_empty() {
+            return None;
+        }
+        let d = self.one(&from);
+        let at = self.coordinate(d, vars, 2)?;
+        self.said(format!("labels of {wanted:?} become labels of {:?}", self.domains[domain]));
+        Some(match self.domains[domain] {
+            Kind::Date => format!("date({at})"),
+            Kind::Moment => format!("trunc({at}, \"{}\")", self.one(&["day", "hour", "minute", "second"])),
+            _ => {
+                let text = match self.below(5) {
+                    0 => format!("lower({at})"),
+                    1 => format!("substr({at}, {}, {})", 1 + self.below(2), self.below(3)),
+                    2 => format!("trim({at})"),
+                    _ => format!("upper({at})"),
+                };
+                match self.below(4) {
+                    0 => format!("concat({text}, {})", quoted(self.one(&["", "!", "b"]))),
+                    1 => format!("concat({}, {at})", quoted(self.one(&["a", "b "]))),
+                    _ => text,
+                }
+            }
+        })
+    }
+
     fn statement(&mut self, n: usize) -> (String, String) {
         let table = self.one(&self.tables.clone());
         let vars: Vec<Var> = table
@@ -491,7 +590,9 @@ impl Draw<'_, '_> {
                 let d = self.below(self.domains.len());
                 let (over, of) = (self.below(self.domains.len()), self.coordinate(d, &vars, 2));
                 match (of, self.coordinate(over, &vars, 2)) {
-                    (Some(of), Some(at)) if of.contains('[') => self.end_of_group(n, (over, &at), (d, &of), &condition),
+                    (Some(of), Some(at)) if of.contains('[') => {
+                        self.end_of_group(n, &vars, (over, &at), (d, &of), &format!("{row} && {condition}"))
+                    }
                     _ => (format!("tensor R{n}: i64[]"), format!("R{n}[] = count({names}: {row})")),
                 }
             }
@@ -503,13 +604,7 @@ impl Draw<'_, '_> {
                     format!("R{n}[] = sum({names}: if {row} && {condition} then {value} else 0)"),
                 )
             }
-            3 if self.below(3) == 0 => {
-                self.said("an average");
-                (
-                    format!("tensor R{n}: f64[]"),
-                    format!("R{n}[] = avg({names}: if {row} && {condition} then {value} else 0)"),
-                )
-            }
+            3 if self.below(2) == 0 => self.statistic(n, &vars, &format!("{row} && {condition}"), &value),
             3 => {
                 self.said("a count");
                 (format!("tensor R{n}: i64[]"), format!("R{n}[] = count({names}: {row} && {condition})"))
@@ -529,10 +624,33 @@ impl Draw<'_, '_> {
         }
     }
 
+    /// An average, a variance or its root: of all, or of each label of a domain.
+    fn statistic(&mut self, n: usize, vars: &[Var], condition: &str, value: &str) -> (String, String) {
+        let fold = self.one(&["avg", "variance", "stddev"]);
+        // Sums of products may leave 64 bits, which no average says.
+        let value = if value.contains(") * (") { self.value(vars, 0).0 } else { value.to_string() };
+        let names = vars.iter().map(|v| v.name.clone()).collect::<Vec<_>>().join(",");
+        let d = self.below(self.domains.len());
+        match self.coordinate(d, vars, 2) {
+            Some(at) if self.below(2) == 0 => {
+                self.said(format!("{fold} of groups"));
+                (
+                    format!("tensor R{n}: f64[D{d}]"),
+                    format!("R{n}[g{n}] = {fold}({names}: if {condition} && {at} == g{n} then {value} else 0)"),
+                )
+            }
+            _ => {
+                self.said(fold);
+                (format!("tensor R{n}: f64[]"), format!("R{n}[] = {fold}({names}: if {condition} then {value} else 0)"))
+            }
+        }
+    }
+
     /// The least or the greatest label of each group.
     fn end_of_group(
         &mut self,
         n: usize,
+        vars: &[Var],
         (over, at): (usize, &str),
         (d, of): (usize, &str),
         condition: &str,
@@ -546,7 +664,8 @@ impl Draw<'_, '_> {
                 self.said("mask of labels");
                 format!("mask({condition}, {of})")
             }
-            _ => of.to_string(),
+            // A variable runs over the mode that it stands in.
+            _ => self.image(d, vars).filter(|image| image.contains('[')).unwrap_or_else(|| of.to_string()),
         };
         (declared, format!("R{n}[{at}] {fold}= {of}"))
     }
@@ -555,7 +674,8 @@ impl Draw<'_, '_> {
         let (mut sizes, mut places) = (Vec::new(), Vec::new());
         for _ in 0..1 + self.below(2) {
             let domain = self.below(self.domains.len());
-            if let Some(at) = self.coordinate(domain, vars, 2) {
+            let image = if self.below(2) == 0 { self.image(domain, vars) } else { None };
+            if let Some(at) = image.or_else(|| self.coordinate(domain, vars, 2)) {
                 sizes.push(format!("D{domain}"));
                 places.push(at);
             }
@@ -597,6 +717,7 @@ fn sort(kind: Kind) -> String {
         Kind::Integer => "i64".to_string(),
         Kind::Decimal(digits) => format!("dec({digits})"),
         Kind::Date => "date".to_string(),
+        Kind::Moment => "timestamp".to_string(),
         Kind::Text => "string".to_string(),
         Kind::Bool => "bool".to_string(),
     }
@@ -623,6 +744,7 @@ fn declaration(table: &Table, format: &str) -> String {
                 sort(kind),
                 match kind {
                     Kind::Date => "\"1994-01-01\"",
+                    Kind::Moment => "\"1994-01-01 10:30\"",
                     Kind::Decimal(_) => "0.25",
                     Kind::Bool => "true",
                     _ => "2",
