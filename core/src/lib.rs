@@ -20,6 +20,7 @@ pub mod algebra;
 pub mod check;
 pub mod concretize;
 pub mod format;
+pub mod gradient;
 pub mod iteration;
 pub mod looplet;
 pub mod loops;

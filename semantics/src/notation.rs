@@ -106,7 +106,6 @@ impl Function<Number> {
     pub fn of(tensor: &Tensor) -> Function {
         Function::listed(tensor).unwrap_or_else(|error| panic!("{error}"))
     }
-
 }
 
 impl<V: Numeric> Function<V> {
@@ -531,9 +530,7 @@ impl<'p, V: Numeric> World<'p, V> {
     /// The value of a function.
     fn apply(&self, fun: Fun, args: &[V]) -> Result<V, Refusal> {
         match fun {
-            Fun::Op(op) => {
-                Ok(V::apply(op, args, self.mode).expect("checked programs apply functions to their types"))
-            }
+            Fun::Op(op) => Ok(V::apply(op, args, self.mode).expect("checked programs apply functions to their types")),
             Fun::User(f) => self.call(f, args, &Cell::new(TURNS)),
         }
     }

@@ -721,6 +721,24 @@ impl Function {
         })
     }
 
+    /// Gives `each` the expressions of its statements.
+    pub(crate) fn each_expr<'f>(&'f self, each: &mut impl FnMut(&'f Expr)) {
+        let mut open: Vec<&Stmt> = self.stmts.iter().collect();
+        while let Some(stmt) = open.pop() {
+            match stmt {
+                Stmt::Set(_, e) => each(e),
+                Stmt::While(c, body) => {
+                    each(c);
+                    open.extend(body);
+                }
+                Stmt::If(c, yes, no) => {
+                    each(c);
+                    open.extend(yes.iter().chain(no));
+                }
+            }
+        }
+    }
+
     /// Its identity, if folds with it may begin with that and go in any order: it is declared to be associative and commutative.
     pub fn unordered(&self) -> Option<Value> {
         let declared = |wanted: &Property| self.properties.iter().any(|(p, _)| p == wanted);

@@ -95,7 +95,9 @@ impl<V: Numeric> World<'_, V> {
         use Op::*;
         match fun {
             // On whole numbers these functions commute and associate: the term is doubled repeatedly.
-            Fun::Op(Add | Mul | Min | Max | And | Or | Xor | Gcd | AndAlso | OrElse) if !sum.value().ty().is_float() => {
+            Fun::Op(Add | Mul | Min | Max | And | Or | Xor | Gcd | AndAlso | OrElse)
+                if !sum.value().ty().is_float() =>
+            {
                 let mut power = *term;
                 while n > 0 {
                     if n & 1 == 1 {

@@ -1,0 +1,92 @@
+//! Where values are stored: patterns of operands, and where an expression can be other than 0.
+//!
+//! ```text
+//!  pattern(A)          a `bool` operand with the levels of A, true at each entry that A stores
+//!  guard(a · b)        guard(a) && guard(b)          guard(mask(c, a))  c && guard(a)
+//!  guard(A[κ…])        pattern(A)[κ…] if A moves, else A[κ…] != 0, of lists with fill 0
+//! ```
+//!
+//! Outside of its guard an expression is 0, whatever the stored values are, and moves by nothing: a gradient of it is not needed there.
+
+use super::change::Change;
+use super::draft::Draft;
+use super::expr::{and, compare, distinct, number, or};
+use crate::algebra::{Op, Type};
+use crate::format::{Format, LevelKind};
+use crate::notation::typed::{Expr, Fun, Index, Kind, Statement, TensorId};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// The patterns of a program's operands.
+#[derive(Default)]
+pub(super) struct Patterns {
+    /// Operands whose gradients have their own entries.
+    pub(super) own: FxHashSet<TensorId>,
+    /// Their patterns, so far as they are used.
+    pub(super) made: FxHashMap<TensorId, TensorId>,
+    /// What defines each tensor.
+    pub(super) defined: FxHashMap<TensorId, Statement>,
+}
+
+/// Whether a format stores entries, each a value of one coordinate, and leaves others out.
+pub(super) fn lists(format: &Format) -> bool {
+    use LevelKind::*;
+    let one_each = |kind: &LevelKind| !matches!(kind, Runs | Packbits | Symmetric | Function);
+    !format.is_dense() && format.levels.iter().all(one_each)
+}
+
+impl Patterns {
+    /// The pattern of an operand.
+    pub(super) fn of(&mut self, draft: &mut Draft, t: TensorId) -> TensorId {
+        if let Some(made) = self.made.get(&t) {
+            return *made;
+        }
+        let tensor = &draft.program.tensors[t.index()];
+        let (name, format) = (format!("{}_pattern", tensor.name), tensor.format.clone());
+        let made = draft.like(&name, t, Type::Bool, format);
+        self.made.insert(t, made);
+        made
+    }
+
+    /// Where an expression can be other than 0; none if that may be anywhere.
+    pub(super) fn guard(&mut self, draft: &mut Draft, moving: &FxHashSet<TensorId>, e: &Expr) -> Option<Expr> {
+        let mut of = |e: &Expr| self.guard(draft, moving, e);
+        match &e.kind {
+            Kind::Access(t, indices) => self.entry(draft, moving, (*t, indices), e),
+            Kind::Call(Fun::Op(op), args) => match (op, &args[..]) {
+                (Op::Mul, [a, b]) => and(of(a), of(b)),
+                (Op::Mask, [c, a]) => and(Some(c.clone()), of(a)),
+                (Op::Add | Op::Sub, [a, b]) => or(of(a), of(b)),
+                (Op::Div, [a, _]) => of(a),
+                (Op::Neg | Op::Abs | Op::Sqrt | Op::Sin | Op::Tan | Op::Tanh | Op::Expm1 | Op::Log1p, [a]) => of(a),
+                (Op::Asin | Op::Atan | Op::Sinh | Op::Asinh | Op::Atanh | Op::Convert(_), [a]) => of(a),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn entry(
+        &mut self,
+        draft: &mut Draft,
+        moving: &FxHashSet<TensorId>,
+        (t, indices): (TensorId, &[Index]),
+        e: &Expr,
+    ) -> Option<Expr> {
+        if indices.iter().any(|i| i.permit) {
+            return None;
+        }
+        let tensor = &draft.program.tensors[t.index()];
+        let fill = tensor.fill.is_some_and(|fill| !fill.is_true());
+        if self.own.contains(&t) && fill {
+            let kind = Kind::Access(self.of(draft, t), indices.to_vec());
+            return Some(Expr { kind, ty: Type::Bool, span: e.span });
+        }
+        if let Some(s) = self.defined.get(&t).filter(|s| s.fold.is_none() && !s.is_part()).cloned() {
+            let (under, at) = (distinct(&s.indices)?, distinct(indices)?);
+            let guard = self.guard(draft, moving, &s.rhs)?;
+            return Change::vars(under.into_iter().zip(at)).expr(&guard).ok();
+        }
+        let is_list = tensor.format.as_ref().is_some_and(lists);
+        (fill && is_list && !moving.contains(&t)).then(|| compare(Op::Ne, e.clone(), number(0.0, e.ty)))
+    }
+}

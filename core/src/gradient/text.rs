@@ -1,0 +1,249 @@
+//! The program that is written: declarations, functions, statements of the original that are needed, and those of the gradient.
+
+use super::draft::Draft;
+use super::expr::read;
+use super::pull::{Part, set};
+use super::versions::Version;
+use crate::algebra::Op;
+use crate::notation::spell;
+use crate::notation::syntax::{self, Ident, Item, Size};
+use crate::notation::typed::{Expr, FnId, Fun, Kind, Program, Statement, TensorId};
+use crate::notation::{Diagnostic, Span};
+use rustc_hash::FxHashSet;
+
+/// What is written, beside the statements of the original.
+pub(super) struct Parts<'s> {
+    /// The original.
+    pub(super) source: &'s syntax::Program,
+    /// Its statements.
+    pub(super) versions: Vec<Version<'s>>,
+    /// Statements of the gradient, in order.
+    pub(super) made: Vec<Statement>,
+    /// Tensors that have declarations: the original's by theirs, others as they are.
+    pub(super) declared: Vec<TensorId>,
+    /// Tensors whose values are wanted.
+    pub(super) wanted: Vec<TensorId>,
+}
+
+impl Parts<'_> {
+    /// The program as syntax.
+    ///
+    /// # Errors
+    /// A tensor that has to be declared, and has a mode whose extent no declaration names.
+    pub(super) fn program(self, draft: &mut Draft) -> Result<syntax::Program, Diagnostic> {
+        let needed = self.needed();
+        let mut statements: Vec<(Statement, Option<&syntax::Statement>)> = vec![];
+        for (n, version) in self.versions.iter().enumerate() {
+            if let Some(before) = version.before.filter(|_| needed.contains(&n)) {
+                statements.extend(self.begun(draft, (n, before), &needed).map(|s| (s, None)));
+            }
+            statements.extend(version.parts.iter().map(|part| (part.statement.clone(), None)));
+            if !needed.contains(&n) {
+                continue;
+            }
+            let original = &draft.program.statements[version.original];
+            let same = names(&draft.program, original) == names(&draft.program, &version.statement);
+            let written = version.written.filter(|_| same && version.parts.is_empty());
+            let rhs = version.parts.iter().fold(version.statement.rhs.clone(), |rhs, part| replaced(&rhs, part));
+            statements.push((Statement { rhs, ..version.statement.clone() }, written));
+        }
+        statements.extend(self.made.iter().map(|s| (s.clone(), None)));
+        let mut items = self.heads(&draft.program, &statements);
+        items.extend(self.declarations(draft, &statements)?);
+        items.extend(statements.iter().map(|(s, written)| {
+            Item::Statement(written.map_or_else(|| spell::statement(&draft.program, &short(s)), |w| w.clone()))
+        }));
+        Ok(syntax::Program { items })
+    }
+
+    /// The statements of the original that what is written reads, or that give what is wanted.
+    fn needed(&self) -> FxHashSet<usize> {
+        let mut open: Vec<TensorId> = self.wanted.clone();
+        let mut needed = FxHashSet::default();
+        let parts = self.versions.iter().flat_map(|v| v.parts.iter().map(|part| &part.statement));
+        self.made.iter().chain(parts).for_each(|s| s.accesses(&mut |t, _, _| open.push(t)));
+        while let Some(t) = open.pop() {
+            let place = self.versions.iter().position(|v| v.statement.tensor == t);
+            let Some(n) = place.filter(|n| needed.insert(*n)) else { continue };
+            self.versions[n].statement.accesses(&mut |t, _, _| open.push(t));
+            open.extend(self.versions[n].before);
+        }
+        needed
+    }
+
+    /// Lets a version that accumulates, or defines a part, begin as the version before: under its name, unless something else reads that
+    /// afterwards; then as a copy.
+    fn begun(&self, draft: &mut Draft, (n, before): (usize, TensorId), needed: &FxHashSet<usize>) -> Option<Statement> {
+        let own = self.versions[n].statement.tensor;
+        let reads = |s: &Statement| {
+            let mut found = false;
+            s.accesses(&mut |t, _, written| found |= !written && t == before);
+            found
+        };
+        let later = self
+            .versions
+            .iter()
+            .enumerate()
+            .filter(|(m, _)| *m > n && needed.contains(m))
+            .any(|(_, v)| reads(&v.statement));
+        if !later && !self.made.iter().any(reads) && !self.wanted.contains(&before) {
+            draft.program.tensors[own.index()].name = draft.program.tensors[before.index()].name.clone();
+            return None;
+        }
+        let vars = draft.modes(own);
+        let ty = draft.program.tensors[own.index()].ty;
+        Some(set(own, &vars, read(before, &vars, ty), self.versions[n].statement.span))
+    }
+
+    /// Sizes, and the functions that statements call.
+    fn heads(&self, program: &Program, statements: &[(Statement, Option<&syntax::Statement>)]) -> Vec<Item> {
+        let mut called: Vec<FnId> = vec![];
+        statements.iter().for_each(|(s, _)| {
+            s.fold.into_iter().for_each(|fun| seen(fun, &mut called));
+            calls(&s.rhs, &mut called);
+        });
+        let mut at = 0;
+        while let Some(f) = called.get(at).copied() {
+            inner(program, f, &mut called);
+            at += 1;
+        }
+        called.sort();
+        let dims = self.source.items.iter().filter(|item| matches!(item, Item::Dim(_))).cloned();
+        let functions = called.into_iter().map(|f| {
+            let name = &program.functions[f.index()].name;
+            let written =
+                self.source.items.iter().find(|item| matches!(item, Item::Function(w) if w.name.name == *name));
+            written.cloned().unwrap_or_else(|| Item::Function(spell::function(program, &program.functions[f.index()])))
+        });
+        dims.chain(functions).collect()
+    }
+
+    /// Declarations of the original's tensors that statements name, and of those that are asked for.
+    fn declarations(
+        &self,
+        draft: &Draft,
+        statements: &[(Statement, Option<&syntax::Statement>)],
+    ) -> Result<Vec<Item>, Diagnostic> {
+        let mut named: Vec<TensorId> = self.declared.clone();
+        statements.iter().for_each(|(s, _)| s.accesses(&mut |t, _, _| named.push(t)));
+        let program = &draft.program;
+        let mut done = FxHashSet::default();
+        let mut items = vec![];
+        for item in &self.source.items {
+            let Item::Tensor(written) = item else { continue };
+            if named.iter().any(|t| program.tensors[t.index()].name == written.name.name)
+                && done.insert(written.name.name.clone())
+            {
+                items.push(item.clone());
+            }
+        }
+        for t in named {
+            let tensor = &program.tensors[t.index()];
+            if tensor.format.is_some() && done.insert(tensor.name.clone()) {
+                items.push(Item::Tensor(self.declaration(draft, t)?));
+            }
+        }
+        Ok(items)
+    }
+
+    /// The declaration of a tensor that the original has not.
+    fn declaration(&self, draft: &Draft, t: TensorId) -> Result<syntax::Tensor, Diagnostic> {
+        let tensor = &draft.program.tensors[t.index()];
+        let sizes = tensor.sizes.iter().enumerate().map(|(mode, size)| {
+            let same = draft.same(*size).map(|same| &draft.program.sizes[same.index()]);
+            match (same.and_then(|size| size.name.as_ref()), draft.value(*size)) {
+                (Some(name), _) => Ok(Size::Name(ident(name))),
+                (None, Some(value)) => Ok(Size::Int(value, Span::default())),
+                (None, None) => {
+                    let message = format!(
+                        "no declaration names the extent of mode {mode} of `{}`, which the gradient declares",
+                        tensor.name
+                    );
+                    Err(Diagnostic::new(tensor.span, message).help("declare the tensor that it is the gradient of"))
+                }
+            }
+        });
+        let sizes = sizes.collect::<Result<Vec<Size>, Diagnostic>>()?;
+        let format = tensor.format.as_ref().filter(|format| !format.is_dense());
+        let format = format.map(|format| self.format(draft, t).unwrap_or_else(|| spell::format(format)));
+        let fill = tensor.fill.filter(|fill| fill.is_true()).map(|fill| (spell::literal(fill), Span::default()));
+        Ok(syntax::Tensor { name: ident(&tensor.name), sort: syntax::Sort::Plain(tensor.ty), sizes, fill, format })
+    }
+
+    /// The format as the original's declaration of a tensor with the same levels has it.
+    fn format(&self, draft: &Draft, t: TensorId) -> Option<syntax::Format> {
+        let format = &draft.program.tensors[t.index()].format;
+        self.source.items.iter().find_map(|item| match item {
+            Item::Tensor(w) => {
+                let of = draft.program.tensors.iter().find(|of| of.name == w.name.name)?;
+                w.format.clone().filter(|_| of.format == *format)
+            }
+            _ => None,
+        })
+    }
+}
+
+fn ident(name: &str) -> Ident {
+    Ident { name: name.to_string(), span: Span::default() }
+}
+
+/// An expression in which a part is read from the tensor that it is now.
+fn replaced(e: &Expr, part: &Part) -> Expr {
+    if *e == part.of {
+        return part.known.clone();
+    }
+    let Kind::Call(fun, args) = &e.kind else { return e.clone() };
+    Expr { kind: Kind::Call(*fun, args.iter().map(|a| replaced(a, part)).collect()), ..e.clone() }
+}
+
+/// The names of the tensors of a statement, in order.
+fn names<'p>(program: &'p Program, s: &Statement) -> Vec<&'p str> {
+    let mut names = vec![];
+    s.accesses(&mut |t, _, _| names.push(program.tensors[t.index()].name.as_str()));
+    names
+}
+
+fn seen(fun: Fun, called: &mut Vec<FnId>) {
+    if let Fun::User(f) = fun
+        && !called.contains(&f)
+    {
+        called.push(f);
+    }
+}
+
+/// The declared functions that an expression calls.
+fn calls(e: &Expr, called: &mut Vec<FnId>) {
+    e.walk(&mut |e| match &e.kind {
+        Kind::Call(fun, _) | Kind::Reduce { fun, .. } => seen(*fun, called),
+        _ => {}
+    });
+}
+
+/// The declared functions that a function calls.
+fn inner(program: &Program, f: FnId, called: &mut Vec<FnId>) {
+    let function = &program.functions[f.index()];
+    calls(&function.value, called);
+    function.each_expr(&mut |e| calls(e, called));
+}
+
+/// A statement in the short form, where that says the same: a sum of products is its body.
+fn short(s: &Statement) -> Statement {
+    let Kind::Reduce { fun: Fun::Op(Op::Add), vars, body, start: None } = &s.rhs.kind else { return s.clone() };
+    let product = matches!(body.kind, Kind::Access(..) | Kind::Call(Fun::Op(Op::Mul), _));
+    let mut count = 0;
+    let mut twice = vec![0; vars.len()];
+    let mut plain = true;
+    body.walk(&mut |e| match &e.kind {
+        Kind::Access(_, indices) => {
+            count += 1;
+            let under = super::expr::distinct(indices);
+            plain &= under.is_some();
+            let under = under.unwrap_or_default();
+            vars.iter().zip(&mut twice).for_each(|(v, n)| *n += under.contains(v) as usize);
+        }
+        Kind::Call(Fun::Op(Op::Mul), _) | Kind::Literal(_) => {}
+        _ => plain = false,
+    });
+    let known = plain && product && count > 1 && twice.iter().all(|n| *n > 1);
+    if known { Statement { rhs: (**body).clone(), ..s.clone() } } else { s.clone() }
+}
