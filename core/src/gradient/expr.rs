@@ -163,6 +163,11 @@ pub(super) fn add(a: Expr, b: Expr) -> Expr {
     if alike(&a, &b) {
         return mul(number(2.0, a.ty), a);
     }
+    if let Some([x, y]) = args(&a, Op::Add)
+        && alike(y, &b)
+    {
+        return plain(Op::Add, vec![x.clone(), mul(number(2.0, b.ty), b)]);
+    }
     if let (Some([x]), Some([y])) = (args(&a, Op::Neg), args(&b, Op::Neg)) {
         return neg(add(x.clone(), y.clone()));
     }

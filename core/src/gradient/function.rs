@@ -10,7 +10,7 @@
 use super::draft::Draft;
 use super::expr::{call, is_zero, made, mul, number};
 use crate::algebra::{Derivative, Op, Slope, Type};
-use crate::notation::typed::{Expr, FnId, Fun, Function, Kind, LocalId, Stmt};
+use crate::notation::typed::{Expr, FnId, Fun, Function, Kind, LocalId, Property, Stmt};
 use crate::notation::{Diagnostic, Span};
 use rustc_hash::FxHashMap;
 
@@ -26,7 +26,10 @@ pub(super) fn slope(draft: &mut Draft, f: FnId, n: usize, span: Span) -> Result<
     if !function.locals[n].1.is_float() || !function.result.is_float() {
         return Ok(None);
     }
-    let declared = None;
+    let declared = function.properties.iter().find_map(|(p, _)| match p {
+        Property::Derivative(at, value) if *at == n => Some(value.clone()),
+        _ => None,
+    });
     let name = draft.name(&format!("{}_{}", function.name, function.locals[n].0));
     let by = Tangents { draft, by: LocalId(n as u32), dots: FxHashMap::default(), span, name: function.name.clone() };
     let Some(made) = by.function(&function, declared, name)? else { return Ok(None) };

@@ -3,6 +3,7 @@
 //! ```text
 //!  draft.rs      the program that is written: names, variables, extents
 //!  versions.rs   each statement defines a tensor of its own
+//!  forward.rs    how results move if operands do
 //!  backward.rs   from the last statement to the first; which gradients become tensors
 //!  pull.rs       from a right side's value to what it reads; a rule a construct, a file a family, in pull/
 //!  function.rs   derivatives of declared functions, as functions
@@ -18,6 +19,7 @@ mod backward;
 mod change;
 mod draft;
 mod expr;
+mod forward;
 mod function;
 mod pattern;
 mod pull;
@@ -31,6 +33,7 @@ use crate::stack::with_room;
 use crate::words::nearest;
 use backward::{Asked, Backward};
 use draft::Draft;
+use forward::Forward;
 use text::Parts;
 
 /// What is asked of [`grad`].
@@ -60,13 +63,8 @@ pub fn grad(source: &syntax::Program, ask: &Ask) -> Result<syntax::Program, Vec<
 }
 
 fn grad_here(source: &syntax::Program, ask: &Ask) -> Result<syntax::Program, Vec<Diagnostic>> {
-    let program = check(source)?;
     let one = |d: Diagnostic| vec![d];
-    if !program.relations.domains.is_empty() || !program.relations.tables.is_empty() {
-        let message = "programs with tables have no gradients: values of labels do not move";
-        return Err(one(Diagnostic::new(Span::default(), message)));
-    }
-    let mut draft = Draft::new(program)?;
+    let mut draft = plain(source)?;
     let (mut versions, now) = versions::versions(&mut draft, source).map_err(one)?;
     let tensors = |names: &[String]| -> Result<Vec<TensorId>, Diagnostic> {
         names.iter().map(|name| float(&draft, name)).collect()
@@ -88,6 +86,45 @@ fn grad_here(source: &syntax::Program, ask: &Ask) -> Result<syntax::Program, Vec
     let made = std::mem::take(&mut backward.made);
     let wanted = if ask.value { vec![of] } else { vec![] };
     Parts { source, versions, made, declared, wanted }.program(&mut draft).map_err(one)
+}
+
+/// The program that computes how `of` moves if the tensors of `by` do: for `A` of `by` an operand `A_dot` with the format of `A`, and the result
+/// `of` with `_dot`. `seed` and `dense` of what is asked say nothing here.
+///
+/// # Errors
+/// As of [`grad`]; blocks have tangents.
+pub fn jvp(source: &syntax::Program, ask: &Ask) -> Result<syntax::Program, Vec<Diagnostic>> {
+    with_room(|| jvp_here(source, ask))
+}
+
+fn jvp_here(source: &syntax::Program, ask: &Ask) -> Result<syntax::Program, Vec<Diagnostic>> {
+    let one = |d: Diagnostic| vec![d];
+    let mut draft = plain(source)?;
+    let of = float(&draft, &ask.of).map_err(one)?;
+    let by: Vec<TensorId> = ask.by.iter().map(|name| float(&draft, name)).collect::<Result<_, _>>().map_err(one)?;
+    let order = draft.program.order.clone();
+    let mut forward = Forward::new(&mut draft, &by);
+    let steps = forward.steps(&order).map_err(one)?;
+    let made = forward.begun(&by);
+    let Some(dot) = forward.dots.get(&of).copied() else {
+        let message = format!("`{}` does not move with {}", ask.of, ask.by.join(", "));
+        return Err(one(
+            Diagnostic::new(Span::default(), message).help("name tensors by `--by` that it is computed of")
+        ));
+    };
+    let declared = by.iter().flat_map(|t| [*t, forward.dots[t]]).chain([dot]).collect();
+    let wanted = if ask.value { vec![of, dot] } else { vec![dot] };
+    Parts { source, versions: vec![], made, declared, wanted }.forward(&mut draft, &steps).map_err(one)
+}
+
+/// A draft of a program without tables.
+fn plain(source: &syntax::Program) -> Result<Draft, Vec<Diagnostic>> {
+    let program = check(source)?;
+    if !program.relations.domains.is_empty() || !program.relations.tables.is_empty() {
+        let message = "programs with tables have no gradients: values of labels do not move";
+        return Err(vec![Diagnostic::new(Span::default(), message)]);
+    }
+    Draft::new(program)
 }
 
 /// A tensor of floats, by its name.

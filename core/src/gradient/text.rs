@@ -4,10 +4,11 @@ use super::draft::Draft;
 use super::expr::read;
 use super::pull::{Part, set};
 use super::versions::Version;
+use super::{forward, versions};
 use crate::algebra::Op;
 use crate::notation::spell;
 use crate::notation::syntax::{self, Ident, Item, Size};
-use crate::notation::typed::{Expr, FnId, Fun, Kind, Program, Statement, TensorId};
+use crate::notation::typed::{Expr, FnId, Fun, Kind, Program, Role, Statement, TensorId, Turns};
 use crate::notation::{Diagnostic, Span};
 use rustc_hash::FxHashSet;
 
@@ -54,6 +55,57 @@ impl Parts<'_> {
             Item::Statement(written.map_or_else(|| spell::statement(&draft.program, &short(s)), |w| w.clone()))
         }));
         Ok(syntax::Program { items })
+    }
+
+    /// A program of tangents as syntax; `declared` and `wanted` are of this, its versions and statements are empty.
+    ///
+    /// # Errors
+    /// As of [`Parts::program`].
+    pub(super) fn forward(
+        mut self,
+        draft: &mut Draft,
+        steps: &[forward::Written],
+    ) -> Result<syntax::Program, Diagnostic> {
+        let begun = std::mem::take(&mut self.made);
+        let mut all: Vec<Statement> = begun.clone();
+        gathered(&draft.program, steps, &mut all);
+        let mut open = self.wanted.clone();
+        conditions(steps, &mut |t| open.push(t));
+        let mut needed = FxHashSet::default();
+        while let Some(t) = open.pop() {
+            if needed.insert(t) {
+                all.iter().filter(|s| s.tensor == t).for_each(|s| s.accesses(&mut |t, _, _| open.push(t)));
+            }
+        }
+        let kept: Vec<(Statement, _)> =
+            all.into_iter().filter(|s| needed.contains(&s.tensor)).map(|s| (s, None)).collect();
+        let mut items = self.heads(&draft.program, &kept);
+        items.extend(self.declarations(draft, &kept)?);
+        let begun = begun.iter().filter(|s| needed.contains(&s.tensor));
+        items.extend(begun.map(|s| Item::Statement(spell::statement(&draft.program, &short(s)))));
+        items.extend(self.blocks(&draft.program, steps, &needed));
+        Ok(syntax::Program { items })
+    }
+
+    fn blocks(&self, program: &Program, steps: &[forward::Written], needed: &FxHashSet<TensorId>) -> Vec<Item> {
+        let items = steps.iter().filter_map(|step| match step {
+            forward::Written::Original(n) => {
+                let s = &program.statements[*n];
+                let written = versions::find(&self.source.items, s).filter(|w| w.locals.is_empty());
+                let written = written.filter(|_| program.tensors[s.tensor.index()].role != Role::Local);
+                let own = |s: &Statement| written.map_or_else(|| spell::statement(program, &short(s)), Clone::clone);
+                needed.contains(&s.tensor).then(|| Item::Statement(own(s)))
+            }
+            forward::Written::Made(s) => {
+                needed.contains(&s.tensor).then(|| Item::Statement(spell::statement(program, &short(s))))
+            }
+            forward::Written::Block(block, inner) => {
+                let body = self.blocks(program, inner, needed);
+                let turns = versions::turns(&self.source.items, block)?.clone();
+                (!body.is_empty()).then(|| Item::Repeat(syntax::Repeat { turns, body, span: Span::default() }))
+            }
+        });
+        items.collect()
     }
 
     /// The statements of the original that what is written reads, or that give what is wanted.
@@ -180,6 +232,29 @@ impl Parts<'_> {
             }
             _ => None,
         })
+    }
+}
+
+/// The statements of steps, those of blocks too.
+fn gathered(program: &Program, steps: &[forward::Written], all: &mut Vec<Statement>) {
+    for step in steps {
+        match step {
+            forward::Written::Original(n) => all.push(program.statements[*n].clone()),
+            forward::Written::Made(s) => all.push(s.clone()),
+            forward::Written::Block(_, inner) => gathered(program, inner, all),
+        }
+    }
+}
+
+/// Gives `each` the tensors that conditions of blocks read.
+fn conditions(steps: &[forward::Written], each: &mut impl FnMut(TensorId)) {
+    for step in steps {
+        if let forward::Written::Block(block, inner) = step {
+            if let Turns::While(condition) = &block.turns {
+                condition.reads(each);
+            }
+            conditions(inner, each);
+        }
     }
 }
 

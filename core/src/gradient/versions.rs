@@ -67,8 +67,17 @@ fn refused(block: &Repeat) -> Diagnostic {
         .help("write its statements as often as they run, or use `fiberloom jvp`, which takes blocks")
 }
 
+/// What says how many turns a block takes, as it is written.
+pub(super) fn turns<'s>(items: &'s [Item], block: &Repeat) -> Option<&'s syntax::Turns> {
+    items.iter().find_map(|item| match item {
+        Item::Repeat(w) if (w.span.start, w.span.end) == (block.span.start, block.span.end) => Some(&w.turns),
+        Item::Repeat(w) => turns(&w.body, block),
+        _ => None,
+    })
+}
+
 /// The statement as it is written.
-fn find<'s>(items: &'s [Item], s: &Statement) -> Option<&'s syntax::Statement> {
+pub(super) fn find<'s>(items: &'s [Item], s: &Statement) -> Option<&'s syntax::Statement> {
     items.iter().find_map(|item| match item {
         Item::Statement(w) if (w.span.start, w.span.end) == (s.span.start, s.span.end) => Some(w),
         Item::Repeat(block) => find(&block.body, s),

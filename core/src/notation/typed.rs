@@ -775,6 +775,8 @@ pub enum Property {
     Iterate(Set),
     /// f(pattern…) = e, the names of the pattern being the parameters at their positions.
     Case(Vec<Option<Value>>, Expr),
+    /// The derivative by the parameter at a position is e.
+    Derivative(usize, Expr),
 }
 
 /// A set of coordinates in terms of where parameters differ from their fill.
