@@ -12,13 +12,13 @@
 use super::change::Change;
 use super::draft::Draft;
 use super::expr::{self, add, bare, distinct, literal, made, mask, nodes, number, read};
-use super::pattern::{Patterns, lists};
+use super::pattern::{Patterns, keeps_entries};
 use super::pull::{Found, Part, Pull, moves, pulled, set};
 use super::versions::Version;
 use crate::algebra::{Op, Type};
 use crate::format::Format;
 use crate::notation::Diagnostic;
-use crate::notation::typed::{Expr, Fun, Index, Kind, LocalId, Map, Statement, TensorId, VarId};
+use crate::notation::typed::{Expr, Fun, Index, Kind, Map, Statement, TensorId, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// How large an expression may be that stands wherever it is used.
@@ -67,7 +67,7 @@ impl<'d> Backward<'d> {
         let moving = moving(&asked.by, versions);
         let own = asked.by.iter().filter(|t| {
             let format = draft.program.tensors[t.index()].format.as_ref();
-            format.is_some_and(lists) && !asked.dense.contains(t)
+            format.is_some_and(keeps_entries) && !asked.dense.contains(t)
         });
         let defined = versions.iter().map(|v| (v.statement.tensor, v.statement.clone())).collect();
         let patterns = Patterns { own: own.copied().collect(), defined, ..Patterns::default() };
@@ -123,15 +123,9 @@ impl<'d> Backward<'d> {
             None if !s.is_part() => self.defined(s, &s.rhs, &adjoint),
             None => self.part(version, adjoint),
             Some(Fun::Op(Op::Add)) => self.accumulated(version, adjoint),
-            Some(Fun::User(f)) if self.takes_the_last(f.index()) => self.part(version, adjoint),
+            Some(Fun::User(f)) if self.draft.program.functions[f.index()].is_latest() => self.part(version, adjoint),
             Some(fun) => self.folded(version, fun, &adjoint),
         }
-    }
-
-    /// Whether a function is its second argument, as that of `x[k[]] = e` is.
-    fn takes_the_last(&self, f: usize) -> bool {
-        let function = &self.draft.program.functions[f];
-        function.stmts.is_empty() && function.value.kind == Kind::Local(LocalId(1))
     }
 
     /// `T[i…] = e`: `e` gets `T̄[i…]`.

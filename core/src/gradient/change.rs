@@ -26,6 +26,11 @@ impl Change {
         Change { maps: pairs.into_iter().map(|(from, to)| (from, Map::Var(to))).collect(), ..Change::default() }
     }
 
+    /// Variables become others, also where an expression binds them. A variable that stands twice becomes the last.
+    pub(super) fn all(pairs: impl IntoIterator<Item = (VarId, VarId)>) -> Change {
+        Change { bound: true, ..Change::vars(pairs) }
+    }
+
     /// Variables become these maps.
     pub(super) fn of(maps: FxHashMap<VarId, Map>) -> Change {
         Change { maps, ..Change::default() }
@@ -213,7 +218,7 @@ pub(super) fn rebound(draft: &mut Draft, e: &Expr) -> Result<Expr, Diagnostic> {
     let mut bound = vec![];
     e.walk(&mut |e| bound.extend(binds(e)));
     let pairs: Vec<(VarId, VarId)> = bound.into_iter().map(|v| (v, draft.var(v))).collect();
-    Change { bound: true, ..Change::vars(pairs) }.expr(e)
+    Change::all(pairs).expr(e)
 }
 
 /// The variables that an expression itself binds.

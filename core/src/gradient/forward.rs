@@ -14,7 +14,7 @@ use super::function::{self, written};
 use super::pull::{moves, set};
 use crate::algebra::{Derivative, Op, Type, Value};
 use crate::notation::Diagnostic;
-use crate::notation::typed::{Expr, Fun, Kind, LocalId, Repeat, Statement, Step, TensorId, VarId};
+use crate::notation::typed::{Expr, Fun, Kind, Repeat, Statement, Step, TensorId, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A step of what is written.
@@ -89,7 +89,9 @@ impl<'d> Forward<'d> {
         Ok(match s.fold {
             Some(Fun::Op(Op::Add)) if !moves(&self.moving, &s.rhs) => vec![],
             None | Some(Fun::Op(Op::Add)) => vec![of(self.tangent(&s.rhs)?)],
-            Some(Fun::User(f)) if self.takes_the_last(f.index()) => vec![of(self.tangent(&s.rhs)?)],
+            Some(Fun::User(f)) if self.draft.program.functions[f.index()].is_latest() => {
+                vec![of(self.tangent(&s.rhs)?)]
+            }
             Some(fun) => {
                 let under = distinct(&s.indices).ok_or_else(|| {
                     Diagnostic::new(s.span, "a scatter has a derivative if it adds: `+=`")
@@ -128,11 +130,6 @@ impl<'d> Forward<'d> {
             set(self.dots[&t], &vars, number(0.0, ty), self.draft.program.tensors[t.index()].span)
         });
         begun.collect()
-    }
-
-    fn takes_the_last(&self, f: usize) -> bool {
-        let function = &self.draft.program.functions[f];
-        function.stmts.is_empty() && function.value.kind == Kind::Local(LocalId(1))
     }
 
     /// How an expression moves.

@@ -36,6 +36,8 @@ use draft::Draft;
 use forward::Forward;
 use text::Parts;
 
+pub use pattern::keeps_entries;
+
 /// What is asked of [`grad`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ask {

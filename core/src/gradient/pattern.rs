@@ -27,8 +27,9 @@ pub(super) struct Patterns {
     pub(super) defined: FxHashMap<TensorId, Statement>,
 }
 
-/// Whether a format stores entries, each a value of one coordinate, and leaves others out.
-pub(super) fn lists(format: &Format) -> bool {
+/// Whether a format stores entries, each a value of one coordinate, and leaves others out: then a gradient by a tensor of this format has
+/// the tensor's own entries.
+pub fn keeps_entries(format: &Format) -> bool {
     use LevelKind::*;
     let one_each = |kind: &LevelKind| !matches!(kind, Runs | Packbits | Symmetric | Function);
     !format.is_dense() && format.levels.iter().all(one_each)
@@ -86,7 +87,7 @@ impl Patterns {
             let guard = self.guard(draft, moving, &s.rhs)?;
             return Change::vars(under.into_iter().zip(at)).expr(&guard).ok();
         }
-        let is_list = tensor.format.as_ref().is_some_and(lists);
+        let is_list = tensor.format.as_ref().is_some_and(keeps_entries);
         (fill && is_list && !moving.contains(&t)).then(|| compare(Op::Ne, e.clone(), number(0.0, e.ty)))
     }
 }

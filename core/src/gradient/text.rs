@@ -151,7 +151,8 @@ impl Parts<'_> {
     fn heads(&self, program: &Program, statements: &[(Statement, Option<&syntax::Statement>)]) -> Vec<Item> {
         let mut called: Vec<FnId> = vec![];
         statements.iter().for_each(|(s, _)| {
-            s.fold.into_iter().for_each(|fun| seen(fun, &mut called));
+            let folds = s.fold.filter(|fun| !matches!(fun, Fun::User(f) if program.functions[f.index()].is_latest()));
+            folds.into_iter().for_each(|fun| seen(fun, &mut called));
             calls(&s.rhs, &mut called);
         });
         let mut at = 0;

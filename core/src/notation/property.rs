@@ -223,7 +223,8 @@ impl Trial<'_> {
             let size = left.abs().max(right.abs()).max(1.0);
             let known = x.abs() < 1e6 && size < 1e6 && here.as_f64().abs() < 1e6 && (left - right).abs() <= even * size;
             let slope = (left + right) / 2.0;
-            let wrong = known && !((slope - said.as_f64()).abs() <= (0.01 + even) * size);
+            let near = (slope - said.as_f64()).abs() <= (0.01 + even) * size;
+            let wrong = known && !near;
             let shown = format!("{} moves by about {slope} for each 1, and the derivative is {said}", self.term(&t));
             self.differs(!wrong).then_some(shown)
         })

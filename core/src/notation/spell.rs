@@ -78,7 +78,7 @@ pub(crate) fn statement(program: &Program, s: &Statement) -> syntax::Statement {
     let op = match s.fold {
         None => Assign::Set,
         Some(Fun::Op(Op::Add)) => Assign::Add,
-        Some(Fun::User(f)) if program.functions[f.index()].name.is_empty() => Assign::Set,
+        Some(Fun::User(f)) if program.functions[f.index()].is_latest() => Assign::Set,
         Some(fun) => Assign::Fold(spell.fold(fun)),
     };
     let lhs = spell.access(s.tensor, &s.indices);

@@ -721,6 +721,11 @@ impl Function {
         })
     }
 
+    /// Whether it is its second argument: so folds what sets one element, `x[k[]] = e`.
+    pub fn is_latest(&self) -> bool {
+        self.arity == 2 && self.stmts.is_empty() && self.value.kind == Kind::Local(LocalId(1))
+    }
+
     /// Gives `each` the expressions of its statements.
     pub(crate) fn each_expr<'f>(&'f self, each: &mut impl FnMut(&'f Expr)) {
         let mut open: Vec<&Stmt> = self.stmts.iter().collect();
