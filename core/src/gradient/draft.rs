@@ -157,7 +157,9 @@ impl Draft {
     /// # Errors
     /// No declaration names it.
     pub(super) fn extent(&self, v: VarId, span: Span) -> Result<Bound, Diagnostic> {
-        self.size(v).map(|size| Bound { constant: 0, terms: vec![(1, size)] }).ok_or_else(|| {
+        let known = || self.classes.value(self.extents[v.index()]).and_then(|n| i64::try_from(n).ok());
+        let named = self.size(v).map(|size| Bound { constant: 0, terms: vec![(1, size)] });
+        named.or_else(|| known().map(Bound::number)).ok_or_else(|| {
             let name = &self.program.vars[v.index()].name;
             Diagnostic::new(
                 span,

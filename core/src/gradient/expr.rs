@@ -2,7 +2,7 @@
 
 use crate::algebra::{Op, Type, Value, apply, result_type};
 use crate::notation::Span;
-use crate::notation::typed::{Expr, Fun, Index, Kind, Map, TensorId, VarId};
+use crate::notation::typed::{Bound, Expr, Fun, Index, Kind, Map, TensorId, VarId};
 
 /// An expression of this kind.
 pub(super) fn made(kind: Kind, ty: Type) -> Expr {
@@ -17,6 +17,14 @@ pub(super) fn number(x: f64, ty: Type) -> Expr {
 /// An integer.
 pub(super) fn integer(n: i64) -> Expr {
     made(Kind::Literal(Value::i64(n)), Type::I64)
+}
+
+/// The value of an extent: a size's, or a number.
+pub(super) fn counted(extent: Bound) -> Expr {
+    match extent.terms.first() {
+        Some((_, size)) => made(Kind::Size(*size), Type::I64),
+        None => integer(extent.constant),
+    }
 }
 
 /// A variable's value.

@@ -9,7 +9,9 @@
 
 use super::change::rebound;
 use super::draft::Draft;
-use super::expr::{add, call, call_of, compare, distinct, index, integer, is_zero, made, mask, mul, number, sum};
+use super::expr::{
+    add, call, call_of, compare, counted, distinct, index, integer, is_zero, made, mask, mul, number, sum,
+};
 use super::function::{self, written};
 use super::pull::{moves, set};
 use crate::algebra::{Derivative, Op, Type, Value};
@@ -263,7 +265,7 @@ impl<'d> Forward<'d> {
     ) -> Result<Expr, Diagnostic> {
         let mut place = index(vars[0]);
         for v in &vars[1..] {
-            let size = made(Kind::Size(self.draft.extent(*v, e.span)?.terms[0].1), Type::I64);
+            let size = counted(self.draft.extent(*v, e.span)?);
             place = call(Op::Add, vec![call(Op::Mul, vec![place, size]), index(*v)]);
         }
         let whole = rebound(self.draft, e)?;

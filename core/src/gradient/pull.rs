@@ -15,7 +15,7 @@ mod window;
 
 use super::change::{Change, binds, rebound};
 use super::draft::Draft;
-use super::expr::{self, bare, call, distinct, made, mul, number, read};
+use super::expr::{self, bare, call, counted, distinct, made, mul, number, read};
 use crate::algebra::{Op, Type};
 use crate::notation::typed::{Expr, Fun, Index, Kind, Map, Statement, TensorId, VarId};
 use crate::notation::{Diagnostic, Span};
@@ -143,8 +143,7 @@ impl<'d> Pull<'d> {
 
     /// How many coordinates a variable has, as a number of type `ty`.
     fn count(&mut self, v: VarId, ty: Type, span: Span) -> Result<Expr, Diagnostic> {
-        let extent = self.draft.extent(v, span)?;
-        let size = made(Kind::Size(extent.terms[0].1), Type::I64);
+        let size = counted(self.draft.extent(v, span)?);
         Ok(call(Op::Convert(ty), vec![size]))
     }
 

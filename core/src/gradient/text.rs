@@ -7,8 +7,8 @@ use super::versions::Version;
 use super::{forward, versions};
 use crate::algebra::Op;
 use crate::notation::spell;
-use crate::notation::syntax::{self, Ident, Item, Size};
-use crate::notation::typed::{Expr, FnId, Fun, Kind, Program, Role, Statement, TensorId, Turns};
+use crate::notation::syntax::{self, Dim, Ident, Item, Size};
+use crate::notation::typed::{Expr, FnId, Fun, Kind, Program, Role, SizeId, Statement, TensorId, Turns};
 use crate::notation::{Diagnostic, Span};
 use rustc_hash::FxHashSet;
 
@@ -54,7 +54,7 @@ impl Parts<'_> {
         items.extend(statements.iter().map(|(s, written)| {
             Item::Statement(written.map_or_else(|| spell::statement(&draft.program, &short(s)), |w| w.clone()))
         }));
-        Ok(syntax::Program { items })
+        Ok(said(draft, items))
     }
 
     /// A program of tangents as syntax; `declared` and `wanted` are of this, its versions and statements are empty.
@@ -84,7 +84,7 @@ impl Parts<'_> {
         let begun = begun.iter().filter(|s| needed.contains(&s.tensor));
         items.extend(begun.map(|s| Item::Statement(spell::statement(&draft.program, &short(s)))));
         items.extend(self.blocks(&draft.program, steps, &needed));
-        Ok(syntax::Program { items })
+        Ok(said(draft, items))
     }
 
     fn blocks(&self, program: &Program, steps: &[forward::Written], needed: &FxHashSet<TensorId>) -> Vec<Item> {
@@ -234,6 +234,24 @@ impl Parts<'_> {
             _ => None,
         })
     }
+}
+
+/// A program that says the sizes that the original's equations said, as far as it names them.
+fn said(draft: &Draft, items: Vec<Item>) -> syntax::Program {
+    let text: String = items.iter().map(|item| format!("{item}\n")).collect();
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let words: FxHashSet<&str> = text.split(|c| !is_word(c)).collect();
+    let declared = |name: &str| items.iter().any(|item| matches!(item, Item::Dim(dim) if dim.name.name == name));
+    let known = (0..draft.program.sizes.len() as u32).map(SizeId).filter_map(|size| {
+        let name = draft.program.sizes[size.index()].name.as_deref()?;
+        let value = draft.value(size).filter(|_| words.contains(name) && !declared(name))?;
+        Some((name, value))
+    });
+    let mut known: Vec<(&str, u64)> = known.collect();
+    known.dedup();
+    let dims = known.into_iter().map(|(name, value)| Item::Dim(Dim { name: ident(name), value: Some(value) }));
+    let items = dims.chain(items.iter().cloned()).collect();
+    syntax::Program { items }
 }
 
 /// The statements of steps, those of blocks too.

@@ -1,7 +1,7 @@
 //! Rules of folds: sums, products, the least and the greatest value.
 
 use super::super::change::rebound;
-use super::super::expr::{call, compare, index, integer, made, mask, mul, number};
+use super::super::expr::{call, compare, counted, index, integer, made, mask, mul, number};
 use super::{Done, Pull};
 use crate::algebra::{Op, Type};
 use crate::notation::Diagnostic;
@@ -92,8 +92,7 @@ impl Pull<'_> {
     fn place(&self, vars: &[VarId], e: &Expr) -> Result<Expr, Diagnostic> {
         let mut place = index(vars[0]);
         for v in &vars[1..] {
-            let size = self.draft.extent(*v, e.span)?.terms[0].1;
-            place = call(Op::Mul, vec![place, made(Kind::Size(size), Type::I64)]);
+            place = call(Op::Mul, vec![place, counted(self.draft.extent(*v, e.span)?)]);
             place = call(Op::Add, vec![place, index(*v)]);
         }
         Ok(place)

@@ -43,12 +43,12 @@ impl Pull<'_> {
         Ok(())
     }
 
-    /// The sum of two bounds, with sizes that have values as numbers.
+    /// The sum of two bounds, with sizes without names as numbers.
     fn behind(&self, start: &Bound, length: Bound) -> Bound {
-        let mut end = start.clone();
+        let mut end = Bound { constant: start.constant + length.constant, terms: start.terms.clone() };
         for (factor, size) in length.terms {
-            let size_of = &self.draft.program.sizes[size.index()];
-            match size_of.value.filter(|_| size_of.name.is_none()) {
+            let of = &self.draft.program.sizes[size.index()];
+            match of.value.filter(|_| of.name.is_none()) {
                 Some(value) => end.constant += factor * value as i64,
                 None => end.terms.push((factor, size)),
             }
