@@ -15,7 +15,7 @@ use super::expr::{self, add, bare, distinct, literal, made, mask, nodes, number,
 use super::pattern::{Patterns, keeps_entries};
 use super::pull::{Found, Part, Pull, moves, pulled, set};
 use super::versions::Version;
-use crate::algebra::{Op, Type};
+use crate::algebra::Op;
 use crate::format::Format;
 use crate::notation::Diagnostic;
 use crate::notation::typed::{Expr, Fun, Index, Kind, Map, Statement, TensorId, VarId};
@@ -70,7 +70,7 @@ impl<'d> Backward<'d> {
             format.is_some_and(keeps_entries) && !asked.dense.contains(t)
         });
         let defined = versions.iter().map(|v| (v.statement.tensor, v.statement.clone())).collect();
-        let patterns = Patterns { own: own.copied().collect(), defined, ..Patterns::default() };
+        let patterns = Patterns::new(own.copied().collect(), defined);
         let (adjoints, gradients) = (FxHashMap::default(), FxHashMap::default());
         let mut backward =
             Backward { draft, asked, moving, adjoints, patterns, parts: vec![], made: vec![], gradients };
@@ -192,6 +192,7 @@ impl<'d> Backward<'d> {
         let mut pull = Pull::new(self.draft, &self.moving, (rhs, known), s.vars.clone());
         pull.pull(rhs, w)?;
         let (found, before, parts) = (pull.found, pull.before, pull.parts);
+        before.iter().chain(parts.iter().map(|part| &part.statement)).for_each(|s| self.patterns.defines(s.clone()));
         self.made.extend(before);
         self.parts.extend(parts);
         found.into_iter().try_for_each(|found| self.take(found))
@@ -255,8 +256,20 @@ impl<'d> Backward<'d> {
         let dense = (!adjoint.scattered.is_empty()).then(|| Format::dense(of.sizes.len()));
         let format = if guard.is_some() { of.format.clone().filter(|f| !f.is_dense()) } else { dense };
         let bar = self.draft.like(&name, s.tensor, of.ty, format);
+        if let Some(own) = guard.as_ref().and_then(|guard| self.entries_of(guard, &adjoint)) {
+            self.patterns.full.insert(bar, own);
+        }
         let sum = guard.map_or(adjoint.sum.clone(), |guard| mask(guard, adjoint.sum.clone()));
         self.written(bar, Adjoint { sum, ..adjoint }, s)
+    }
+
+    /// The operand whose entries a guarded gradient has, all of them.
+    fn entries_of(&self, guard: &Expr, adjoint: &Adjoint) -> Option<TensorId> {
+        let Kind::Access(pattern, indices) = &guard.kind else { return None };
+        let own = self.patterns.made.iter().find(|(_, made)| *made == pattern).map(|(own, _)| *own)?;
+        let others = self.patterns.listed(self.draft, own, &adjoint.vars, &adjoint.sum);
+        let whole = *indices == bare(&adjoint.vars) && !adjoint.vars.iter().any(|v| others.contains(v));
+        whole.then_some(own)
     }
 
     /// Where what a statement defines can be other than 0, in the variables of its gradient.
@@ -273,7 +286,9 @@ impl<'d> Backward<'d> {
         let ty = adjoint.sum.ty;
         let span = s.span;
         if !expr::is_zero(&adjoint.sum) || adjoint.scattered.is_empty() {
-            self.made.push(set(bar, &adjoint.vars, adjoint.sum, span));
+            let defined = set(bar, &adjoint.vars, adjoint.sum, span);
+            self.patterns.defines(defined.clone());
+            self.made.push(defined);
         }
         for (indices, value) in adjoint.scattered {
             let add = Some(Fun::Op(Op::Add));
@@ -288,7 +303,7 @@ impl<'d> Backward<'d> {
         let of = self.draft.program.tensors[t.index()].clone();
         let name = format!("{}_bar", of.name);
         let at = set(t, &[], adjoint.sum.clone(), of.span);
-        let own = self.patterns.own.contains(&t);
+        let own = self.patterns.keeps(t);
         let format = if own { of.format.clone() } else { Some(Format::dense(of.sizes.len())) };
         let mut adjoint = adjoint;
         let bar = self.draft.like(&name, t, of.ty, format.clone());
@@ -298,9 +313,7 @@ impl<'d> Backward<'d> {
                 let all = self.draft.like(&format!("{}_all", of.name), t, of.ty, format);
                 adjoint = self.written(all, adjoint, &at);
             }
-            let pattern = self.patterns.of(self.draft, t);
-            let entry = made(Kind::Access(pattern, bare(&adjoint.vars)), Type::Bool);
-            adjoint.sum = mask(entry, adjoint.sum);
+            adjoint.sum = self.patterns.stored(self.draft, t, &adjoint.vars, adjoint.sum);
         }
         Ok(self.written(bar, adjoint, &at))
     }

@@ -1,10 +1,13 @@
 //! A program that is being written: the original with further tensors, variables and functions.
 
-use super::expr::distinct;
-use crate::algebra::{Type, Value};
+use super::expr::{call, distinct, made, number};
+use crate::algebra::{Op, Type, Value};
 use crate::format::Format;
 use crate::map::ClassId;
-use crate::notation::typed::{Bound, Program, Role, Size, SizeId, Tensor, TensorId, Var, VarId};
+use crate::notation::typed::{
+    Bound, Expr, FnId, Fun, Function, Kind, LocalId, Program, Property, Role, Set, Size, SizeId, Statement, Tensor,
+    TensorId, Var, VarId,
+};
 use crate::notation::{Diagnostic, Span};
 use crate::shape::Classes;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -39,6 +42,7 @@ impl Draft {
         let mut draft =
             Draft { known: program.sizes.len() as u32, program, classes, extents, taken, slopes: FxHashMap::default() };
         draft.told_apart();
+        draft.program.statements.iter_mut().for_each(summed);
         Ok(draft)
     }
 
@@ -123,6 +127,28 @@ impl Draft {
         self.tensor(wanted, ty, sizes, None)
     }
 
+    /// A function that is computed wherever its first argument holds, whatever the second is there: `fn stored(p, v) { select(p, v, 0) } where
+    /// iterate(p)`.
+    pub(super) fn stored(&mut self, ty: Type) -> FnId {
+        let name = self.name("stored");
+        let locals = vec![("p".to_string(), Type::Bool), ("v".to_string(), ty)];
+        let local = |n: u32, ty: Type| made(Kind::Local(LocalId(n)), ty);
+        let value = call(Op::Select, vec![local(0, Type::Bool), local(1, ty), number(0.0, ty)]);
+        let properties = vec![(Property::Iterate(Set::Param(0)), Span::default())];
+        let span = Span::default();
+        self.program.functions.push(Function {
+            name,
+            locals,
+            arity: 2,
+            result: ty,
+            stmts: vec![],
+            value,
+            properties,
+            span,
+        });
+        FnId(self.program.functions.len() as u32 - 1)
+    }
+
     /// A size for a mode that a variable runs over.
     fn unnamed(&mut self, v: VarId) -> SizeId {
         self.size(v).unwrap_or_else(|| {
@@ -167,5 +193,15 @@ impl Draft {
             )
             .help("declare what is read under it, with a size that has a name")
         })
+    }
+}
+
+/// Spells out the sum of `T[i] sum= e`, which folds the whole right side over what is absent on the left; `+=` sums its terms.
+fn summed(s: &mut Statement) {
+    if s.fold == Some(Fun::Op(Op::Add)) && !s.folded.is_empty() {
+        let vars = std::mem::take(&mut s.folded);
+        let (ty, span) = (s.rhs.ty, s.rhs.span);
+        let body = Box::new(s.rhs.clone());
+        s.rhs = Expr { kind: Kind::Reduce { fun: Fun::Op(Op::Add), vars, body, start: None }, ty, span };
     }
 }

@@ -8,23 +8,27 @@
 //!
 //! Outside of its guard an expression is 0, whatever the stored values are, and moves by nothing: a gradient of it is not needed there.
 
-use super::change::Change;
+use super::change::{Change, uses};
 use super::draft::Draft;
-use super::expr::{and, compare, distinct, number, or};
+use super::expr::{and, bare, compare, distinct, made, mask, number, or};
 use crate::algebra::{Op, Type};
 use crate::format::{Format, LevelKind};
-use crate::notation::typed::{Expr, Fun, Index, Kind, Statement, TensorId};
+use crate::notation::typed::{Expr, FnId, Fun, Index, Kind, Statement, TensorId, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The patterns of a program's operands.
 #[derive(Default)]
 pub(super) struct Patterns {
     /// Operands whose gradients have their own entries.
-    pub(super) own: FxHashSet<TensorId>,
+    own: FxHashSet<TensorId>,
     /// Their patterns, so far as they are used.
     pub(super) made: FxHashMap<TensorId, TensorId>,
     /// What defines each tensor.
-    pub(super) defined: FxHashMap<TensorId, Statement>,
+    defined: FxHashMap<TensorId, Statement>,
+    /// Gradients that have just the entries of an operand, with that operand.
+    pub(super) full: FxHashMap<TensorId, TensorId>,
+    /// The functions that store a value at each entry, by the value's type.
+    stored: FxHashMap<Type, FnId>,
 }
 
 /// Whether a format stores entries, each a value of one coordinate, and leaves others out: then a gradient by a tensor of this format has
@@ -36,6 +40,21 @@ pub fn keeps_entries(format: &Format) -> bool {
 }
 
 impl Patterns {
+    /// Of a program whose tensors are defined so, in which these operands' gradients have their own entries.
+    pub(super) fn new(own: FxHashSet<TensorId>, defined: FxHashMap<TensorId, Statement>) -> Patterns {
+        Patterns { own, defined, ..Patterns::default() }
+    }
+
+    /// Whether an operand's gradient has the operand's entries.
+    pub(super) fn keeps(&self, t: TensorId) -> bool {
+        self.own.contains(&t)
+    }
+
+    /// Notes what defines a gradient.
+    pub(super) fn defines(&mut self, s: Statement) {
+        self.defined.insert(s.tensor, s);
+    }
+
     /// The pattern of an operand.
     pub(super) fn of(&mut self, draft: &mut Draft, t: TensorId) -> TensorId {
         if let Some(made) = self.made.get(&t) {
@@ -46,6 +65,55 @@ impl Patterns {
         let made = draft.like(&name, t, Type::Bool, format);
         self.made.insert(t, made);
         made
+    }
+
+    /// A value at each entry of an operand, also where the value is 0 for what others do not store: `mask(pattern[…], value)` where others
+    /// store everything, else a function that is computed at each entry, whatever its value is.
+    pub(super) fn stored(&mut self, draft: &mut Draft, t: TensorId, vars: &[VarId], value: Expr) -> Expr {
+        let pattern = self.of(draft, t);
+        let entry = made(Kind::Access(pattern, bare(vars)), Type::Bool);
+        let others = self.listed(draft, t, vars, &value);
+        if !vars.iter().any(|v| others.contains(v)) {
+            return mask(entry, value);
+        }
+        let ty = value.ty;
+        let stored = *self.stored.entry(ty).or_insert_with(|| draft.stored(ty));
+        made(Kind::Call(Fun::User(stored), vec![entry, value]), ty)
+    }
+
+    /// The variables whose coordinates lists decide in an expression: those of other tensors than an operand, and its gradients, under its own
+    /// variables.
+    pub(super) fn listed(&self, draft: &Draft, own: TensorId, vars: &[VarId], e: &Expr) -> FxHashSet<VarId> {
+        let mut found = FxHashSet::default();
+        e.walk(&mut |e| {
+            let Kind::Access(t, indices) = &e.kind else { return };
+            let is_own = *t == own || self.full.get(t) == Some(&own) || self.made.get(&own) == Some(t);
+            if is_own && *indices == bare(vars) {
+                return;
+            }
+            let modes = self.list_modes(draft, *t, 0);
+            found.extend(modes.into_iter().filter_map(|m| indices.get(m)).flat_map(|i| uses(&i.map)));
+        });
+        found
+    }
+
+    /// The modes of a tensor whose coordinates lists decide: by its format, or, without one, by what defines it.
+    fn list_modes(&self, draft: &Draft, t: TensorId, depth: usize) -> Vec<usize> {
+        let tensor = &draft.program.tensors[t.index()];
+        if let Some(format) = &tensor.format {
+            let lists = format.levels.iter().zip(&*format.order).filter(|(kind, _)| !kind.is_full());
+            return lists.map(|(_, mode)| *mode).collect();
+        }
+        let all = (0..tensor.sizes.len()).collect();
+        let Some(s) = self.defined.get(&t).filter(|_| depth < 64) else { return all };
+        let mut found = FxHashSet::default();
+        s.rhs.walk(&mut |e| {
+            let Kind::Access(t, indices) = &e.kind else { return };
+            let modes = self.list_modes(draft, *t, depth + 1);
+            found.extend(modes.into_iter().filter_map(|m| indices.get(m)).flat_map(|i| uses(&i.map)));
+        });
+        let is_listed = |m: &usize| s.indices[*m].bare().is_none_or(|v| found.contains(&v));
+        (0..tensor.sizes.len()).filter(is_listed).collect()
     }
 
     /// Where an expression can be other than 0; none if that may be anywhere.

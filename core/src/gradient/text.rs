@@ -54,7 +54,7 @@ impl Parts<'_> {
         items.extend(statements.iter().map(|(s, written)| {
             Item::Statement(written.map_or_else(|| spell::statement(&draft.program, &short(s)), |w| w.clone()))
         }));
-        Ok(said(draft, items))
+        Ok(said(draft, self.anchored(items)))
     }
 
     /// A program of tangents as syntax; `declared` and `wanted` are of this, its versions and statements are empty.
@@ -84,7 +84,38 @@ impl Parts<'_> {
         let begun = begun.iter().filter(|s| needed.contains(&s.tensor));
         items.extend(begun.map(|s| Item::Statement(spell::statement(&draft.program, &short(s)))));
         items.extend(self.blocks(&draft.program, steps, &needed));
-        Ok(said(draft, items))
+        Ok(said(draft, self.anchored(items)))
+    }
+
+    /// Items with declarations of operands that say the sizes which nothing else does, read or not.
+    fn anchored(&self, items: Vec<Item>) -> Vec<Item> {
+        let defined: Vec<&str> = defined(&items);
+        let named = |item: &Item| match item {
+            Item::Tensor(t) => t.sizes.iter().filter_map(named_size).map(str::to_string).collect(),
+            _ => vec![],
+        };
+        let is_result = |item: &Item| matches!(item, Item::Tensor(t) if defined.contains(&t.name.name.as_str()));
+        let given = items.iter().filter(|item| !is_result(item)).flat_map(named);
+        let dims =
+            items.iter().filter_map(|item| if let Item::Dim(dim) = item { Some(dim.name.name.clone()) } else { None });
+        let given: FxHashSet<String> = given.chain(dims).collect();
+        let wanted = words(&items);
+        let own = self::defined(&self.source.items);
+        let mut further: Vec<Item> = vec![];
+        let mut said = given;
+        for item in &self.source.items {
+            let Item::Tensor(t) = item else { continue };
+            let sizes: Vec<String> = named(item);
+            let says = sizes.iter().any(|size| wanted.contains(size) && !said.contains(size));
+            if says && !own.contains(&t.name.name.as_str()) && !items.contains(item) {
+                said.extend(sizes);
+                further.push(item.clone());
+            }
+        }
+        let place = items.iter().position(|item| matches!(item, Item::Tensor(_))).unwrap_or(items.len());
+        let mut items = items;
+        items.splice(place..place, further);
+        items
     }
 
     fn blocks(&self, program: &Program, steps: &[forward::Written], needed: &FxHashSet<TensorId>) -> Vec<Item> {
@@ -154,6 +185,11 @@ impl Parts<'_> {
             let folds = s.fold.filter(|fun| !matches!(fun, Fun::User(f) if program.functions[f.index()].is_latest()));
             folds.into_iter().for_each(|fun| seen(fun, &mut called));
             calls(&s.rhs, &mut called);
+            s.accesses(&mut |t, _, _| {
+                if let Role::Computed(f) = program.tensors[t.index()].role {
+                    seen(Fun::User(f), &mut called);
+                }
+            });
         });
         let mut at = 0;
         while let Some(f) = called.get(at).copied() {
@@ -236,11 +272,36 @@ impl Parts<'_> {
     }
 }
 
-/// A program that says the sizes that the original's equations said, as far as it names them.
-fn said(draft: &Draft, items: Vec<Item>) -> syntax::Program {
+/// The names of the tensors that items define.
+fn defined(items: &[Item]) -> Vec<&str> {
+    let mut all = vec![];
+    for item in items {
+        match item {
+            Item::Statement(s) => all.push(s.lhs.tensor.name.as_str()),
+            Item::Repeat(block) => all.extend(defined(&block.body)),
+            _ => {}
+        }
+    }
+    all
+}
+
+fn named_size(size: &Size) -> Option<&str> {
+    match size {
+        Size::Name(name) => Some(&name.name),
+        Size::Int(..) => None,
+    }
+}
+
+/// The words of the text of items.
+fn words(items: &[Item]) -> FxHashSet<String> {
     let text: String = items.iter().map(|item| format!("{item}\n")).collect();
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    let words: FxHashSet<&str> = text.split(|c| !is_word(c)).collect();
+    text.split(|c| !is_word(c)).map(str::to_string).collect()
+}
+
+/// A program that says the sizes that the original's equations said, as far as it names them.
+fn said(draft: &Draft, items: Vec<Item>) -> syntax::Program {
+    let words = words(&items);
     let declared = |name: &str| items.iter().any(|item| matches!(item, Item::Dim(dim) if dim.name.name == name));
     let known = (0..draft.program.sizes.len() as u32).map(SizeId).filter_map(|size| {
         let name = draft.program.sizes[size.index()].name.as_deref()?;

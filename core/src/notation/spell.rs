@@ -14,7 +14,8 @@ use crate::notation::syntax::{
     UnaryOp,
 };
 use crate::notation::typed::{
-    Bound, Expr, Fun, Function, Index, Kind, LocalId, Map, Program, SizeId, Stage, Statement, Stmt, TensorId, VarId,
+    Bound, Expr, Fun, Function, Index, Kind, LocalId, Map, Program, Property, Set, SizeId, Stage, Statement, Stmt,
+    TensorId, VarId,
 };
 use rustc_hash::FxHashMap;
 
@@ -85,13 +86,19 @@ pub(crate) fn statement(program: &Program, s: &Statement) -> syntax::Statement {
     syntax::Statement { lhs, op, rhs: spell.expr(&s.rhs), locals: vec![], schedule: None, span: Span::default() }
 }
 
-/// A function as it is written, without properties.
+/// A function as it is written; of its properties, the parameter where it is computed.
 pub(crate) fn function(program: &Program, f: &Function) -> syntax::Function {
     let locals = f.locals.iter().map(|(name, _)| name.clone()).collect();
     let spell = Spell { program, names: FxHashMap::default(), locals };
     let params = f.locals[..f.arity].iter().map(|(name, ty)| (ident(name), *ty)).collect();
     let body = syntax::Block { stmts: spell.stmts(&f.stmts, f.arity), value: Box::new(spell.expr(&f.value)) };
-    syntax::Function { name: ident(&f.name), params, result: f.result, body, properties: vec![] }
+    let iterated = f.properties.iter().filter_map(|(property, span)| match property {
+        Property::Iterate(Set::Param(n)) => {
+            Some((syntax::Property::Iterate(syntax::SetExpr::Param(ident(&f.locals[*n].0))), *span))
+        }
+        _ => None,
+    });
+    syntax::Function { name: ident(&f.name), params, result: f.result, body, properties: iterated.collect() }
 }
 
 /// A format as it is written: its levels.

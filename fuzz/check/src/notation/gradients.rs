@@ -15,7 +15,7 @@ use super::work::{Stage, Work};
 use arbitrary::Unstructured;
 use fiberloom_core::Options;
 use fiberloom_core::algebra::{Mode, Op, Type, Value};
-use fiberloom_core::format::{Format, Tensor};
+use fiberloom_core::format::{Assembly, Format, Tensor};
 use fiberloom_core::gradient::{Ask, grad, jvp, keeps_entries};
 use fiberloom_core::notation::{Diagnostic, syntax, typed};
 use fiberloom_semantics::algebra::{self, Number};
@@ -241,7 +241,14 @@ fn rewritten<'s, S: Subject>(
     let typed = fiberloom_core::check::check(&made)
         .map_err(|wrong| Finding::new("gradient rejected", format!("{}\n{text}", wrong[0].message)))?;
     let named = |name: &String| typed.tensors.iter().any(|t| t.name == *name);
-    let operands = operands.into_iter().filter(|(name, _)| named(name)).collect();
+    // Kernels are made for narrow indices.
+    let narrow = |tensor: Tensor<'static>| {
+        let format = tensor.format.clone();
+        let how = Assembly { pos: Some(Type::I32), crd: Some(Type::I32), ..Assembly::default() };
+        tensor.convert(&format, &how).map_err(|e| Finding::new("indices", e))
+    };
+    let operands = operands.into_iter().filter(|(name, _)| named(name));
+    let operands = operands.map(|(name, tensor)| Ok((name, narrow(tensor)?))).collect::<Result<_, Finding>>()?;
     Ok((typed, Made { of: &subject.whole, text, operands }))
 }
 
