@@ -13,7 +13,7 @@ use super::expr::{
     add, call, call_of, compare, counted, distinct, index, integer, is_zero, made, mask, mul, number, sum,
 };
 use super::function::{self, written};
-use super::pull::{moves, set};
+use super::pull::{moves, says, set};
 use crate::algebra::{Derivative, Op, Type, Value};
 use crate::notation::Diagnostic;
 use crate::notation::typed::{Expr, Fun, Kind, Repeat, Statement, Step, TensorId, VarId};
@@ -82,11 +82,15 @@ impl<'d> Forward<'d> {
 
     fn statement(&mut self, s: &Statement) -> Result<Vec<Statement>, Diagnostic> {
         let Some(dot) = self.dots.get(&s.tensor).copied() else { return Ok(vec![]) };
-        let of = |rhs: Expr| Statement { tensor: dot, rhs, schedule: None, ..s.clone() };
+        let known = self.draft.program.tensors[dot.index()].format.is_some();
+        // What the original reads says how far a tangent goes that nothing declares.
+        let whole = |rhs: Expr| match known || s.vars.iter().all(|v| says(&rhs, *v)) {
+            true => rhs,
+            false => add_kept(nothing_of(&s.rhs), rhs),
+        };
+        let of = |rhs: Expr| Statement { tensor: dot, rhs: whole(rhs), schedule: None, ..s.clone() };
         if !moves(&self.moving, &s.rhs) && s.fold.is_none() {
-            // What does not move says how far the tangent goes, where nothing declares that.
-            let known = self.draft.program.tensors[dot.index()].format.is_some();
-            return Ok(vec![of(if known { number(0.0, s.rhs.ty) } else { nothing_of(&s.rhs) })]);
+            return Ok(vec![of(number(0.0, s.rhs.ty))]);
         }
         Ok(match s.fold {
             Some(Fun::Op(Op::Add)) if !moves(&self.moving, &s.rhs) => vec![],

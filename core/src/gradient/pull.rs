@@ -123,16 +123,7 @@ impl<'d> Pull<'d> {
 
     /// Whether something says how far a variable goes: a bare index of what is read, or a shape operator.
     fn anchored(&self, v: VarId, left: &[Index], value: &Expr, span: Span) -> Done {
-        let says = |indices: &[Index]| indices.iter().any(|i| !i.permit && anchors(&i.map, v));
-        let mut found = says(left);
-        value.walk(&mut |e| {
-            found |= match &e.kind {
-                Kind::Access(_, indices) => says(indices),
-                Kind::Collapse { to, .. } | Kind::Concat { to, .. } | Kind::Slice { to, .. } => *to == v,
-                Kind::Split { to, .. } => to.0 == v || to.1 == v,
-                _ => false,
-            }
-        });
+        let found = left.iter().any(|i| !i.permit && anchors(&i.map, v)) || says(value, v);
         let name = &self.draft.program.vars[v.index()].name;
         let unsaid = || {
             Diagnostic::new(span, format!("nothing that the gradient reads under `{name}` says how far it goes"))
@@ -190,6 +181,20 @@ impl<'d> Pull<'d> {
         self.before.push(set(tensor, &under, rhs, span));
         read(tensor, &vars, ty)
     }
+}
+
+/// Whether an expression says how far a variable goes: by a bare index of what is read, or a shape operator.
+pub(super) fn says(value: &Expr, v: VarId) -> bool {
+    let mut found = false;
+    value.walk(&mut |e| {
+        found |= match &e.kind {
+            Kind::Access(_, indices) => indices.iter().any(|i| !i.permit && anchors(&i.map, v)),
+            Kind::Collapse { to, .. } | Kind::Concat { to, .. } | Kind::Slice { to, .. } => *to == v,
+            Kind::Split { to, .. } => to.0 == v || to.1 == v,
+            _ => false,
+        }
+    });
+    found
 }
 
 /// Whether an index says how far a variable goes, itself or in what is read for it.

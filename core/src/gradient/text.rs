@@ -6,6 +6,7 @@ use super::pull::{Part, set};
 use super::versions::Version;
 use super::{forward, versions};
 use crate::algebra::Op;
+use crate::format::Format;
 use crate::notation::spell;
 use crate::notation::syntax::{self, Dim, Ident, Item, Size};
 use crate::notation::typed::{Expr, FnId, Fun, Kind, Program, Role, SizeId, Statement, TensorId, Turns};
@@ -253,7 +254,7 @@ impl Parts<'_> {
             }
         });
         let sizes = sizes.collect::<Result<Vec<Size>, Diagnostic>>()?;
-        let format = tensor.format.as_ref().filter(|format| !format.is_dense());
+        let format = tensor.format.as_ref().filter(|format| **format != Format::dense(format.rank()));
         let format = format.map(|format| self.format(draft, t).unwrap_or_else(|| spell::format(format)));
         let fill = tensor.fill.filter(|fill| fill.is_true()).map(|fill| (spell::literal(fill), Span::default()));
         Ok(syntax::Tensor { name: ident(&tensor.name), sort: syntax::Sort::Plain(tensor.ty), sizes, fill, format })

@@ -149,10 +149,29 @@ fn everywhere(extents: &[u64]) -> Option<Vec<Vec<i64>>> {
 /// A program with its directions.
 struct Case {
     typed: typed::Program,
+    extents: typed::Extents,
     operands: Operands,
     ask: Ask,
     /// The direction of each operand that moves.
     directions: Operands,
+}
+
+impl Case {
+    /// The operands, with those that a derivative reads and the program need not be given: they begin as their fill.
+    fn brought(&self) -> Operands {
+        let mut operands = self.operands.clone();
+        for t in self.typed.starts() {
+            let tensor = &self.typed.tensors[t.index()];
+            let (Some(format), Some(fill)) = (&tensor.format, tensor.fill) else { continue };
+            let extents: Option<Vec<u64>> =
+                tensor.sizes.iter().map(|s| self.extents.sizes.get(s.index()).copied()).collect();
+            let made = extents.map(|e| Tensor::from_entries(e, format.clone(), fill, Type::I32, Type::I32, []));
+            if let Some(Ok(made)) = made {
+                operands.entry(tensor.name.clone()).or_insert(made);
+            }
+        }
+        operands
+    }
 }
 
 /// What is asked of a program: a result of floats, and one to three operands of floats.
@@ -160,7 +179,8 @@ fn case<S: Subject>(subject: &S, draws: &mut Draws) -> Result<Case, Stop> {
     let typed = engines::checked(subject, false)?;
     let Some(operands) = subject.operands(&typed) else { return Err(Stop::Left("no data")) };
     let typed = typed.with_sizes(&subject.sizes(&typed));
-    engines::solved(&typed, &operands).map_err(|words| engines::refused(subject, "extents", words))?;
+    let extents = engines::solved(&typed, &operands);
+    let extents = extents.map_err(|words| engines::refused(subject, "extents", words))?;
     let float = |t: &typed::TensorId| typed.tensors[t.index()].ty.is_float();
     let results: Vec<typed::TensorId> = typed.results().into_iter().filter(float).collect();
     let mut inputs: Vec<typed::TensorId> = typed.inputs().into_iter().filter(float).collect();
@@ -191,7 +211,7 @@ fn case<S: Subject>(subject: &S, draws: &mut Draws) -> Result<Case, Stop> {
         };
         directions.insert(name.clone(), u);
     }
-    Ok(Case { typed, operands, ask: Ask { of, by, dense, ..Ask::default() }, directions })
+    Ok(Case { typed, extents, operands, ask: Ask { of, by, dense, ..Ask::default() }, directions })
 }
 
 /// Compares gradients and tangents of a program with its meaning over dual numbers.
@@ -260,7 +280,7 @@ fn tangents<S: Subject + Clone>(
     engine: Engine,
     work: &mut Work,
 ) -> Result<(), Stop> {
-    let mut operands = case.operands.clone();
+    let mut operands = case.brought();
     for (name, u) in &case.directions {
         // The direction of an operand has the operand's format, where that takes it.
         let of = &case.operands[name];
@@ -288,7 +308,7 @@ fn gradients<S: Subject + Clone>(
     work: &mut Work,
 ) -> Result<(), Stop> {
     let Some(at) = everywhere(&tangent.extents) else { return Err(Stop::Left("large extents")) };
-    let mut operands = case.operands.clone();
+    let mut operands = case.brought();
     for name in &case.ask.by {
         operands.insert(format!("{name}_pattern"), case.operands[name].pattern().into_owned());
     }
