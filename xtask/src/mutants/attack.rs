@@ -279,6 +279,7 @@ const ORDER: &[(&str, &[&str])] = &[
             "sorted lanes' tests",
             "prefetches' tests",
             "tables",
+            "gradients",
             "boxes",
             "loops under commands",
             "commands",
