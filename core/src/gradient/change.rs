@@ -171,10 +171,11 @@ pub(super) fn line(start: &Bound, step: u64, of: Map) -> Map {
     plus(times(step as i64, of), begin)
 }
 
-/// `a + b`, from left to right, with one constant at the end.
+/// `a + b`, from left to right, with one constant at the end. A variable that 0 is added to is no bare one: it may go less far than what is
+/// read under it.
 pub(super) fn plus(a: Map, b: Map) -> Map {
     match (a, b) {
-        (a, Map::Const(0)) => a,
+        (a, Map::Const(0)) if !matches!(a, Map::Var(_)) => a,
         (a, Map::Add(x, y)) => plus(plus(a, *x), *y),
         (Map::Const(n), Map::Const(m)) => Map::Const(n.wrapping_add(m)),
         (Map::Add(x, y), Map::Const(m)) if matches!(*y, Map::Const(_)) => plus(*x, plus(*y, Map::Const(m))),
