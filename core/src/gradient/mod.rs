@@ -87,7 +87,7 @@ fn grad_here(source: &syntax::Program, ask: &Ask) -> Result<syntax::Program, Vec
     declared.extend(patterns.chain(asked.seed).chain(gradients));
     let made = std::mem::take(&mut backward.made);
     let wanted = if ask.value { vec![of] } else { vec![] };
-    Parts { source, versions, made, declared, wanted }.program(&mut draft).map_err(one)
+    Parts { source, versions, made, declared, wanted }.program(&mut draft).map_err(one).and_then(sound)
 }
 
 /// The program that computes how `of` moves if the tensors of `by` do: for `A` of `by` an operand `A_dot` with the format of `A`, and the result
@@ -116,7 +116,21 @@ fn jvp_here(source: &syntax::Program, ask: &Ask) -> Result<syntax::Program, Vec<
     };
     let declared = by.iter().flat_map(|t| [*t, forward.dots[t]]).chain([dot]).collect();
     let wanted = if ask.value { vec![of, dot] } else { vec![dot] };
-    Parts { source, versions: vec![], made, declared, wanted }.forward(&mut draft, &steps).map_err(one)
+    Parts { source, versions: vec![], made, declared, wanted }.forward(&mut draft, &steps).map_err(one).and_then(sound)
+}
+
+/// A derivative that the checker takes. It does not where terms that do not move are dropped which alone say an extent.
+fn sound(made: syntax::Program) -> Result<syntax::Program, Vec<Diagnostic>> {
+    match check(&made) {
+        Ok(_) => Ok(made),
+        Err(wrong) => {
+            let said = wrong.first().map_or("", |d| &d.message);
+            let message = format!("the derivative drops what its program needs: {said}");
+            let help =
+                "write the sums and terms of this program as statements of their own, each with a declared result";
+            Err(vec![Diagnostic::new(Span::default(), message).help(help)])
+        }
+    }
 }
 
 /// A draft of a program without tables.

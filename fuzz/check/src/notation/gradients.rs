@@ -25,7 +25,8 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 
 /// What is said of each rule that refuses a gradient or a tangent, and what that is called here.
-pub const RULES: [(&str, &str); 12] = [
+pub const RULES: [(&str, &str); 13] = [
+    ("drops what its program needs", "refused: an extent that only a dropped term says"),
     ("the gradient of a block", "refused: a block that runs as often as data say"),
     ("has no derivative: sums", "refused: a fold of another function"),
     ("has no derivative", "refused: a function without derivative"),
