@@ -7,7 +7,7 @@
 //!  scalars    fibers     levels    programs    extents  lattices     orders      iterators what runs
 //! ```
 //!
-//! [`check`] makes typed programs of syntax, [`concretize`] concrete ones of typed, [`loops::lower`] loops of those. Index maps
+//! [`check`] makes typed programs of syntax, [`gradient`] programs of derivatives of these, [`concretize`] concrete ones of typed, [`loops::lower`] loops of those. Index maps
 //! ([`map`]) stand below all but scalars: programs, extents and loops are made of them.
 //!
 //! Beside them stand [`lower()`], the passes in a row, [`plan()`], what the planner decides as commands, and what their texts have in common (`text.rs`).
@@ -20,6 +20,7 @@ pub mod algebra;
 pub mod check;
 pub mod concretize;
 pub mod format;
+pub mod gradient;
 pub mod iteration;
 pub mod looplet;
 pub mod loops;

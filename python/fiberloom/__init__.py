@@ -14,6 +14,7 @@ array([201.,  30.])
 `kernel`, `function`   the same of a Python function's syntax tree, and functions of the language
 `lazy`                 expressions with operators, compiled as one kernel by ``compute()``
 `array`                the array API standard's namespace: functions of arrays, each a kernel, or lazily one
+`grad`                 the gradient of a kernel's result by its operands, as a kernel; `value_and_grad`, `jvp`
 `shards`               a program in boxes, on threads, in processes, on dask's workers, on ranks of MPI
 `cache_info`           how many kernels are kept, and how many were compiled
 =====================  ==========================================================================
@@ -28,6 +29,7 @@ import atexit as _atexit
 from . import _native
 from ._arrays import asarray
 from ._einsum import einsum
+from ._gradients import Gradient, grad, jvp, value_and_grad
 from ._kernel import CacheInfo, Kernel, cache_info, compile
 from ._tables import Table, table
 from ._tensor import Tensor
@@ -51,6 +53,7 @@ __all__ = [
     "CounterexampleError",
     "DefectError",
     "Error",
+    "Gradient",
     "Kernel",
     "LimitError",
     "MismatchError",
@@ -70,10 +73,12 @@ __all__ = [
     "f32",
     "f64",
     "function",
+    "grad",
     "i16",
     "i32",
     "i64",
     "i8",
+    "jvp",
     "kernel",
     "lazy",
     "shards",
@@ -82,6 +87,7 @@ __all__ = [
     "u32",
     "u64",
     "u8",
+    "value_and_grad",
 ]
 
 # Imported where they are used first.

@@ -1,6 +1,10 @@
 from . import array as array
 from ._arrays import asarray as asarray
 from ._einsum import einsum as einsum
+from ._gradients import Gradient as Gradient
+from ._gradients import grad as grad
+from ._gradients import jvp as jvp
+from ._gradients import value_and_grad as value_and_grad
 from ._kernel import CacheInfo as CacheInfo
 from ._kernel import cache_info as cache_info
 from ._kernel import compile as compile

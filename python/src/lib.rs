@@ -21,6 +21,7 @@ mod arrow;
 mod bound;
 mod einsum;
 mod error;
+mod gradient;
 mod job;
 mod kernel;
 mod operand;
@@ -38,6 +39,8 @@ mod _native {
     use crate::einsum::{einsum, kernels_compiled, kernels_kept};
     #[pymodule_export]
     use crate::error::drawn;
+    #[pymodule_export]
+    use crate::gradient::gradient;
     #[pymodule_export]
     use crate::job::{Interrupt, settle};
     #[pymodule_export]

@@ -16,6 +16,7 @@ use fiberloom_core::format::{Holds, NAMES};
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
+use std::convert::Infallible;
 use std::sync::OnceLock;
 
 /// A tensor in some format: `fill_value` wherever nothing is stored.
@@ -115,6 +116,25 @@ pub fn value(object: &Bound<'_, PyAny>, name: &str, ty: Type) -> PyResult<Value>
 
 #[pymethods]
 impl Tensor {
+    /// A tensor of truth values with the levels of this one, true at each entry: where this one stores something.
+    fn pattern(slf: &Bound<'_, Self>) -> PyResult<Tensor> {
+        let this = slf.get();
+        this.checked("").map_err(|e| raised(slf.py(), &e))?;
+        let of = &this.tensor;
+        let levels = of.levels.iter().map(|level| {
+            let Ok(level) = level.map(|array| Ok::<_, Infallible>(lasting(array)));
+            level
+        });
+        let tensor = fiberloom::Tensor {
+            levels: levels.collect(),
+            values: of.pattern().values.into_owned(),
+            fill: Value::bool(false),
+            extents: of.extents.clone(),
+            format: of.format.clone(),
+        };
+        Ok(Tensor::over(tensor, vec![slf.clone().into_any().unbind()], false))
+    }
+
     /// Extent of each mode.
     #[getter]
     fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {

@@ -16,7 +16,7 @@ import fiberloom as fl
 from fiberloom._lazy import Lazy
 from fiberloom._syntax import KernelFunction
 
-MODULES = ["", "._arrays", "._einsum", "._kernel", "._lazy", "._shards", "._syntax", "._tables", "._tensor", ".array"]
+MODULES = ["", "._arrays", "._einsum", "._gradients", "._kernel", "._lazy", "._shards", "._syntax", "._tables", "._tensor", ".array"]
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -5,10 +5,14 @@
 //! its own bound, computed with it (`number.rs`). Where the language promises nothing, any answer agrees; such values are counted by
 //! reason ([`Unpromised`]).
 
+mod dual;
 mod number;
+mod numeric;
 mod scalar;
 
+pub use dual::Dual;
 pub use number::{Number, Reason, apply};
+pub use numeric::Numeric;
 pub use scalar::identity;
 
 use crate::meaning::Function;

@@ -14,6 +14,7 @@
 //! stored entries, for large data, and is tested against this one (`support.rs`). Values carry the distance that an answer may have from
 //! them (`crate::algebra::Number`).
 
+pub mod dual;
 pub mod einsum;
 mod ground;
 mod steps;
@@ -21,7 +22,7 @@ mod support;
 
 pub use support::evaluate as evaluate_stored;
 
-use crate::algebra::{self, Number, Reason};
+use crate::algebra::{self, Number, Numeric, Reason};
 use crate::shape::Extents;
 use fiberloom_core::algebra::{Mode, Op, Type, Value};
 use fiberloom_core::counted;
@@ -37,15 +38,15 @@ use std::collections::BTreeMap;
 
 /// The meaning of a tensor: a value at every coordinate within the extents.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Function {
+pub struct Function<V = Number> {
     /// The extent of each mode.
     pub extents: Vec<u64>,
     /// The type of its values.
     pub ty: Type,
     /// The value at every coordinate without an entry.
-    pub fill: Number,
+    pub fill: V,
     /// The values that differ from the fill value.
-    pub entries: OrdMap<Vec<i64>, Number>,
+    pub entries: OrdMap<Vec<i64>, V>,
 }
 
 /// The limits of an evaluation.
@@ -91,13 +92,13 @@ pub fn evaluate(
     limits: &Limits,
 ) -> Result<BTreeMap<String, Function>, Refusal> {
     with_room(|| {
-        let mut world = World::new(program, operands, mode, limits)?;
+        let mut world = World::<Number>::new(program, operands, mode, limits)?;
         world.steps(&program.order, &mut |world, s| world.statement(s))?;
         Ok(world.results())
     })
 }
 
-impl Function {
+impl Function<Number> {
     /// The function that a tensor stores.
     ///
     /// # Panics
@@ -105,34 +106,36 @@ impl Function {
     pub fn of(tensor: &Tensor) -> Function {
         Function::listed(tensor).unwrap_or_else(|error| panic!("{error}"))
     }
+}
 
+impl<V: Numeric> Function<V> {
     /// As [`Function::of`], with an error: one position may stand for more coordinates than fit the memory.
-    fn listed(tensor: &Tensor) -> Result<Function, Error> {
+    fn listed(tensor: &Tensor) -> Result<Function<V>, Error> {
         let entries = tensor.listed()?;
-        let mut function = Function::constant(tensor.extents.clone(), Number::given(tensor.fill));
-        (0..entries.len()).for_each(|e| function.set(entries.coordinate(e), Number::given(entries.values.get(e))));
+        let mut function = Function::constant(tensor.extents.clone(), V::given(tensor.fill));
+        (0..entries.len()).for_each(|e| function.set(entries.coordinate(e), V::given(entries.values.get(e))));
         Ok(function)
     }
 
-    fn constant(extents: Vec<u64>, fill: Number) -> Function {
-        Function { extents, ty: fill.value.ty(), fill, entries: OrdMap::new() }
+    fn constant(extents: Vec<u64>, fill: V) -> Function<V> {
+        Function { extents, ty: fill.value().ty(), fill, entries: OrdMap::new() }
     }
 
     /// The value at coordinates within the extents.
-    pub fn at(&self, at: &[i64]) -> Number {
+    pub fn at(&self, at: &[i64]) -> V {
         *self.entries.get(at).unwrap_or(&self.fill)
     }
 
-    fn set(&mut self, at: Vec<i64>, value: Number) {
+    fn set(&mut self, at: Vec<i64>, value: V) {
         self.put(at, value, value.is_exactly(&self.fill));
     }
 
     /// As `set`, for a value into which more may be folded: bounds on its factors count too.
-    fn hold(&mut self, at: Vec<i64>, value: Number) {
+    fn hold(&mut self, at: Vec<i64>, value: V) {
         self.put(at, value, value.multiplies_as(&self.fill));
     }
 
-    fn put(&mut self, at: Vec<i64>, value: Number, is_fill: bool) {
+    fn put(&mut self, at: Vec<i64>, value: V, is_fill: bool) {
         if is_fill {
             self.entries.remove(&at);
         } else {
@@ -141,7 +144,7 @@ impl Function {
     }
 
     /// The function with its values as elements of a tensor, which no other statement regroups.
-    fn stored(mut self) -> Function {
+    fn stored(mut self) -> Function<V> {
         self.fill = self.fill.stored();
         self.entries = self.entries.iter().map(|(at, number)| (at.clone(), number.stored())).collect();
         self
@@ -149,13 +152,13 @@ impl Function {
 
     /// Marks all values as unpromised, for this reason.
     fn promise_nothing(&mut self, reason: Reason) {
-        let unpromised = |number: &Number| Number::unpromised(number.value, reason);
+        let unpromised = |number: &V| number.promising_nothing(reason);
         self.fill = unpromised(&self.fill);
         self.entries = self.entries.iter().map(|(at, number)| (at.clone(), unpromised(number))).collect();
     }
 
     /// The function when nothing more is folded in: entries that are the fill value are removed.
-    fn finished(mut self) -> Function {
+    fn finished(mut self) -> Function<V> {
         let all = self.entries.iter().filter(|(_, value)| value.is_exactly(&self.fill));
         let fills: Vec<_> = all.map(|(at, _)| at.clone()).collect();
         for at in fills {
@@ -166,7 +169,7 @@ impl Function {
 }
 
 /// The function of a tensor that is given; it has to be well-formed and as declared. Each entry takes a step.
-fn held(declared: &typed::Tensor, given: &Tensor, steps: &mut u64) -> Result<Function, Refusal> {
+fn held<V: Numeric>(declared: &typed::Tensor, given: &Tensor, steps: &mut u64) -> Result<Function<V>, Refusal> {
     let wrong = |what: String| Refusal::Operand(declared.name.clone(), what);
     let (rank, ty) = (declared.sizes.len(), declared.ty);
     if given.extents.len() != rank || given.values.ty() != ty || given.fill.ty() != ty {
@@ -184,10 +187,10 @@ fn held(declared: &typed::Tensor, given: &Tensor, steps: &mut u64) -> Result<Fun
 }
 
 /// The environment of an evaluation.
-struct World<'p> {
+struct World<'p, V> {
     program: &'p Program,
     extents: Extents,
-    functions: Vec<Option<Function>>,
+    functions: Vec<Option<Function<V>>>,
     mode: Mode,
     left: Cell<u64>,
     /// The iterations that blocks may still take.
@@ -195,23 +198,23 @@ struct World<'p> {
     /// The reason why some condition of a block so far may differ in another permitted evaluation.
     unsure: Option<Reason>,
     /// Set while the evaluation skips what is not stored.
-    support: Option<support::Support>,
+    support: Option<support::Support<V>>,
 }
 
 /// The values of index variables that are bound, by number.
 type Env = Vec<i64>;
 
 /// A value, or `missing`.
-type Maybe = Option<Number>;
+type Maybe<V> = Option<V>;
 
-impl<'p> World<'p> {
+impl<'p, V: Numeric> World<'p, V> {
     /// The environment with the operands, before any statement.
     fn new(
         program: &'p Program,
         operands: &BTreeMap<String, Tensor>,
         mode: Mode,
         limits: &Limits,
-    ) -> Result<World<'p>, Refusal> {
+    ) -> Result<World<'p, V>, Refusal> {
         let ids = || (0..program.tensors.len()).map(|id| TensorId(id as u32));
         let inputs = program.inputs();
         let (mut extents, mut functions, mut steps) = (Vec::new(), Vec::new(), limits.steps);
@@ -231,13 +234,13 @@ impl<'p> World<'p> {
         Ok(World { program, extents, functions, mode, left, turns: TURNS, unsure: None, support: None })
     }
 
-    fn results(self) -> BTreeMap<String, Function> {
+    fn results(self) -> BTreeMap<String, Function<V>> {
         let results = self.program.tensors.iter().zip(self.functions).filter(|(t, _)| t.role == typed::Role::Result);
         results.filter_map(|(t, f)| Some((t.name.clone(), f?))).collect()
     }
 
     /// The tensor's function after the statement.
-    fn statement(&self, s: &Statement) -> Result<Function, Refusal> {
+    fn statement(&self, s: &Statement) -> Result<Function<V>, Refusal> {
         let mut env = vec![0; self.program.vars.len()];
         let mut function = self.before(s)?;
         let vars: Vec<VarId> = s.vars.iter().chain(&s.folded).copied().collect();
@@ -248,22 +251,22 @@ impl<'p> World<'p> {
 
     /// The function with which a statement begins: that before the statement, if it accumulates or defines a part, else no entries.
     /// Accumulating into an undeclared result begins with the function's identity.
-    fn before(&self, s: &Statement) -> Result<Function, Refusal> {
+    fn before(&self, s: &Statement) -> Result<Function<V>, Refusal> {
         let tensor = &self.program.tensors[s.tensor.index()];
         let Some(extents) = self.extents.tensor(self.program, s.tensor) else {
             return Err(Refusal::Shape(s.span, format!("the extents of `{}` stay unknown", tensor.name)));
         };
         let fill = match (&self.functions[s.tensor.index()], s.fold, tensor.fill) {
             (Some(before), fold, _) if fold.is_some() || s.is_part() => return Ok(before.clone()),
-            (_, _, Some(fill)) => Number::given(fill),
+            (_, _, Some(fill)) => V::given(fill),
             (_, Some(fun), None) => self.identity(fun, tensor.ty, s.span)?,
-            (_, None, None) => self.ground(&s.rhs)?.unwrap_or(Number::given(Value::zero(tensor.ty))),
+            (_, None, None) => self.ground(&s.rhs)?.unwrap_or(V::given(Value::zero(tensor.ty))),
         };
         Ok(Function::constant(extents, fill.computed()))
     }
 
     /// Defines the element that the left side names, or folds into it; does nothing where a coordinate is missing.
-    fn assign(&self, s: &Statement, function: &mut Function, env: &mut Env) -> Result<(), Refusal> {
+    fn assign(&self, s: &Statement, function: &mut Function<V>, env: &mut Env) -> Result<(), Refusal> {
         let Some(at) = self.coordinates(s.tensor, &s.indices, env)? else { return Ok(()) };
         let value = self.value(&s.rhs, env)?;
         match s.fold {
@@ -309,9 +312,9 @@ impl<'p> World<'p> {
     }
 
     /// The extent of a size, as a value.
-    fn size(&self, size: SizeId, span: Span) -> Result<Number, Refusal> {
+    fn size(&self, size: SizeId, span: Span) -> Result<V, Refusal> {
         let unknown = || Refusal::Shape(span, "the extent of a size stays unknown".to_string());
-        self.extents.size(size).map(|n| Number::given(Value::i64(n as i64))).ok_or_else(unknown)
+        self.extents.size(size).map(|n| V::given(Value::i64(n as i64))).ok_or_else(unknown)
     }
 
     /// The first coordinate of a slice.
@@ -338,17 +341,17 @@ impl<'p> World<'p> {
     }
 
     /// The value of an expression that cannot be missing.
-    fn value(&self, e: &Expr, env: &mut Env) -> Result<Number, Refusal> {
+    fn value(&self, e: &Expr, env: &mut Env) -> Result<V, Refusal> {
         let value = self.eval(e, env)?;
         value.ok_or_else(|| Refusal::Outside(e.span, "a value is missing outside of `coalesce`".to_string()))
     }
 
     /// The value of an expression.
-    fn eval(&self, e: &Expr, env: &mut Env) -> Result<Maybe, Refusal> {
+    fn eval(&self, e: &Expr, env: &mut Env) -> Result<Maybe<V>, Refusal> {
         self.step()?;
         match &e.kind {
-            Kind::Literal(value) => Ok(Some(Number::given(*value))),
-            Kind::Index(v) => Ok(Some(Number::given(Value::i64(env[v.index()])))),
+            Kind::Literal(value) => Ok(Some(V::given(*value))),
+            Kind::Index(v) => Ok(Some(V::given(Value::i64(env[v.index()])))),
             Kind::Size(s) => self.size(*s, e.span).map(Some),
             Kind::Local(_) => unreachable!("locals stand in functions only"),
             Kind::Access(t, indices) => {
@@ -364,7 +367,7 @@ impl<'p> World<'p> {
                 Ok(None)
             }
             Kind::Call(fun, args) => {
-                let args = args.iter().map(|a| self.eval(a, env)).collect::<Result<Option<Vec<Number>>, _>>()?;
+                let args = args.iter().map(|a| self.eval(a, env)).collect::<Result<Option<Vec<V>>, _>>()?;
                 args.map(|args| self.apply(*fun, &args)).transpose()
             }
             Kind::Reduce { fun, vars, body, start } => {
@@ -379,7 +382,7 @@ impl<'p> World<'p> {
     }
 
     /// The fold over all coordinates of `vars`; over nothing, the identity. Missing if any value is missing.
-    fn fold(&self, fun: Fun, vars: &[VarId], body: &Expr, start: Maybe, env: &mut Env) -> Result<Maybe, Refusal> {
+    fn fold(&self, fun: Fun, vars: &[VarId], body: &Expr, start: Maybe<V>, env: &mut Env) -> Result<Maybe<V>, Refusal> {
         self.affords(vars)?;
         let (mut sum, mut missing, mut n) = (start, false, 0);
         self.each(vars, env, body.span, &mut |world, env| {
@@ -395,7 +398,7 @@ impl<'p> World<'p> {
     }
 
     /// The result of a fold of `n` values; missing if `sum` is, unless there were no values.
-    fn folded(&self, fun: Fun, body: &Expr, sum: Maybe, n: u64) -> Result<Maybe, Refusal> {
+    fn folded(&self, fun: Fun, body: &Expr, sum: Maybe<V>, n: u64) -> Result<Maybe<V>, Refusal> {
         match (fun, sum) {
             (Fun::User(_), Some(sum)) => Ok(Some(sum.reordered(n))),
             // A `gcd` begins with 0, which is no identity for negative numbers: the result is a magnitude, even for one value.
@@ -406,7 +409,7 @@ impl<'p> World<'p> {
     }
 
     /// The value of a fold over nothing.
-    fn identity(&self, fun: Fun, ty: Type, span: Span) -> Result<Number, Refusal> {
+    fn identity(&self, fun: Fun, ty: Type, span: Span) -> Result<V, Refusal> {
         let found = match fun {
             Fun::Op(op) => algebra::identity(op, ty),
             Fun::User(f) => self.program.functions[f.index()].properties.iter().find_map(|(p, _)| match p {
@@ -415,11 +418,11 @@ impl<'p> World<'p> {
             }),
         };
         let nothing = || Refusal::Empty(span, "a fold of nothing, whose function has no identity".to_string());
-        found.map(Number::given).ok_or_else(nothing)
+        found.map(V::given).ok_or_else(nothing)
     }
 
     /// The body at the coordinates that the operator's map gives.
-    fn shape_operator(&self, e: &Expr, env: &mut Env) -> Result<Maybe, Refusal> {
+    fn shape_operator(&self, e: &Expr, env: &mut Env) -> Result<Maybe<V>, Refusal> {
         match &e.kind {
             Kind::Collapse { body, from, to } => {
                 let mut rest = env[to.index()];
@@ -457,17 +460,17 @@ impl<'p> World<'p> {
     }
 
     /// The value of a tensor at coordinates within its extents.
-    fn at(&self, t: TensorId, at: &[i64]) -> Result<Number, Refusal> {
+    fn at(&self, t: TensorId, at: &[i64]) -> Result<V, Refusal> {
         match self.program.tensors[t.index()].role {
             typed::Role::Computed(f) => {
-                let at: Vec<Number> = at.iter().map(|c| Number::given(Value::i64(*c))).collect();
+                let at: Vec<V> = at.iter().map(|c| V::given(Value::i64(*c))).collect();
                 self.apply(Fun::User(f), &at)
             }
             _ => Ok(self.function(t)?.at(at)),
         }
     }
 
-    fn function(&self, t: TensorId) -> Result<&Function, Refusal> {
+    fn function(&self, t: TensorId) -> Result<&Function<V>, Refusal> {
         let name = || self.program.tensors[t.index()].name.clone();
         self.functions[t.index()].as_ref().ok_or_else(|| Refusal::Operand(name(), "it has no value yet".to_string()))
     }
@@ -513,11 +516,11 @@ impl<'p> World<'p> {
             Map::Div(a, n) => self.map(a, env, span)?.map(|a| a.div_euclid(*n)),
             Map::Mod(a, n) => self.map(a, env, span)?.map(|a| a.rem_euclid(*n)),
             Map::Computed(e) => match self.eval(e, env)? {
-                Some(number) => Some(number.value.as_i64().ok_or_else(overflow)?),
+                Some(number) => Some(number.value().as_i64().ok_or_else(overflow)?),
                 None => None,
             },
             Map::Gather(t, indices) => match self.coordinates(*t, indices, env)? {
-                Some(at) => Some(self.at(*t, &at)?.value.as_i64().ok_or_else(overflow)?),
+                Some(at) => Some(self.at(*t, &at)?.value().as_i64().ok_or_else(overflow)?),
                 None => None,
             },
         };
@@ -525,27 +528,25 @@ impl<'p> World<'p> {
     }
 
     /// The value of a function.
-    fn apply(&self, fun: Fun, args: &[Number]) -> Result<Number, Refusal> {
+    fn apply(&self, fun: Fun, args: &[V]) -> Result<V, Refusal> {
         match fun {
-            Fun::Op(op) => {
-                Ok(algebra::apply(op, args, self.mode).expect("checked programs apply functions to their types"))
-            }
+            Fun::Op(op) => Ok(V::apply(op, args, self.mode).expect("checked programs apply functions to their types")),
             Fun::User(f) => self.call(f, args, &Cell::new(TURNS)),
         }
     }
 
     /// The value of a user's function. Its loops, and those of the functions that it calls, may still take `turns` iterations.
-    fn call(&self, f: FnId, args: &[Number], turns: &Cell<u64>) -> Result<Number, Refusal> {
+    fn call(&self, f: FnId, args: &[V], turns: &Cell<u64>) -> Result<V, Refusal> {
         let function = &self.program.functions[f.index()];
         let mut call = Call { locals: args.to_vec(), unsure: None, turns };
-        call.locals.extend(function.locals[args.len()..].iter().map(|(_, ty)| Number::given(Value::zero(*ty))));
+        call.locals.extend(function.locals[args.len()..].iter().map(|(_, ty)| V::given(Value::zero(*ty))));
         self.block(&function.stmts, &mut call)?;
         let value = self.local(&function.value, &call)?;
         // Another path through the function may be right too.
-        Ok(call.unsure.map_or(value, |reason| Number::unpromised(value.value, reason)))
+        Ok(call.unsure.map_or(value, |reason| value.promising_nothing(reason)))
     }
 
-    fn block(&self, stmts: &[Stmt], call: &mut Call) -> Result<(), Refusal> {
+    fn block(&self, stmts: &[Stmt], call: &mut Call<V>) -> Result<(), Refusal> {
         for s in stmts {
             self.step()?;
             match s {
@@ -565,17 +566,17 @@ impl<'p> World<'p> {
         Ok(())
     }
 
-    fn holds(&self, e: &Expr, call: &mut Call) -> Result<bool, Refusal> {
+    fn holds(&self, e: &Expr, call: &mut Call<V>) -> Result<bool, Refusal> {
         let condition = self.local(e, call)?;
         call.unsure = call.unsure.or(condition.reason());
-        Ok(condition.value.is_true())
+        Ok(condition.value().is_true())
     }
 
     /// The value of an expression in a function's body.
-    fn local(&self, e: &Expr, call: &Call) -> Result<Number, Refusal> {
+    fn local(&self, e: &Expr, call: &Call<V>) -> Result<V, Refusal> {
         self.step()?;
         match &e.kind {
-            Kind::Literal(value) => Ok(Number::given(*value)),
+            Kind::Literal(value) => Ok(V::given(*value)),
             Kind::Local(l) => Ok(call.locals[l.index()]),
             Kind::Call(fun, args) => {
                 let args = args.iter().map(|a| self.local(a, call)).collect::<Result<Vec<_>, _>>()?;
@@ -590,9 +591,9 @@ impl<'p> World<'p> {
 }
 
 /// A running call of a user's function.
-struct Call<'a> {
+struct Call<'a, V> {
     /// The parameters and locals.
-    locals: Vec<Number>,
+    locals: Vec<V>,
     /// The reason why some condition so far may differ in another permitted evaluation, if so.
     unsure: Option<Reason>,
     /// The iterations that its loops may still take.

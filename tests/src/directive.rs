@@ -4,7 +4,7 @@
 //!  tensor a: f64[N] sparse
 //!  tensor b: f64[N] sparse
 //!  s[] = sum(i: a[i] * b[i])
-//!  #! in a = 1 0 2                 an operand; also `in a = @FILE`, a file beside the test
+//!  #! in a = 1 0 2                 an operand; also `in a = @FILE`, a file beside the test, and `in p = @pattern:a`
 //!  #! in b = 3 4 0
 //!  #! table sales                  the data of a table, as a .csv file has them, on the lines below
 //!  #| city,amount
@@ -16,6 +16,8 @@
 //!  #! out s = 3                    the result, on every engine
 //!  #! stored s = 1                 the number of entries that a result stores, on every engine that compiles
 //!  #! ops loads <= 20              at most so many of an operation under `--engine loops`
+//!  #! derive grad --of y --by A    what is printed of a gradient or a tangent; all else is of that program then
+//!  #| tensor A_bar: …
 //!  #! show loops                   what is printed of a stage; `cargo xtask bless` rewrites it
 //!  #| kernel …
 //! ```
@@ -56,6 +58,15 @@ pub enum Directive {
         /// The directive's line in the file, from 0.
         line: usize,
     },
+    /// A program that is printed, and takes the place of the file's.
+    Derive {
+        /// The command and its options.
+        args: Vec<String>,
+        /// Lines below the directive, without their marks.
+        expected: Vec<String>,
+        /// The directive's line in the file, from 0.
+        line: usize,
+    },
     /// The program runs in strict mode.
     Strict,
     /// A message: its place, as `LINE:COL`, and a part of its text.
@@ -81,10 +92,13 @@ pub fn read(text: &str) -> Result<Vec<Directive>, String> {
         if let Some(print) = content.strip_prefix(PRINT) {
             match directives.last_mut() {
                 Some(
-                    Directive::Show { expected: lines, .. } | Directive::Table(_, lines) | Directive::Rows(_, lines),
+                    Directive::Show { expected: lines, .. }
+                    | Directive::Derive { expected: lines, .. }
+                    | Directive::Table(_, lines)
+                    | Directive::Rows(_, lines),
                 ) => lines.push(print.strip_prefix(' ').unwrap_or(print).into()),
                 _ => {
-                    let what = "lines stand under their `#! show`, `#! table` or `#! rows`";
+                    let what = "lines stand under their `#! show`, `#! derive`, `#! table` or `#! rows`";
                     return Err(format!("line {}: {what}", line + 1));
                 }
             }
@@ -121,6 +135,10 @@ fn one(text: &str, line: usize) -> Result<Directive, String> {
         "stored" => {
             let (name, entries) = named()?;
             Directive::Stored(name, entries.parse().map_err(|_| format!("`{entries}` is no number"))?)
+        }
+        "derive" => {
+            let args = rest.split_whitespace().map(str::to_string).collect();
+            Directive::Derive { args, expected: Vec::new(), line }
         }
         "show" => Directive::Show { stage: rest, expected: Vec::new(), line },
         "error" => {

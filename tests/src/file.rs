@@ -41,7 +41,15 @@ pub fn expects(path: &Path, prints: Prints) -> Result<bool, String> {
 /// Everything that is wrong.
 pub fn test(path: &Path, prints: Prints) -> Result<(), String> {
     let text = std::fs::read_to_string(path).map_err(|e| e.to_string())?;
-    let test = Test { path, directives: directive::read(&text)?, text: &text, folder: Folder::new(path)? };
+    let mut test = Test {
+        path,
+        ran: path.to_path_buf(),
+        directives: directive::read(&text)?,
+        text: &text,
+        folder: Folder::new(path)?,
+    };
+    let derived = test.derived(prints == Prints::Blessed)?;
+    test.ran = derived.clone().unwrap_or(test.ran);
     let operands = test.operands()?;
     let mut wrong = Vec::new();
     let mut expects = false;
@@ -50,7 +58,11 @@ pub fn test(path: &Path, prints: Prints) -> Result<(), String> {
         let is_print = matches!(directive, Directive::Show { .. });
         match directive {
             _ if prints == if is_print { Prints::Without } else { Prints::Alone } => {}
+            Directive::Error(place, text) if derived.is_none() && test.derives().is_some() => {
+                note(test.not_derived(place, text))
+            }
             Directive::Error(place, text) => note(test.error(&operands, place, text)),
+            Directive::Derive { .. } => {}
             Directive::Rejected(text) => note(test.rejected(&operands, text)),
             Directive::Ops(name, most) => note(test.ops(&operands, name, *most)),
             Directive::Stored(name, entries) => note(test.stored(&operands, name, *entries)),
@@ -78,6 +90,8 @@ pub fn test(path: &Path, prints: Prints) -> Result<(), String> {
 
 struct Test<'a> {
     path: &'a Path,
+    /// The program that runs: the file's, or the one that is derived of it.
+    ran: PathBuf,
     text: &'a str,
     directives: Vec<Directive>,
     folder: Folder,
@@ -94,6 +108,7 @@ impl Test<'_> {
                     array.write(&file, self.element_type(name)?)?;
                     (name, file)
                 }
+                Directive::InFile(name, file) if file.starts_with("pattern:") => (name, file.into()),
                 Directive::InFile(name, file) => (name, self.path.with_file_name(file)),
                 Directive::Table(name, lines) => {
                     let file = self.folder.path.join(format!("{name}.csv"));
@@ -108,11 +123,57 @@ impl Test<'_> {
         Ok(args)
     }
 
+    /// The command that derives a program, what it is to print, and on which line that is said.
+    fn derives(&self) -> Option<(&[String], &[String], usize)> {
+        self.directives.iter().find_map(|directive| match directive {
+            Directive::Derive { args, expected, line } => Some((&args[..], &expected[..], *line)),
+            _ => None,
+        })
+    }
+
+    /// The file of the program that is derived, if one is to be, and it is not to be refused. It is what is expected.
+    fn derived(&self, bless: bool) -> Result<Option<PathBuf>, String> {
+        let refused = self.directives.iter().any(|directive| matches!(directive, Directive::Error(..)));
+        let Some((args, expected, line)) = self.derives().filter(|_| !refused) else { return Ok(None) };
+        let ran = self.derive(args)?;
+        ran.expect(0)?;
+        let file = self.folder.path.join("derived.loom");
+        std::fs::write(&file, &ran.stdout).map_err(|e| e.to_string())?;
+        let printed: Vec<&str> = ran.stdout.trim_end().lines().collect();
+        if bless && printed != expected {
+            let text = std::fs::read_to_string(self.path).map_err(|e| e.to_string())?;
+            let words: Vec<&str> = ["derive"].into_iter().chain(args.iter().map(String::as_str)).collect();
+            std::fs::write(self.path, blessed(&text, &words, &printed)).map_err(|e| e.to_string())?;
+        } else if printed != expected {
+            let what = format!("{} prints\n{}", args.join(" "), ran.stdout.trim_end());
+            return Err(format!("{what}\nwhich is not what line {} expects; {BLESS}", line + 2));
+        }
+        Ok(Some(file))
+    }
+
+    fn derive(&self, args: &[String]) -> Result<Ran, String> {
+        let path = self.path.display().to_string();
+        binary::run(args.iter().map(String::as_str).chain([path.as_str()]))
+    }
+
+    /// No program is derived, with a message at this place.
+    fn not_derived(&self, place: &str, text: &str) -> Result<(), String> {
+        let ran = self.derive(self.derives().map_or(&[], |(args, ..)| args))?;
+        ran.expect(REFUSED)?;
+        let begin = format!("{}:{place}:", self.path.display());
+        let says = |line: &str| line.strip_prefix(&begin).is_some_and(|message| message.contains(text));
+        if ran.stderr.lines().any(says) {
+            return Ok(());
+        }
+        Err(format!("no message begins with `{begin}` and says `{text}`:\n{}", ran.stderr.trim_end()))
+    }
+
     /// The type that the program declares for a tensor.
     fn element_type(&self, name: &str) -> Result<&str, String> {
         let declared =
             |line: &&str| line.trim_start().strip_prefix("tensor").is_some_and(|l| l.trim_start().starts_with(name));
-        let line = self.text.lines().filter(declared).find_map(|l| {
+        let lines = self.text.lines().map(|line| line.strip_prefix(PRINT).map_or(line, str::trim_start));
+        let line = lines.filter(declared).find_map(|l| {
             let (left, right) = l.split_once(':')?;
             (left.split_whitespace().nth(1) == Some(name)).then_some(right)
         });
@@ -137,7 +198,7 @@ impl Test<'_> {
     }
 
     fn run(&self, operands: &[String], more: &[&str]) -> Result<Ran, String> {
-        let path = self.path.display().to_string();
+        let path = self.ran.display().to_string();
         let mode: &[&str] = if self.is_strict() { &["--mode", "strict"] } else { &[] };
         let operands = operands.iter().map(String::as_str);
         binary::run(["run", &path].into_iter().chain(operands).chain(mode.iter().copied()).chain(more.iter().copied()))
@@ -251,7 +312,7 @@ impl Test<'_> {
     }
 
     fn show(&self, stage: &str, expected: &[String], line: usize, bless: bool) -> Result<(), String> {
-        let ran = binary::run(["show", stage, &self.path.display().to_string()])?;
+        let ran = binary::run(["show", stage, &self.ran.display().to_string()])?;
         ran.expect(0)?;
         let printed: Vec<&str> = ran.stdout.trim_end().lines().collect();
         if printed == expected {
@@ -266,7 +327,7 @@ impl Test<'_> {
         }
         // The file may have been blessed by an earlier directive: its own line is found anew.
         let text = std::fs::read_to_string(self.path).map_err(|e| e.to_string())?;
-        std::fs::write(self.path, blessed(&text, stage, &printed)).map_err(|e| e.to_string())
+        std::fs::write(self.path, blessed(&text, &["show", stage], &printed)).map_err(|e| e.to_string())
     }
 }
 
@@ -275,15 +336,15 @@ fn says(ran: &Ran, text: &str) -> Result<(), String> {
     if said { Ok(()) } else { Err(format!("the message does not say `{text}`:\n{}", ran.stderr.trim_end())) }
 }
 
-/// The file with what stands under `#! show STAGE` replaced.
-fn blessed(text: &str, stage: &str, printed: &[&str]) -> String {
+/// The file with what stands under `#! show STAGE`, or another directive of these words, replaced.
+fn blessed(text: &str, words: &[&str], printed: &[&str]) -> String {
     let mut out = String::new();
     let mut replaced = false;
     for line in text.lines() {
         if replaced && line.starts_with(PRINT) {
             continue;
         }
-        replaced = line.strip_prefix("#!").is_some_and(|d| d.split_whitespace().eq(["show", stage]));
+        replaced = line.strip_prefix("#!").is_some_and(|d| d.split_whitespace().eq(words.iter().copied()));
         out.push_str(line);
         out.push('\n');
         if replaced {
@@ -330,6 +391,6 @@ mod tests {
     fn blessing_replaces_a_print_and_nothing_else() {
         let text = "a\n#! show loops\n#| old\n#| older\n#! out y = 1\n#! show llvm\n#| kept\n";
         let expected = "a\n#! show loops\n#| new\n#|\n#| x\n#! out y = 1\n#! show llvm\n#| kept\n";
-        assert_eq!(blessed(text, "loops", &["new", "", "x"]), expected);
+        assert_eq!(blessed(text, &["show", "loops"], &["new", "", "x"]), expected);
     }
 }

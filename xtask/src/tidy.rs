@@ -18,7 +18,7 @@ const NOUNS: [&str; 9] =
     ["algebra", "shape", "format", "notation", "schedule", "iteration", "stream", "looplet", "loops"];
 
 /// The modules of `core`: each imports those before it only, but in tests. `lib` has them all.
-const MODULES: [&str; 17] = [
+const MODULES: [&str; 18] = [
     "words",
     "stack",
     "algebra",
@@ -31,6 +31,7 @@ const MODULES: [&str; 17] = [
     "iteration",
     "schedule",
     "check",
+    "gradient",
     "concretize",
     "stream",
     "loops",
@@ -39,7 +40,7 @@ const MODULES: [&str; 17] = [
 ];
 
 /// Modules of `core` that are no noun, but passes between nouns, and have folders.
-const PASSES: [&str; 2] = ["check", "concretize"];
+const PASSES: [&str; 3] = ["check", "gradient", "concretize"];
 
 /// Each crate's folder, its name, and the workspace's crates that it may depend on.
 const ARROWS: &[(&str, &[&str])] = &[
@@ -97,7 +98,7 @@ const ARCHITECTURE: &str = "docs/architecture.md";
 const MIRRORED: [&str; 5] = ["core/src", "semantics/src", "fuzz/check/src", "proofs/src", "tests"];
 
 /// Folders of `tests/` that are no noun.
-const OTHER_TESTS: [&str; 5] = ["src", "errors", "issues", "conformance", "data"];
+const OTHER_TESTS: [&str; 6] = ["src", "errors", "issues", "gradients", "conformance", "data"];
 
 /// Lines of a file, and of a function, beyond which nobody reads them; far above what is usual here.
 const LONGEST_FILE: usize = 1000;

@@ -8,6 +8,8 @@
 //! may assume of it in `properties.rs`.
 
 use super::Type;
+use super::derivative::Derivative;
+use super::table::TABLE;
 
 /// How float functions are understood: `docs/language.md`, *Numbers*.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -128,74 +130,6 @@ pub enum Op {
     TrailingZeros,
 }
 
-/// Every built-in but the eleven [`Op::Convert`]s, with its name: the symbol of an operator, else the word that calls it.
-static NAMES: [(Op, &str); 64] = [
-    (Op::Add, "+"),
-    (Op::Sub, "-"),
-    (Op::Mul, "*"),
-    (Op::Div, "/"),
-    (Op::Rem, "%"),
-    (Op::Pow, "pow"),
-    (Op::Min, "min"),
-    (Op::Max, "max"),
-    (Op::And, "&"),
-    (Op::Or, "|"),
-    (Op::Xor, "xor"),
-    (Op::AndAlso, "&&"),
-    (Op::OrElse, "||"),
-    (Op::Lt, "<"),
-    (Op::Le, "<="),
-    (Op::Gt, ">"),
-    (Op::Ge, ">="),
-    (Op::Eq, "=="),
-    (Op::Ne, "!="),
-    (Op::Shl, "<<"),
-    (Op::Shr, ">>"),
-    (Op::Neg, "neg"),
-    (Op::Not, "not"),
-    (Op::Abs, "abs"),
-    (Op::Sqrt, "sqrt"),
-    (Op::Exp, "exp"),
-    (Op::Log, "log"),
-    (Op::Floor, "floor"),
-    (Op::Ceil, "ceil"),
-    (Op::Round, "round"),
-    (Op::Sin, "sin"),
-    (Op::Cos, "cos"),
-    (Op::Tanh, "tanh"),
-    (Op::Tan, "tan"),
-    (Op::Asin, "asin"),
-    (Op::Acos, "acos"),
-    (Op::Atan, "atan"),
-    (Op::Atan2, "atan2"),
-    (Op::Sinh, "sinh"),
-    (Op::Cosh, "cosh"),
-    (Op::Asinh, "asinh"),
-    (Op::Acosh, "acosh"),
-    (Op::Atanh, "atanh"),
-    (Op::Expm1, "expm1"),
-    (Op::Log1p, "log1p"),
-    (Op::Log2, "log2"),
-    (Op::Log10, "log10"),
-    (Op::Hypot, "hypot"),
-    (Op::CopySign, "copysign"),
-    (Op::NextAfter, "nextafter"),
-    (Op::Trunc, "trunc"),
-    (Op::Sign, "sign"),
-    (Op::SignBit, "signbit"),
-    (Op::IsNan, "isnan"),
-    (Op::IsInf, "isinf"),
-    (Op::IsFinite, "isfinite"),
-    (Op::Ldexp, "ldexp"),
-    (Op::Gcd, "gcd"),
-    (Op::Select, "select"),
-    (Op::Mask, "mask"),
-    (Op::Coalesce, "coalesce"),
-    (Op::FloorDiv, "floordiv"),
-    (Op::FloorRem, "floormod"),
-    (Op::TrailingZeros, "ctz"),
-];
-
 /// The reduction that says at how many coordinates a `bool` holds: a sum of its conversions to `i64`.
 pub const COUNT: &str = "count";
 
@@ -212,7 +146,7 @@ const REDUCTIONS: [(&str, Op); 6] = [
 impl Op {
     /// Every built-in once, with one [`Op::Convert`] a type.
     pub fn all() -> impl Iterator<Item = Op> {
-        NAMES.iter().map(|(op, _)| *op).chain(Type::ALL.into_iter().map(Op::Convert))
+        TABLE.iter().map(|(op, ..)| *op).chain(Type::ALL.into_iter().map(Op::Convert))
     }
 
     /// Its name, different for each: an operator's symbol (`neg` and `not` for the unary ones), else the word that
@@ -220,7 +154,15 @@ impl Op {
     pub fn name(self) -> &'static str {
         match self {
             Op::Convert(_) => "convert",
-            _ => NAMES.iter().find(|(op, _)| *op == self).map_or("convert", |(_, name)| name),
+            _ => TABLE.iter().find(|(op, ..)| *op == self).map_or("convert", |(_, name, _)| name),
+        }
+    }
+
+    /// How its value moves if its arguments, floats, do.
+    pub fn derivative(self) -> Derivative {
+        match self {
+            Op::Convert(_) => Derivative::Construct,
+            _ => TABLE.iter().find(|(op, ..)| *op == self).map_or(Derivative::Missing, |(.., derivative)| *derivative),
         }
     }
 
@@ -236,7 +178,7 @@ impl Op {
             use Op::*;
             matches!(op, Neg | Not | TrailingZeros)
         };
-        NAMES.iter().filter(move |(op, name)| word(name) && !hidden(*op)).map(|(op, name)| (*name, *op))
+        TABLE.iter().filter(move |(op, name, _)| word(name) && !hidden(*op)).map(|(op, name, _)| (*name, *op))
     }
 
     /// The function that folds under the reduction `name`: `sum`, `prod`, `min`, `max`, `any`, `all`, or any callable
@@ -337,11 +279,11 @@ mod tests {
 
     #[test]
     fn names_are_distinct_and_read_back() {
-        let mut names: Vec<_> = NAMES.iter().map(|(op, name)| (op.name(), *name)).collect();
+        let mut names: Vec<_> = TABLE.iter().map(|(op, name, _)| (op.name(), *name)).collect();
         assert!(names.iter().all(|(a, b)| a == b));
         names.sort();
         names.dedup();
-        assert_eq!(names.len(), NAMES.len());
+        assert_eq!(names.len(), TABLE.len());
         for (name, op) in Op::callable() {
             assert_eq!(Op::from_name(name), Some(op));
         }

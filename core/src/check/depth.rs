@@ -33,7 +33,7 @@ pub(super) fn check(program: &Program) -> Result<(), Diagnostic> {
                 for (property, _) in &f.properties {
                     match property {
                         Property::Iterate(set) => open.push((Node::Set(set), 1)),
-                        Property::Case(_, e) => open.push((Node::Expr(e), 1)),
+                        Property::Case(_, e) | Property::Derivative(_, e) => open.push((Node::Expr(e), 1)),
                         _ => {}
                     }
                 }

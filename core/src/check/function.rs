@@ -173,6 +173,7 @@ impl Functions<'_> {
             }
             syntax::Property::Iterate(set) => Some(Property::Iterate(self.set(f, set)?)),
             syntax::Property::Case(patterns, e) => self.case(f, types, patterns, e, span),
+            syntax::Property::Derivative(name, e) => self.derivative(f, name, e),
         }
     }
 
@@ -212,6 +213,24 @@ impl Functions<'_> {
                 }
             },
         })
+    }
+
+    /// The derivative by a parameter, which is of floats, as the result is.
+    fn derivative(&mut self, f: &syntax::Function, name: &Ident, e: &syntax::Expr) -> Option<Property> {
+        let Some(at) = f.params.iter().position(|(p, _)| p.name == name.name) else {
+            let known: Vec<&str> = f.params.iter().map(|(p, _)| p.name.as_str()).collect();
+            self.c.unknown("parameter", name, known.into_iter());
+            return None;
+        };
+        if !f.params[at].1.is_float() || !f.result.is_float() {
+            let message =
+                format!("a derivative is by a float, and of a float: `{name}` or the result of `{}` is none", f.name);
+            self.c.say(name.span, message);
+            return None;
+        }
+        let locals = f.params.iter().enumerate().map(|(n, (p, _))| (p.name.clone(), LocalId(n as u32))).collect();
+        let scope = Scope { locals, ..Scope::default() };
+        Some(Property::Derivative(at, self.c.expr(&scope, e, Some(f.result))?))
     }
 
     fn case(

@@ -45,6 +45,7 @@ mod level;
 mod levelled;
 mod levels;
 mod mirror;
+mod pattern;
 mod permutation;
 pub mod room;
 mod sort;

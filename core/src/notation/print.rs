@@ -413,6 +413,7 @@ impl Display for Property {
             Property::Annihilator(v, at) => valued(f, "annihilator", v, at),
             Property::Iterate(set) => write!(f, "iterate({set})"),
             Property::Case(patterns, e) => write!(f, "case({}) = {e}", list(patterns)),
+            Property::Derivative(name, e) => write!(f, "derivative({name}) = {e}"),
         }
     }
 }

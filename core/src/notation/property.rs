@@ -68,6 +68,7 @@ fn name(p: &Property) -> String {
         Property::Annihilator(v, n) => format!("constant for {v}{}", at(n)),
         Property::Iterate(_) => "equal to its fill outside of its `iterate` set".to_string(),
         Property::Case(..) => "equal to its `case`".to_string(),
+        Property::Derivative(n, _) => format!("what its `derivative` by argument {n} says"),
     }
 }
 
@@ -199,7 +200,34 @@ impl Trial<'_> {
                 let got = self.call(&t)?;
                 self.differs(same(got, wanted)).then(|| self.show(&t, got, wanted))
             }),
+            Property::Derivative(at, e) => self.refute_derivative(*at, e, &types),
         }
+    }
+
+    /// A point where the function moves evenly to both sides, and not as the derivative says: differences decide to a hundredth.
+    fn refute_derivative(&mut self, at: usize, e: &Expr, types: &[Type]) -> Option<String> {
+        let ty = types[at];
+        let (step, even) = if ty == Type::F32 { (1.0 / 64.0, 0.1) } else { (1.0 / 4096.0, 1e-3) };
+        self.tuples(types).find_map(|t| {
+            let x = t[at].as_f64();
+            let h = step * x.abs().max(1.0);
+            let beside = |x: f64| {
+                let mut moved = t.clone();
+                moved[at] = Value::from_f64(ty, x);
+                moved
+            };
+            let (low, here, high) = (self.call(&beside(x - h))?, self.call(&t)?, self.call(&beside(x + h))?);
+            let slope = |a: Value, b: Value| (b.as_f64() - a.as_f64()) / h;
+            let (left, right) = (slope(low, here), slope(here, high));
+            let said = self.evaluate(&t, |bodies, _, fuel| bodies.value(e, &t, fuel))?;
+            let size = left.abs().max(right.abs()).max(1.0);
+            let known = x.abs() < 1e6 && size < 1e6 && here.as_f64().abs() < 1e6 && (left - right).abs() <= even * size;
+            let slope = (left + right) / 2.0;
+            let near = (slope - said.as_f64()).abs() <= (0.01 + even) * size;
+            let wrong = known && !near;
+            let shown = format!("{} moves by about {slope} for each 1, and the derivative is {said}", self.term(&t));
+            self.differs(!wrong).then_some(shown)
+        })
     }
 
     /// Associativity on all triples of a small type, from a table of all pairs.

@@ -10,9 +10,13 @@ use crate::algebra::{Op, Value};
 use crate::format::Format;
 use crate::notation::Span;
 use crate::notation::syntax::{
-    self, Access, Affine, Argument, BinaryOp, CommandKind, ExprKind, Factor, Float, Ident, Literal, Term, UnaryOp,
+    self, Access, Affine, Argument, Assign, BinaryOp, CommandKind, ExprKind, Factor, Float, Ident, Literal, Term,
+    UnaryOp,
 };
-use crate::notation::typed::{Bound, Expr, Fun, Index, Kind, Map, Program, SizeId, Stage, TensorId, VarId};
+use crate::notation::typed::{
+    Bound, Expr, Fun, Function, Index, Kind, LocalId, Map, Program, Property, Set, SizeId, Stage, Statement, Stmt,
+    TensorId, VarId,
+};
 use rustc_hash::FxHashMap;
 
 /// A command of a statement, by the statement's place in the program.
@@ -68,6 +72,40 @@ pub(crate) fn reorder<'a>(loops: impl Iterator<Item = &'a str>) -> CommandKind {
     CommandKind::Reorder(loops.map(ident).collect())
 }
 
+/// A statement as it is written, without schedule.
+pub(crate) fn statement(program: &Program, s: &Statement) -> syntax::Statement {
+    let left = Expr { kind: Kind::Access(s.tensor, s.indices.clone()), ty: s.rhs.ty, span: s.span };
+    let spell = Spell::beside(program, &s.rhs, Some(&left));
+    let op = match s.fold {
+        None => Assign::Set,
+        Some(Fun::Op(Op::Add)) => Assign::Add,
+        Some(Fun::User(f)) if program.functions[f.index()].is_latest() => Assign::Set,
+        Some(fun) => Assign::Fold(spell.fold(fun)),
+    };
+    let lhs = spell.access(s.tensor, &s.indices);
+    syntax::Statement { lhs, op, rhs: spell.expr(&s.rhs), locals: vec![], schedule: None, span: Span::default() }
+}
+
+/// A function as it is written; of its properties, the parameter where it is computed.
+pub(crate) fn function(program: &Program, f: &Function) -> syntax::Function {
+    let locals = f.locals.iter().map(|(name, _)| name.clone()).collect();
+    let spell = Spell { program, names: FxHashMap::default(), locals };
+    let params = f.locals[..f.arity].iter().map(|(name, ty)| (ident(name), *ty)).collect();
+    let body = syntax::Block { stmts: spell.stmts(&f.stmts, f.arity), value: Box::new(spell.expr(&f.value)) };
+    let iterated = f.properties.iter().filter_map(|(property, span)| match property {
+        Property::Iterate(Set::Param(n)) => {
+            Some((syntax::Property::Iterate(syntax::SetExpr::Param(ident(&f.locals[*n].0))), *span))
+        }
+        _ => None,
+    });
+    syntax::Function { name: ident(&f.name), params, result: f.result, body, properties: iterated.collect() }
+}
+
+/// A format as it is written: its levels.
+pub(crate) fn format(format: &Format) -> syntax::Format {
+    written(format)
+}
+
 /// A format as it is written: its levels.
 fn written(format: &Format) -> syntax::Format {
     let levels = format.levels.iter().map(|kind| ident(kind.name())).collect();
@@ -79,12 +117,21 @@ struct Spell<'a> {
     program: &'a Program,
     /// The names of variables that are not their own.
     names: FxHashMap<VarId, String>,
+    /// The names of a function's locals.
+    locals: Vec<String>,
 }
 
 impl Spell<'_> {
     fn new<'a>(program: &'a Program, expr: &Expr) -> Spell<'a> {
-        let mut spell = Spell { program, names: FxHashMap::default() };
-        let mut taken: Vec<String> = expr.free().iter().map(|v| spell.var(*v)).collect();
+        Spell::beside(program, expr, None)
+    }
+
+    /// Of an expression, and of another that binds nothing.
+    fn beside<'a>(program: &'a Program, expr: &Expr, other: Option<&Expr>) -> Spell<'a> {
+        let mut spell = Spell { program, names: FxHashMap::default(), locals: vec![] };
+        let mut free = expr.free();
+        other.into_iter().for_each(|other| free.extend(other.free()));
+        let mut taken: Vec<String> = free.iter().map(|v| spell.var(*v)).collect();
         let mut bound = vec![];
         expr.walk(&mut |e| bound.extend(e.bound()));
         for (n, v) in bound.iter().enumerate() {
@@ -226,7 +273,10 @@ impl Spell<'_> {
                     ExprKind::Literal(Literal::Int(value.into()))
                 }
             },
-            Kind::Local(local) => ExprKind::Name(ident(&format!("local {}", local.0))),
+            Kind::Local(local) => {
+                let unnamed = || format!("local {}", local.0);
+                ExprKind::Name(ident(&self.locals.get(local.index()).cloned().unwrap_or_else(unnamed)))
+            }
             Kind::Access(tensor, indices) => ExprKind::Access(self.access(*tensor, indices)),
             Kind::Call(fun, args) => self.call(*fun, args),
             Kind::Reduce { fun, vars, body, start } => ExprKind::Reduce {
@@ -257,6 +307,29 @@ impl Spell<'_> {
             },
         };
         syntax::Expr { kind, span: Span::default() }
+    }
+
+    /// Statements of a function, whose first locals are parameters.
+    fn stmts(&self, stmts: &[Stmt], arity: usize) -> Vec<syntax::Stmt> {
+        self.block(stmts, arity, &mut vec![])
+    }
+
+    fn block(&self, stmts: &[Stmt], arity: usize, seen: &mut Vec<LocalId>) -> Vec<syntax::Stmt> {
+        let one = |stmt: &Stmt, seen: &mut Vec<LocalId>| match stmt {
+            Stmt::Set(l, e) => {
+                let (name, value) = (ident(&self.locals[l.index()]), self.expr(e));
+                if l.index() < arity || seen.contains(l) {
+                    return syntax::Stmt::Set(name, value);
+                }
+                seen.push(*l);
+                syntax::Stmt::Let(name, value)
+            }
+            Stmt::While(c, body) => syntax::Stmt::While(self.expr(c), self.block(body, arity, seen)),
+            Stmt::If(c, yes, no) => {
+                syntax::Stmt::If(self.expr(c), self.block(yes, arity, seen), self.block(no, arity, seen))
+            }
+        };
+        stmts.iter().map(|stmt| one(stmt, seen)).collect()
     }
 
     fn call(&self, fun: Fun, args: &[Expr]) -> ExprKind {
@@ -292,7 +365,8 @@ impl Spell<'_> {
     }
 }
 
-fn literal(value: Value) -> Literal {
+/// A literal as it is written.
+pub(crate) fn literal(value: Value) -> Literal {
     match value.as_i128() {
         _ if value.ty() == crate::algebra::Type::Bool => Literal::Bool(value.is_true()),
         Some(n) if value.ty().is_integer() => Literal::Int(n),

@@ -581,6 +581,8 @@ pub enum Property {
     Iterate(SetExpr),
     /// f(pattern…) = e
     Case(Vec<Pattern>, Expr),
+    /// The derivative by this parameter is e, which reads all of them.
+    Derivative(Ident, Expr),
 }
 
 /// A set of coordinates in terms of where parameters differ from their fill.

@@ -721,6 +721,29 @@ impl Function {
         })
     }
 
+    /// Whether it is its second argument: so folds what sets one element, `x[k[]] = e`.
+    pub fn is_latest(&self) -> bool {
+        self.arity == 2 && self.stmts.is_empty() && self.value.kind == Kind::Local(LocalId(1))
+    }
+
+    /// Gives `each` the expressions of its statements.
+    pub(crate) fn each_expr<'f>(&'f self, each: &mut impl FnMut(&'f Expr)) {
+        let mut open: Vec<&Stmt> = self.stmts.iter().collect();
+        while let Some(stmt) = open.pop() {
+            match stmt {
+                Stmt::Set(_, e) => each(e),
+                Stmt::While(c, body) => {
+                    each(c);
+                    open.extend(body);
+                }
+                Stmt::If(c, yes, no) => {
+                    each(c);
+                    open.extend(yes.iter().chain(no));
+                }
+            }
+        }
+    }
+
     /// Its identity, if folds with it may begin with that and go in any order: it is declared to be associative and commutative.
     pub fn unordered(&self) -> Option<Value> {
         let declared = |wanted: &Property| self.properties.iter().any(|(p, _)| p == wanted);
@@ -757,6 +780,8 @@ pub enum Property {
     Iterate(Set),
     /// f(pattern…) = e, the names of the pattern being the parameters at their positions.
     Case(Vec<Option<Value>>, Expr),
+    /// The derivative by the parameter at a position is e.
+    Derivative(usize, Expr),
 }
 
 /// A set of coordinates in terms of where parameters differ from their fill.

@@ -6,6 +6,7 @@
 //!           ├ Check ────┤     └ formats, mode, schedule
 //!           ├ Build, Pack ┘
 //!           ├ Fmt ── Source
+//!           ├ Grad, Jvp ── Gradient ── Source
 //!           └ Man, Completions, Version
 //! ```
 //!
@@ -58,6 +59,10 @@ pub enum Command {
     Pack(Pack),
     /// Print a program as it is parsed, comments kept
     Fmt(Fmt),
+    /// Print the program that computes a gradient
+    Grad(Gradient),
+    /// Print the program that computes how a result moves if operands do
+    Jvp(Gradient),
     /// Print a man page: of `fiberloom`, or of one of its commands
     Man {
         /// The command
@@ -123,8 +128,9 @@ pub struct Run {
     ///
     /// Give it once for each tensor that the program reads. What the file has to be, its name's ending says. A table's rows may stand
     /// in several files: give it several times, or a pattern (`part-*.parquet`), or a folder; `-` is a .csv file on standard input. In the place
-    /// of a file, `random:1000x1000:0.01:7` draws data: extents, the share of them that holds something, a seed; and a
-    /// number (`0.5`, `-inf`, `true`) is a scalar, or the value of a size that the program leaves to its calls: `dim N`.
+    /// of a file, `random:1000x1000:0.01:7` draws data: extents, the share of them that holds something, a seed; a
+    /// number (`0.5`, `-inf`, `true`) is a scalar, or the value of a size that the program leaves to its calls: `dim N`; and
+    /// `pattern:A` is true at each entry of the tensor `A`, which is given, too.
     #[arg(long = "in", value_name = "NAME=FILE", value_parser = parse::file("--in"))]
     pub inputs: Vec<(String, PathBuf)>,
     /// Fold entries of a tensor's file at equal coordinates into one: sum, min, max or last
@@ -290,6 +296,34 @@ pub struct Fmt {
     /// Print nothing, and exit with 1 if the program is in another form
     #[arg(long)]
     pub check: bool,
+    #[command(flatten)]
+    pub source: Source,
+}
+
+/// `fiberloom grad`, `fiberloom jvp`
+#[derive(Args, Debug)]
+#[command(override_usage = "fiberloom grad|jvp --of NAME --by NAMES [OPTIONS] <PROG.loom | -e TEXT>")]
+pub struct Gradient {
+    /// The tensor whose gradient, or tangent, is asked for
+    #[arg(long, value_name = "NAME")]
+    pub of: String,
+    /// The tensors by which, with commas between: A,x
+    ///
+    /// `grad` gives each of them a gradient, `A_bar`; one with lists has that of its own entries, of which `A_pattern` says where they are:
+    /// `run --in A_pattern=pattern:A`. `jvp` reads for each of them a tangent, `A_dot`.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', required = true)]
+    pub by: Vec<String>,
+    /// The name of the operand of `grad` that is the gradient of the tensor of `--of`
+    ///
+    /// Without it that is the tensor's with `_bar` behind it, and 1 for a scalar.
+    #[arg(long, value_name = "NAME")]
+    pub seed_name: Option<String>,
+    /// Tensors of `--by` whose gradients are wanted at each coordinate, not only where they store an entry
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub dense: Vec<String>,
+    /// Compute the tensor of `--of`, too
+    #[arg(long)]
+    pub value: bool,
     #[command(flatten)]
     pub source: Source,
 }

@@ -1,7 +1,7 @@
 //! The command line: `fiberloom help` and `docs/cli.md` say what it takes.
 //!
 //! ```text
-//!  arguments ──parse──▶ Command ──▶ run | show | check | build | pack | fmt ──▶ exit status, by Error::exit
+//!  arguments ──parse──▶ Command ──▶ run | show | check | build | pack | fmt | grad ──▶ exit status, by Error::exit
 //!                └ args: the one table ──▶ --help, man pages, completions
 //! ```
 //!
@@ -10,6 +10,7 @@ mod args;
 mod batches;
 mod files;
 mod fmt;
+mod gradient;
 mod memory;
 mod pack;
 mod pages;
@@ -63,6 +64,8 @@ fn obey(command: &Command) -> Result<ExitCode, Error> {
         Command::Build(args) => show::build(args).map(done),
         Command::Pack(args) => pack::pack(args).map(done),
         Command::Fmt(args) => fmt::fmt(args),
+        Command::Grad(args) => gradient::backward(args).map(done),
+        Command::Jvp(args) => gradient::forward(args).map(done),
         Command::Man { command } => print::out(&pages::man(command.as_deref())?).map(done),
         Command::Completions { shell } => print::out(&pages::completions(*shell)).map(done),
         Command::Version => print::out(concat!("fiberloom ", env!("CARGO_PKG_VERSION"))).map(done),

@@ -70,7 +70,8 @@ fn consistent(command: &Command) -> Result<(), String> {
         }
         Command::Show(show) => &show.program,
         Command::Check(check) => &check.program,
-        Command::Fmt(_) | Command::Man { .. } | Command::Completions { .. } | Command::Version => return Ok(()),
+        Command::Grad(_) | Command::Jvp(_) | Command::Fmt(_) => return Ok(()),
+        Command::Man { .. } | Command::Completions { .. } | Command::Version => return Ok(()),
     };
     no_twice("--format", &program.formats)
 }

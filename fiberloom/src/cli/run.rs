@@ -257,14 +257,29 @@ fn read(
     let told: Vec<_> =
         files.iter().map(|(name, path)| move |extents: &[u64]| print::largest(name, path, extents)).collect();
     let mut sources = Vec::new();
-    for ((name, path), told) in files.iter().zip(&told) {
+    for ((name, path), told) in files.iter().zip(&told).filter(|((_, path), _)| of_pattern(path).is_none()) {
         let combine = combine.iter().find(|(n, _)| n == name);
         let duplicates = combine.map_or(options.duplicates, |(_, how)| how.duplicates());
         let options = data::Options { duplicates, largest: Some(told), ..options };
         sources.push((name.as_str(), data::Source::of(path)?, options));
     }
     let operands = program.operands(&sources).map_err(|error| folded(error, files))?;
-    Ok(operands.into_iter().map(|(name, tensor)| (name.to_string(), tensor)).collect())
+    let mut operands: Vec<_> = operands.into_iter().map(|(name, tensor)| (name.to_string(), tensor)).collect();
+    for (name, path) in files {
+        let Some(of) = of_pattern(path) else { continue };
+        let Some((_, tensor)) = operands.iter().find(|(name, _)| name == of) else {
+            let what = format!("--in {name}=pattern:{of}: no data are given for `{of}`: write --in {of}=FILE, too");
+            return Err(Error::Call(what));
+        };
+        let pattern = tensor.pattern().into_owned();
+        operands.push((name.clone(), pattern));
+    }
+    Ok(operands)
+}
+
+/// The tensor whose pattern is given, where `pattern:NAME` stands in the place of a file.
+fn of_pattern(path: &Path) -> Option<&str> {
+    path.to_str()?.strip_prefix("pattern:")
 }
 
 /// The error, with what folds entries at equal coordinates where there are such.

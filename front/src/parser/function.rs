@@ -66,8 +66,13 @@ fn property<'t, 's: 't>(expr: Rule<'t, 's, Expr>) -> Rule<'t, 's, (Property, fib
         word("case")
             .ignore_then(parens(list(pattern, 1)))
             .then_ignore(just(Token::Assign))
-            .then(expr)
+            .then(expr.clone())
             .map(|(patterns, e)| Property::Case(patterns, e)),
+        word("derivative")
+            .ignore_then(parens(ident()))
+            .then_ignore(just(Token::Assign))
+            .then(expr)
+            .map(|(name, e)| Property::Derivative(name, e)),
     ))
     .labelled("a property")
     .map_with(|p, e| (p, span(e.span())))

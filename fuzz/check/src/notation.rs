@@ -16,6 +16,7 @@ pub mod einsum;
 pub mod engines;
 pub mod extents;
 pub mod fitted;
+pub mod gradients;
 pub mod language;
 pub mod legal;
 pub mod long;

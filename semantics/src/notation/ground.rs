@@ -7,13 +7,14 @@
 //! ```
 
 use super::{Refusal, World};
-use crate::algebra::Number;
+use crate::algebra::Numeric;
 use fiberloom_core::algebra::{Mode, Op, Type, Value};
 use fiberloom_core::notation::typed::{Expr, Fun, Kind, Role, TensorId, VarId};
 
 /// The value of `op`, of result type `ty`, if argument `k` is `by`, whatever the others are; `None` if that is not a single value. In
 /// `algebraic` mode up to the sign of zero, and for a product, if the others are finite.
-pub(super) fn annihilated(op: Op, k: usize, by: &Number, ty: Type, mode: Mode) -> Option<Value> {
+pub(super) fn annihilated<V: Numeric>(op: Op, k: usize, by: &V, ty: Type, mode: Mode) -> Option<Value> {
+    let by = by.unmoved()?;
     let zero = by.value.as_f64() == 0.0;
     let whole = !by.value.ty().is_float();
     let zeroes = match op {
@@ -32,12 +33,12 @@ pub(super) fn annihilated(op: Op, k: usize, by: &Number, ty: Type, mode: Mode) -
     }
 }
 
-impl World<'_> {
+impl<V: Numeric> World<'_, V> {
     /// The value of `e` where nothing is stored; `None` if it is not the same everywhere, or is missing.
-    pub(super) fn ground(&self, e: &Expr) -> Result<Option<Number>, Refusal> {
+    pub(super) fn ground(&self, e: &Expr) -> Result<Option<V>, Refusal> {
         self.step()?;
         match &e.kind {
-            Kind::Literal(value) => Ok(Some(Number::given(*value))),
+            Kind::Literal(value) => Ok(Some(V::given(*value))),
             Kind::Index(_) | Kind::Local(_) => Ok(None),
             Kind::Size(s) => self.size(*s, e.span).map(Some),
             Kind::Access(t, _) if self.is_computed(*t) => Ok(None),
@@ -45,15 +46,15 @@ impl World<'_> {
             Kind::Call(Fun::Op(Op::Coalesce), args) => args.first().map_or(Ok(None), |a| self.ground(a)),
             Kind::Call(fun, args) => {
                 let grounds = args.iter().map(|a| self.ground(a)).collect::<Result<Vec<_>, _>>()?;
-                if let Some(all) = grounds.iter().copied().collect::<Option<Vec<Number>>>() {
+                if let Some(all) = grounds.iter().copied().collect::<Option<Vec<V>>>() {
                     return self.apply(*fun, &all).map(Some);
                 }
                 let Fun::Op(op) = fun else { return Ok(None) };
                 if let (Op::Select, [_, Some(yes), Some(no)]) = (op, &grounds[..]) {
                     return Ok(one_value([Some(*yes), Some(*no)].into_iter()));
                 }
-                let settled = |(k, g): (usize, &Option<Number>)| annihilated(*op, k, g.as_ref()?, e.ty, self.mode);
-                Ok(grounds.iter().enumerate().find_map(settled).map(Number::given))
+                let settled = |(k, g): (usize, &Option<V>)| annihilated(*op, k, g.as_ref()?, e.ty, self.mode);
+                Ok(grounds.iter().enumerate().find_map(settled).map(V::given))
             }
             Kind::Reduce { fun, vars, body, start } => {
                 let Some(n) = self.count(vars) else { return Ok(None) };
@@ -90,11 +91,13 @@ impl World<'_> {
     }
 
     /// `term` folded into `sum`, `n` times one after the other: the same bits as step by step, in fewer steps where that is certain.
-    pub(super) fn again(&self, fun: Fun, mut sum: Number, term: &Number, mut n: u128) -> Result<Number, Refusal> {
+    pub(super) fn again(&self, fun: Fun, mut sum: V, term: &V, mut n: u128) -> Result<V, Refusal> {
         use Op::*;
         match fun {
             // On whole numbers these functions commute and associate: the term is doubled repeatedly.
-            Fun::Op(Add | Mul | Min | Max | And | Or | Xor | Gcd | AndAlso | OrElse) if !sum.value.ty().is_float() => {
+            Fun::Op(Add | Mul | Min | Max | And | Or | Xor | Gcd | AndAlso | OrElse)
+                if !sum.value().ty().is_float() =>
+            {
                 let mut power = *term;
                 while n > 0 {
                     if n & 1 == 1 {
@@ -126,7 +129,7 @@ impl World<'_> {
 }
 
 /// The common value of all of these, if they have one.
-pub(super) fn one_value(mut all: impl Iterator<Item = Option<Number>>) -> Option<Number> {
+pub(super) fn one_value<V: Numeric>(mut all: impl Iterator<Item = Option<V>>) -> Option<V> {
     let first = all.next()??;
     all.all(|other| other.is_some_and(|n| n.is_exactly(&first))).then_some(first)
 }

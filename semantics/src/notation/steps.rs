@@ -8,16 +8,17 @@
 //! the block: its fill if it was neither defined nor given, 0 if it is not declared. Locals of `where` blocks begin again in each
 //! iteration.
 
-use super::{Function, Number, Refusal, World};
+use super::{Function, Refusal, World};
+use crate::algebra::Numeric;
 use fiberloom_core::algebra::Value;
 use fiberloom_core::notation::typed::{Expr, Repeat, Role, Statement, Step, TensorId, Turns};
 
 /// Evaluates a statement to the new function of its tensor.
-type Define<'p, 'd> = &'d mut dyn FnMut(&mut World<'p>, &'p Statement) -> Result<Function, Refusal>;
+type Define<'p, 'd, V> = &'d mut dyn FnMut(&mut World<'p, V>, &'p Statement) -> Result<Function<V>, Refusal>;
 
-impl<'p> World<'p> {
+impl<'p, V: Numeric> World<'p, V> {
     /// Runs steps; `define` evaluates a statement.
-    pub(super) fn steps(&mut self, steps: &'p [Step], define: Define<'p, '_>) -> Result<(), Refusal> {
+    pub(super) fn steps(&mut self, steps: &'p [Step], define: Define<'p, '_, V>) -> Result<(), Refusal> {
         for step in steps {
             match step {
                 Step::Statement(n) => {
@@ -33,7 +34,7 @@ impl<'p> World<'p> {
         Ok(())
     }
 
-    fn repeat(&mut self, block: &'p Repeat, define: Define<'p, '_>) -> Result<(), Refusal> {
+    fn repeat(&mut self, block: &'p Repeat, define: Define<'p, '_, V>) -> Result<(), Refusal> {
         let carried = self.program.carried(block);
         self.begin(block, &carried)?;
         match &block.turns {
@@ -57,7 +58,7 @@ impl<'p> World<'p> {
         Ok(())
     }
 
-    fn times(&mut self, turns: u64, block: &'p Repeat, define: Define<'p, '_>) -> Result<(), Refusal> {
+    fn times(&mut self, turns: u64, block: &'p Repeat, define: Define<'p, '_, V>) -> Result<(), Refusal> {
         self.take(turns)?;
         (0..turns).try_for_each(|_| self.turn(block, define))
     }
@@ -68,7 +69,7 @@ impl<'p> World<'p> {
         Ok(())
     }
 
-    fn turn(&mut self, block: &'p Repeat, define: Define<'p, '_>) -> Result<(), Refusal> {
+    fn turn(&mut self, block: &'p Repeat, define: Define<'p, '_, V>) -> Result<(), Refusal> {
         self.step()?;
         for n in block.statements() {
             let tensor = self.program.statements[n].tensor;
@@ -81,9 +82,9 @@ impl<'p> World<'p> {
 
     /// The value of a condition.
     fn goes_on(&mut self, condition: &Expr) -> Result<bool, Refusal> {
-        let value: Number = self.value(condition, &mut vec![])?;
+        let value = self.value(condition, &mut vec![])?;
         self.unsure = self.unsure.or(value.reason());
-        Ok(value.value.is_true())
+        Ok(value.value().is_true())
     }
 
     /// Gives each tensor without a value before a block its fill, or 0 if it is not declared.
@@ -94,7 +95,7 @@ impl<'p> World<'p> {
             let unknown = || Refusal::Shape(block.span, format!("the extents of `{}` stay unknown", tensor.name));
             let extents = self.extents.tensor(program, t).ok_or_else(unknown)?;
             let fill = tensor.fill.unwrap_or(Value::zero(tensor.ty));
-            self.functions[t.index()] = Some(Function::constant(extents, Number::given(fill)));
+            self.functions[t.index()] = Some(Function::constant(extents, V::given(fill)));
         }
         Ok(())
     }

@@ -32,34 +32,46 @@ pub fn evaluate(
     limits: &Limits,
 ) -> Result<BTreeMap<String, Function>, Refusal> {
     with_room(|| {
-        let mut world = World::new(program, operands, mode, limits)?;
-        world.steps(&program.order, &mut |world, s| {
-            world.support = Some(Support::default());
-            let function = world.statement_stored(s);
-            world.support = None;
-            match function {
-                Err(Refusal::Steps) => Err(Refusal::Steps),
-                other => other.or_else(|_| world.statement(s)),
-            }
-        })?;
+        let mut world = World::<Number>::new(program, operands, mode, limits)?;
+        run_stored(&mut world)?;
         Ok(world.results())
     })
 }
 
+/// Runs a program, visiting what is stored.
+pub(super) fn run_stored<V: Numeric>(world: &mut World<'_, V>) -> Result<(), Refusal> {
+    let program = world.program;
+    world.steps(&program.order, &mut |world, s| {
+        world.support = Some(Support::new());
+        let function = world.statement_stored(s);
+        world.support = None;
+        match function {
+            Err(Refusal::Steps) => Err(Refusal::Steps),
+            other => other.or_else(|_| world.statement(s)),
+        }
+    })
+}
+
 /// Cached results of one statement.
-#[derive(Default)]
-pub(super) struct Support {
+pub(super) struct Support<V> {
     /// Reductions that are evaluated as a whole, by their places in the program, with their variables and function.
-    made: RefCell<FxHashMap<*const Expr, Rc<Made>>>,
+    made: RefCell<FxHashMap<*const Expr, Rc<Made<V>>>>,
     /// Per function: sorted coordinates of one mode, by the coordinates of the others.
     lists: RefCell<FxHashMap<Listed, Rc<Lists>>>,
     /// The largest magnitude of each expression so far.
     largest: RefCell<FxHashMap<*const Expr, f64>>,
 }
 
-struct Made {
+impl<V> Support<V> {
+    /// Nothing is cached.
+    fn new() -> Support<V> {
+        Support { made: RefCell::default(), lists: RefCell::default(), largest: RefCell::default() }
+    }
+}
+
+struct Made<V> {
     indices: Vec<Index>,
-    function: Function,
+    function: Function<V>,
 }
 
 /// The key of a list: the function, the modes with known coordinates, and the mode of the list.
@@ -87,27 +99,27 @@ enum Places {
 }
 
 /// The coordinates of a variable where an expression can differ from its ground.
-struct Outline {
+struct Outline<V> {
     places: Places,
     /// The value at all other coordinates; `None` if the places are everywhere.
-    ground: Option<Number>,
+    ground: Option<V>,
 }
 
-impl Outline {
-    fn everywhere() -> Outline {
+impl<V: Numeric> Outline<V> {
+    fn everywhere() -> Outline<V> {
         Outline { places: Places::Everywhere, ground: None }
     }
 
-    fn constant(value: Number) -> Outline {
+    fn constant(value: V) -> Outline<V> {
         Outline { places: Places::At(Rc::new([])), ground: Some(value) }
     }
 
-    fn at(places: impl Into<Rc<[i64]>>, ground: Number) -> Outline {
+    fn at(places: impl Into<Rc<[i64]>>, ground: V) -> Outline<V> {
         Outline { places: Places::At(places.into()), ground: Some(ground) }
     }
 
     /// The outline with the same ground and its places mapped.
-    fn mapped(self, map: impl Fn(i64) -> Option<i64>) -> Outline {
+    fn mapped(self, map: impl Fn(i64) -> Option<i64>) -> Outline<V> {
         match (self.places, self.ground) {
             (Places::At(places), Some(ground)) => {
                 let mut mapped: Vec<i64> = places.iter().filter_map(|c| map(*c)).collect();
@@ -142,18 +154,18 @@ fn intersection(a: Places, b: Places) -> Places {
 }
 
 /// A step of a walk.
-enum Visit {
+enum Visit<V> {
     /// All variables are bound.
     Here,
     /// This many consecutive coordinates at which the expression is its ground.
-    Run(Number, u128),
+    Run(V, u128),
 }
 
-type Visitor<'v, 'p> = dyn FnMut(&World<'p>, &mut Env, Visit) -> Result<(), Refusal> + 'v;
+type Visitor<'v, 'p, V> = dyn FnMut(&World<'p, V>, &mut Env, Visit<V>) -> Result<(), Refusal> + 'v;
 
-impl<'p> World<'p> {
+impl<'p, V: Numeric> World<'p, V> {
     /// The tensor's function after the statement.
-    fn statement_stored(&self, s: &Statement) -> Result<Function, Refusal> {
+    fn statement_stored(&self, s: &Statement) -> Result<Function<V>, Refusal> {
         if s.vars.len() + s.folded.len() > MANY {
             return self.statement(s);
         }
@@ -163,7 +175,7 @@ impl<'p> World<'p> {
         let Some(fun) = s.fold else {
             let fill = function.fill;
             // Outside of a part the tensor keeps its values, so nothing may be skipped.
-            let wanted = |ground: &Number| !s.is_part() && self.one_ground(ground, &fill);
+            let wanted = |ground: &V| !s.is_part() && self.one_ground(ground, &fill);
             self.walk(&s.vars, &s.rhs, &wanted, &mut env, &mut |world, env, visit| match visit {
                 Visit::Here => world.assign(s, &mut function, env),
                 Visit::Run(..) => Ok(()),
@@ -173,19 +185,19 @@ impl<'p> World<'p> {
         // A left side that may leave the tensor is evaluated everywhere.
         let bare = s.indices.iter().all(|i| i.bare().is_some());
         let neutral = self.neutral(fun, s.rhs.ty).filter(|_| bare);
-        let visit: &mut Visitor = &mut |world, env, visit| {
+        let visit: &mut Visitor<'_, 'p, V> = &mut |world, env, visit| {
             if let Visit::Here = visit {
                 world.accumulate(s, fun, &mut function, env)?;
             }
             Ok(())
         };
-        let wanted = |ground: &Number| neutral.is_some_and(|n| self.one_ground(&n, ground));
+        let wanted = |ground: &V| neutral.is_some_and(|n| self.one_ground(&n, ground));
         self.walk(&s.vars, &s.rhs, &wanted, &mut env, visit)?;
         Ok(function.finished())
     }
 
     /// Folds into the element at the bound coordinates of the left side, over all variables that are folded over.
-    fn accumulate(&self, s: &Statement, fun: Fun, function: &mut Function, env: &mut Env) -> Result<(), Refusal> {
+    fn accumulate(&self, s: &Statement, fun: Fun, function: &mut Function<V>, env: &mut Env) -> Result<(), Refusal> {
         let at = self.coordinates(s.tensor, &s.indices, env)?;
         let at = at.ok_or_else(|| Refusal::Outside(s.span, "`~` on a left side".to_string()))?;
         let mut sum = function.at(&at);
@@ -201,19 +213,19 @@ impl<'p> World<'p> {
     }
 
     /// The function's identity, if folding it in changes nothing.
-    fn neutral(&self, fun: Fun, ty: Type) -> Option<Number> {
+    fn neutral(&self, fun: Fun, ty: Type) -> Option<V> {
         let Fun::Op(op @ (Op::Add | Op::Min | Op::Max | Op::Or | Op::Xor | Op::And | Op::OrElse | Op::AndAlso)) = fun
         else {
             return None;
         };
         let signed = op == Op::Add && ty.is_float() && self.mode == Mode::Strict;
-        algebra::identity(op, ty).filter(|_| !signed).map(Number::given)
+        algebra::identity(op, ty).filter(|_| !signed).map(V::given)
     }
 
     /// Whether two grounds are the same value; in `algebraic` mode up to the sign of zero.
-    fn one_ground(&self, a: &Number, b: &Number) -> bool {
-        let zero = |n: &Number| n.value.as_f64() == 0.0 && n.error() == 0.0;
-        a.is_exactly(b) || self.mode == Mode::Algebraic && a.value.ty().is_float() && zero(a) && zero(b)
+    fn one_ground(&self, a: &V, b: &V) -> bool {
+        let zero = |n: &V| n.unmoved().is_some_and(|n| n.value.as_f64() == 0.0 && n.error() == 0.0);
+        a.is_exactly(b) || self.mode == Mode::Algebraic && a.value().ty().is_float() && zero(a) && zero(b)
     }
 
     /// Visits all coordinates of `vars`, ascending: one by one where `e` can differ from its ground, else in runs, if `wanted` holds for
@@ -222,9 +234,9 @@ impl<'p> World<'p> {
         &self,
         vars: &[VarId],
         e: &Expr,
-        wanted: &dyn Fn(&Number) -> bool,
+        wanted: &dyn Fn(&V) -> bool,
         env: &mut Env,
-        visit: &mut Visitor<'_, 'p>,
+        visit: &mut Visitor<'_, 'p, V>,
     ) -> Result<(), Refusal> {
         self.step()?;
         let Some((v, rest)) = vars.split_first() else { return visit(self, env, Visit::Here) };
@@ -262,7 +274,7 @@ impl<'p> World<'p> {
     }
 
     /// As [`World::fold`].
-    pub(super) fn fold_stored(&self, e: &Expr, start: Maybe, env: &mut Env) -> Result<Maybe, Refusal> {
+    pub(super) fn fold_stored(&self, e: &Expr, start: Maybe<V>, env: &mut Env) -> Result<Maybe<V>, Refusal> {
         let Kind::Reduce { fun, vars, body, .. } = &e.kind else { unreachable!("reductions are folded") };
         if let Some(made) = self.made(e) {
             let at: Vec<i64> = made.indices.iter().filter_map(|i| Some(env[i.bare()?.index()])).collect();
@@ -272,7 +284,7 @@ impl<'p> World<'p> {
             return self.fold(*fun, vars, body, start, env);
         };
         let (mut sum, mut missing) = (start, false);
-        let all: &mut Visitor = &mut |world, env, visit| {
+        let all: &mut Visitor<'_, 'p, V> = &mut |world, env, visit| {
             sum = match (sum, visit) {
                 (None, Visit::Run(ground, n)) => Some(world.again(*fun, ground, &ground, n - 1)?),
                 (Some(sum), Visit::Run(ground, n)) => Some(world.again(*fun, sum, &ground, n)?),
@@ -292,7 +304,7 @@ impl<'p> World<'p> {
         self.folded(*fun, body, sum.filter(|_| !missing), n.min(u64::MAX.into()) as u64)
     }
 
-    fn made(&self, e: &Expr) -> Option<Rc<Made>> {
+    fn made(&self, e: &Expr) -> Option<Rc<Made<V>>> {
         self.support.as_ref()?.made.borrow().get(&(e as *const Expr)).cloned()
     }
 
@@ -335,7 +347,7 @@ impl<'p> World<'p> {
             return Ok(());
         }
         // The partial sum of each element, and its number of terms.
-        let mut sums: FxHashMap<Vec<i64>, (Number, u128)> = FxHashMap::default();
+        let mut sums: FxHashMap<Vec<i64>, (V, u128)> = FxHashMap::default();
         let mut missing = false;
         self.walk(&order, body, &|g| self.one_ground(g, &ground), env, &mut |world, env, visit| {
             let Visit::Here = visit else { return Ok(()) };
@@ -359,7 +371,7 @@ impl<'p> World<'p> {
             return Ok(());
         }
         let terms = n.min(u64::MAX.into()) as u64;
-        let whole = |sum: Number| self.folded(fun, body, Some(sum), terms).map(|sum| sum.unwrap_or(ground));
+        let whole = |sum: V| self.folded(fun, body, Some(sum), terms).map(|sum| sum.unwrap_or(ground));
         let mut function = Function::constant(extents, whole(self.again(fun, ground, &ground, n - 1)?)?);
         for (at, (sum, next)) in sums {
             function.set(at, whole(self.again(fun, sum, &ground, n - next)?)?);
@@ -370,11 +382,11 @@ impl<'p> World<'p> {
     }
 
     /// The outline of an expression along `v`, for every value of the variables that are [`ANY`].
-    fn outline(&self, e: &Expr, v: VarId, env: &mut Env) -> Result<Outline, Refusal> {
+    fn outline(&self, e: &Expr, v: VarId, env: &mut Env) -> Result<Outline<V>, Refusal> {
         match &e.kind {
-            Kind::Literal(value) => Ok(Outline::constant(Number::given(*value))),
+            Kind::Literal(value) => Ok(Outline::constant(V::given(*value))),
             Kind::Index(w) if *w == v || env[w.index()] == ANY => Ok(Outline::everywhere()),
-            Kind::Index(w) => Ok(Outline::constant(Number::given(Value::i64(env[w.index()])))),
+            Kind::Index(w) => Ok(Outline::constant(V::given(Value::i64(env[w.index()])))),
             Kind::Size(s) => Ok(Outline::constant(self.size(*s, e.span)?)),
             Kind::Local(_) => Ok(Outline::everywhere()),
             Kind::Access(t, _) if self.is_computed(*t) => Ok(Outline::everywhere()),
@@ -407,9 +419,9 @@ impl<'p> World<'p> {
         }
     }
 
-    fn outline_call(&self, e: &Expr, fun: Fun, args: &[Expr], v: VarId, env: &mut Env) -> Result<Outline, Refusal> {
+    fn outline_call(&self, e: &Expr, fun: Fun, args: &[Expr], v: VarId, env: &mut Env) -> Result<Outline<V>, Refusal> {
         let outlines = args.iter().map(|a| self.outline(a, v, env)).collect::<Result<Vec<_>, _>>()?;
-        let all: Option<Vec<Number>> = outlines.iter().map(|o| o.ground).collect();
+        let all: Option<Vec<V>> = outlines.iter().map(|o| o.ground).collect();
         let mut settled: Option<(Value, Places)> = None;
         for (k, outline) in outlines.iter().enumerate() {
             let (Fun::Op(op), Some(ground)) = (fun, outline.ground) else { continue };
@@ -429,7 +441,7 @@ impl<'p> World<'p> {
             settled = Some((value, places));
         }
         match (settled, all) {
-            (Some((value, places)), _) => Ok(Outline { places, ground: Some(Number::given(value)) }),
+            (Some((value, places)), _) => Ok(Outline { places, ground: Some(V::given(value)) }),
             (None, Some(all)) => {
                 let places = outlines.into_iter().map(|o| o.places).fold(Places::At(Rc::new([])), union);
                 Ok(Outline { places, ground: Some(self.apply(fun, &all)?) })
@@ -442,11 +454,11 @@ impl<'p> World<'p> {
     fn outline_entries(
         &self,
         source: Source,
-        function: &Function,
+        function: &Function<V>,
         indices: &[Index],
         v: VarId,
         env: &mut Env,
-    ) -> Result<Outline, Refusal> {
+    ) -> Result<Outline<V>, Refusal> {
         let (mut known, mut at, mut here, mut later) = (vec![], vec![], vec![], vec![]);
         for (m, index) in indices.iter().enumerate() {
             let mut vars = Vec::new();
@@ -487,7 +499,7 @@ impl<'p> World<'p> {
     }
 
     /// The sorted coordinates in mode `m` of the entries whose coordinates in the modes `known` are `at`.
-    fn list(&self, source: Source, function: &Function, known: Vec<usize>, m: usize, at: Vec<i64>) -> Rc<[i64]> {
+    fn list(&self, source: Source, function: &Function<V>, known: Vec<usize>, m: usize, at: Vec<i64>) -> Rc<[i64]> {
         let Some(support) = &self.support else { return Rc::new([]) };
         let mut lists = support.lists.borrow_mut();
         let lists = lists.entry((source, known, m)).or_insert_with_key(|(_, known, _)| {
@@ -555,7 +567,7 @@ impl<'p> World<'p> {
         }
     }
 
-    fn outline_shape(&self, e: &Expr, v: VarId, env: &mut Env) -> Result<Outline, Refusal> {
+    fn outline_shape(&self, e: &Expr, v: VarId, env: &mut Env) -> Result<Outline<V>, Refusal> {
         let extent = |v: &VarId| self.extent(*v, e.span).map(|n| n as i64);
         match &e.kind {
             Kind::Collapse { body, from, to } if env[to.index()] != ANY => {
@@ -621,9 +633,9 @@ impl<'p> World<'p> {
         (parts, from, to): (&[Expr], &[VarId], VarId),
         v: VarId,
         env: &mut Env,
-    ) -> Result<Outline, Refusal> {
+    ) -> Result<Outline<V>, Refusal> {
         let mut before = 0;
-        let mut whole: Option<Outline> = None;
+        let mut whole: Option<Outline<V>> = None;
         for (part, from) in parts.iter().zip(from) {
             let n = self.extent(*from, e.span)? as i64;
             let k = env[to.index()];
@@ -663,8 +675,8 @@ impl<'p> World<'p> {
         if !e.ty.is_float() {
             return 2f64.powi(64);
         }
-        let unknown = |n: &Number| n.is_unpromised() || n.value.is_nan();
-        let magnitude = |n: &Number| if unknown(n) { f64::INFINITY } else { n.value.as_f64().abs() };
+        let unknown = |n: &V| n.is_unpromised() || n.value().is_nan();
+        let magnitude = |n: &V| if unknown(n) { f64::INFINITY } else { n.value().as_f64().abs() };
         let children: Vec<f64> = e.children().map(|c| self.largest(c)).collect();
         let most = || children.iter().copied().fold(0.0, f64::max);
         let bound = match &e.kind {

@@ -110,6 +110,7 @@ const CAMPAIGNS: &[(&str, &str)] = &[
     ("loops under commands", "--programs 500 --engine loops --walk loops --seed 9000"),
     ("commands", "--programs 1000 --engine loops --walk schedules --seed 9000"),
     ("tables", "--programs 1000 --engine loops --walk tables --seed 10000"),
+    ("gradients", "--programs 400 --engine meaning --walk gradients --seed 11000"),
 ];
 
 /// Protocols that are compared with each other, for the same time, where they are asked for by name.
@@ -211,6 +212,7 @@ const ORDER: &[(&str, &[&str])] = &[
     ),
     ("runtime", &["runtime's tests", "machine code", FILES, "long machine code", "directed machine code"]),
     ("shards", &["boxes' tests", "boxes"]),
+    ("gradients", &[FILES, "gradients", "core's tests"]),
     (
         "relations",
         &["relations' tests", "readers' tests", "table files' tests", "core's tests", FILES, "tables", DRAWN_FILES],
@@ -277,6 +279,7 @@ const ORDER: &[(&str, &[&str])] = &[
             "sorted lanes' tests",
             "prefetches' tests",
             "tables",
+            "gradients",
             "boxes",
             "loops under commands",
             "commands",

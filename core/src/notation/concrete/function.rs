@@ -69,6 +69,7 @@ fn expr(e: &Expr) -> Expr {
 fn property(p: &Property) -> Property {
     match p {
         Property::Case(patterns, e) => Property::Case(patterns.clone(), expr(e)),
+        Property::Derivative(at, e) => Property::Derivative(*at, expr(e)),
         other => other.clone(),
     }
 }

@@ -10,7 +10,7 @@
 //! prefixes, `--walk schedules` and `--walk loops` programs with commands, `--walk shapes` takes each
 //! chain of one to four shape operators in turn, `--walk language` draws programs of the whole language, each with a
 //! function that it declares, `--walk long` programs of few kinds on long rows and large extents, `--walk shards` programs of these kinds in boxes,
-//! merged. Machine code is made without optimization, for each tenth program with it too; `--opt none`,
+//! merged, `--walk gradients` derivatives of programs of these kinds. Machine code is made without optimization, for each tenth program with it too; `--opt none`,
 //! `full` or `both` says otherwise. Of loops, each tenth program's run before and after each rewrite, and its prints are
 //! read back; `--rewrites none` or `all` says otherwise. `--data N` runs each kernel on so many data of the same extents.
 //! `--seconds N` begins no program after so long. Each kind of finding is printed once, shrunk; with `--until finding` a
@@ -29,7 +29,7 @@ use std::time::Duration;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const USAGE: &str = "there are --programs N|all, --seed N, --threads N, --engine meaning|loops|llvm, \
-    --opt none|full|both|tenth, --rewrites none|tenth|all, --walk directed|random|products|contractions|pointwise|compared|schedules|loops|shapes|language|long|shards|tables, --data N, --seconds N, --until done|finding";
+    --opt none|full|both|tenth, --rewrites none|tenth|all, --walk directed|random|products|contractions|pointwise|compared|schedules|loops|shapes|language|long|shards|tables|gradients, --data N, --seconds N, --until done|finding";
 
 fn main() -> ExitCode {
     let engine = Engine::Loops;
@@ -79,6 +79,7 @@ fn main() -> ExitCode {
             ("--walk", "long", _) => wanted.walk = Walk::Long,
             ("--walk", "shards", _) => wanted.walk = Walk::Shards,
             ("--walk", "tables", _) => wanted.walk = Walk::Tables,
+            ("--walk", "gradients", _) => wanted.walk = Walk::Gradients,
             ("--seconds", _, Ok(n)) => wanted.time = Duration::from_secs(n),
             ("--until", "done", _) => wanted.first = false,
             ("--until", "finding", _) => wanted.first = true,

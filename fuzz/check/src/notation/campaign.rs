@@ -2,6 +2,7 @@
 
 use super::case::{case, chain, compared, contraction, directed, nested, pointwise, products, scheduled};
 use super::engines::{Engine, Finding, Outcome, on_other_data};
+use super::gradients::Moved;
 use super::language::Written;
 use super::long::Long;
 use super::looped::Looped;
@@ -52,6 +53,8 @@ pub enum Walk {
     Shards,
     /// Programs over labels (`tables.rs`).
     Tables,
+    /// Gradients and tangents of programs of these kinds (`gradients.rs`).
+    Gradients,
 }
 
 /// What is to be run.
@@ -148,6 +151,14 @@ impl Report {
                 _ => self.run(wanted, seed, Looped::any(u)),
             },
             Walk::Tables => self.run(wanted, seed, Labelled::any(u)),
+            Walk::Gradients => match seed % 8 {
+                0 | 1 => self.run(wanted, seed, Moved::any(u, Written::lowered)),
+                2 => self.run(wanted, seed, Moved::any(u, contraction)),
+                3 => self.run(wanted, seed, Moved::any(u, pointwise)),
+                4 => self.run(wanted, seed, Moved::any(u, |u| nested(u, &chain(seed / 8)))),
+                5 => self.run(wanted, seed, Moved::any(u, products)),
+                _ => self.run(wanted, seed, Moved::any(u, case)),
+            },
             Walk::Shards => match seed % 128 {
                 // Functions that are declared take most of the time: their properties are tried anew for each kernel.
                 0 => self.run(wanted, seed, Sharded::any(u, Written::lowered)),
@@ -470,6 +481,15 @@ mod tests {
             statement if with else|protocol Gallop|tensor that a function gives|where|shifted copies|strict|algebraic";
         let words = words.split('|').map(str::to_string).chain(["set |".to_string()]);
         reached(&report, Effort::Long, properties.chain(others).chain(words));
+    }
+
+    /// Gradients and tangents against dual numbers, and against their own meaning.
+    #[test]
+    fn gradients_are_the_transposed_of_dual_numbers() {
+        let report = run(of(2000, 240), Engine::Loops, Walk::Gradients);
+        let words = "reduction sum,reduction min,reduction max,operator *,operator +,operator -";
+        reached(&report, Effort::Long, words.split(','));
+        assert!(report.work.executions() > report.programs, "most are derived\n{report}");
     }
 
     /// Rows of the lengths of lanes, words, networks and rooms, extents up to 2⁶³ − 1.

@@ -106,6 +106,10 @@ impl Printer<'_, '_, '_> {
                 let set = self.set(set, 0);
                 write!(self.out, "iterate({set})")
             }
+            Property::Derivative(at, e) => {
+                write!(self.out, "derivative({}) = ", self.local(LocalId(*at as u32)))?;
+                self.expr(e, 0)
+            }
             Property::Case(patterns, e) => {
                 let name = |n: usize| self.local(LocalId(n as u32));
                 let pattern = |(n, p): (usize, &Option<Value>)| p.map_or_else(|| name(n), literal);

@@ -170,6 +170,7 @@ impl<'t> FunctionReader<'_, 't> {
                 Property::Iterate(set)
             }
             "case" => self.case(result)?,
+            "derivative" => self.derivative(result)?,
             other => return Err(format!("there is no property `{other}`")),
         })
     }
@@ -185,6 +186,19 @@ impl<'t> FunctionReader<'_, 't> {
             true => Ok((value, at)),
             false => Err("the value is of another type than the argument".to_string()),
         }
+    }
+
+    fn derivative(&mut self, result: Type) -> Read<Property> {
+        self.sign("(")?;
+        let name = self.word()?.to_string();
+        let at = self.locals[..self.arity].iter().position(|(own, _)| *own == name);
+        let at = at.ok_or(format!("there is no parameter `{name}`"))?;
+        self.sign(")")?;
+        self.sign("=")?;
+        let locals = self.locals.split_off(self.arity);
+        let value = self.of(result)?;
+        self.locals.extend(locals);
+        Ok(Property::Derivative(at, value))
     }
 
     fn case(&mut self, result: Type) -> Read<Property> {

@@ -313,6 +313,10 @@ impl Words<'_> {
                 self.say("property iterate");
                 self.set(set);
             }
+            Property::Derivative(_, e) => {
+                self.say("property derivative");
+                self.expr(e);
+            }
             Property::Case(patterns, e) => {
                 self.say("property case");
                 for p in patterns {

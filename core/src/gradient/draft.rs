@@ -1,0 +1,207 @@
+//! A program that is being written: the original with further tensors, variables and functions.
+
+use super::expr::{call, distinct, made, number};
+use crate::algebra::{Op, Type, Value};
+use crate::format::Format;
+use crate::map::ClassId;
+use crate::notation::typed::{
+    Bound, Expr, FnId, Fun, Function, Kind, LocalId, Program, Property, Role, Set, Size, SizeId, Statement, Tensor,
+    TensorId, Var, VarId,
+};
+use crate::notation::{Diagnostic, Span};
+use crate::shape::Classes;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// The program, and what is known of its names and extents.
+pub(super) struct Draft {
+    /// The original's tensors, variables and functions first.
+    pub(super) program: Program,
+    /// Extents of the original.
+    classes: Classes,
+    /// How many of the sizes are the original's.
+    known: u32,
+    /// The class of each variable's extent.
+    extents: Vec<ClassId>,
+    /// Names of tensors and functions.
+    taken: FxHashSet<String>,
+    /// Functions that were made of others.
+    pub(super) slopes: FxHashMap<(u32, usize), u32>,
+}
+
+impl Draft {
+    /// Nothing is added to the program yet.
+    ///
+    /// # Errors
+    /// What its extents contradict.
+    pub(super) fn new(program: Program) -> Result<Draft, Vec<Diagnostic>> {
+        let classes = Classes::of(&program)?;
+        let extents = (0..program.vars.len() as u32).map(|v| classes.class_of_var(VarId(v))).collect();
+        let tensors = program.tensors.iter().map(|t| t.name.clone());
+        let sizes = program.sizes.iter().filter_map(|s| s.name.clone());
+        let taken = tensors.chain(program.functions.iter().map(|f| f.name.clone())).chain(sizes).collect();
+        let mut draft =
+            Draft { known: program.sizes.len() as u32, program, classes, extents, taken, slopes: FxHashMap::default() };
+        draft.told_apart();
+        draft.program.statements.iter_mut().for_each(summed);
+        Ok(draft)
+    }
+
+    /// Gives locals of several `where` blocks, which stand side by side now, names of their own.
+    fn told_apart(&mut self) {
+        let mut seen = FxHashSet::default();
+        for n in 0..self.program.tensors.len() {
+            let name = self.program.tensors[n].name.clone();
+            if !seen.insert(name.clone()) {
+                self.program.tensors[n].name = self.name(&name);
+            }
+        }
+    }
+
+    /// A name that nothing has yet: this one, or it with a number.
+    pub(super) fn name(&mut self, wanted: &str) -> String {
+        let numbered = (2..).map(|n| format!("{wanted}_{n}"));
+        let mut names = std::iter::once(wanted.to_string()).chain(numbered);
+        let free = names.find(|name| !self.taken.contains(name)).unwrap_or_default();
+        self.taken.insert(free.clone());
+        free
+    }
+
+    /// A variable with the extent, and the name, of another.
+    pub(super) fn var(&mut self, like: VarId) -> VarId {
+        let name = self.program.vars[like.index()].name.clone();
+        self.named_var(name, self.extents[like.index()])
+    }
+
+    fn named_var(&mut self, name: String, extent: ClassId) -> VarId {
+        self.program.vars.push(Var { name, span: Span::default() });
+        self.extents.push(extent);
+        VarId(self.program.vars.len() as u32 - 1)
+    }
+
+    /// Variables with these names and extents.
+    pub(super) fn vars(&mut self, like: &[VarId]) -> Vec<VarId> {
+        like.iter().map(|v| self.var(*v)).collect()
+    }
+
+    /// Variables for the modes of a tensor, named as where it is defined or read under bare variables.
+    pub(super) fn modes(&mut self, of: TensorId) -> Vec<VarId> {
+        let sizes = self.program.tensors[of.index()].sizes.clone();
+        let mut names: Option<Vec<VarId>> = None;
+        for s in &self.program.statements {
+            s.accesses(&mut |t, indices, _| {
+                if t == of && names.is_none() {
+                    names = distinct(indices);
+                }
+            });
+        }
+        let standard = ["i", "j", "k", "l", "m"];
+        let mut taken: Vec<String> = vec![];
+        let vars = sizes.iter().enumerate().map(|(mode, size)| {
+            let own = names.as_ref().map(|names| self.program.vars[names[mode].index()].name.clone());
+            let name = own.unwrap_or_else(|| standard.get(mode).map_or(format!("i{mode}"), |name| name.to_string()));
+            let mut free = std::iter::once(name.clone()).chain((2..).map(|n| format!("{name}_{n}")));
+            let name = free.find(|name| !taken.contains(name) && !self.taken.contains(name)).unwrap_or(name);
+            taken.push(name.clone());
+            self.named_var(name, self.classes.class_of_size(*size))
+        });
+        vars.collect()
+    }
+
+    /// A tensor with the modes of another.
+    pub(super) fn like(&mut self, wanted: &str, of: TensorId, ty: Type, format: Option<Format>) -> TensorId {
+        let sizes = self.program.tensors[of.index()].sizes.clone();
+        self.tensor(wanted, ty, sizes, format)
+    }
+
+    /// A tensor with these modes.
+    pub(super) fn tensor(&mut self, wanted: &str, ty: Type, sizes: Vec<SizeId>, format: Option<Format>) -> TensorId {
+        let name = self.name(wanted);
+        let fill = format.is_some().then(|| Value::zero(ty));
+        self.program.tensors.push(Tensor { name, ty, sizes, fill, format, role: Role::Result, span: Span::default() });
+        TensorId(self.program.tensors.len() as u32 - 1)
+    }
+
+    /// A tensor without declaration, under these variables.
+    pub(super) fn temporary(&mut self, wanted: &str, ty: Type, vars: &[VarId]) -> TensorId {
+        let sizes = vars.iter().map(|v| self.unnamed(*v)).collect();
+        self.tensor(wanted, ty, sizes, None)
+    }
+
+    /// A function that is computed wherever its first argument holds, whatever the second is there: `fn stored(p, v) { select(p, v, 0) } where
+    /// iterate(p)`.
+    pub(super) fn stored(&mut self, ty: Type) -> FnId {
+        let name = self.name("stored");
+        let locals = vec![("p".to_string(), Type::Bool), ("v".to_string(), ty)];
+        let local = |n: u32, ty: Type| made(Kind::Local(LocalId(n)), ty);
+        let value = call(Op::Select, vec![local(0, Type::Bool), local(1, ty), number(0.0, ty)]);
+        let properties = vec![(Property::Iterate(Set::Param(0)), Span::default())];
+        let span = Span::default();
+        self.program.functions.push(Function {
+            name,
+            locals,
+            arity: 2,
+            result: ty,
+            stmts: vec![],
+            value,
+            properties,
+            span,
+        });
+        FnId(self.program.functions.len() as u32 - 1)
+    }
+
+    /// A size for a mode that a variable runs over.
+    fn unnamed(&mut self, v: VarId) -> SizeId {
+        self.size(v).unwrap_or_else(|| {
+            self.program.sizes.push(Size { name: None, value: None, given: false, span: Span::default() });
+            SizeId(self.program.sizes.len() as u32 - 1)
+        })
+    }
+
+    /// A size with a name, or a number, that a variable runs over.
+    pub(super) fn size(&self, v: VarId) -> Option<SizeId> {
+        self.written(|size| self.classes.class_of_size(size) == self.extents[v.index()])
+    }
+
+    /// The extent of a size, if the program says it.
+    pub(super) fn value(&self, of: SizeId) -> Option<u64> {
+        if of.0 < self.known { self.classes.value(self.classes.class_of_size(of)) } else { None }
+    }
+
+    /// A size with a name, or a number, that is another's.
+    pub(super) fn same(&self, of: SizeId) -> Option<SizeId> {
+        self.written(|size| self.classes.class_of_size(size) == self.classes.class_of_size(of))
+    }
+
+    fn written(&self, is: impl Fn(SizeId) -> bool) -> Option<SizeId> {
+        let sizes = || (0..self.known).map(SizeId).filter(|size| is(*size));
+        let named = sizes().find(|size| self.program.sizes[size.index()].name.is_some());
+        named.or_else(|| sizes().find(|size| self.program.sizes[size.index()].value.is_some()))
+    }
+
+    /// The extent of a variable, as a bound.
+    ///
+    /// # Errors
+    /// No declaration names it.
+    pub(super) fn extent(&self, v: VarId, span: Span) -> Result<Bound, Diagnostic> {
+        let known = || self.classes.value(self.extents[v.index()]).and_then(|n| i64::try_from(n).ok());
+        let named = self.size(v).map(|size| Bound { constant: 0, terms: vec![(1, size)] });
+        named.or_else(|| known().map(Bound::number)).ok_or_else(|| {
+            let name = &self.program.vars[v.index()].name;
+            Diagnostic::new(
+                span,
+                format!("the gradient has to say the extent of `{name}`, and no declaration names it"),
+            )
+            .help("declare what is read under it, with a size that has a name")
+        })
+    }
+}
+
+/// Spells out the sum of `T[i] sum= e`, which folds the whole right side over what is absent on the left; `+=` sums its terms.
+fn summed(s: &mut Statement) {
+    if s.fold == Some(Fun::Op(Op::Add)) && !s.folded.is_empty() {
+        let vars = std::mem::take(&mut s.folded);
+        let (ty, span) = (s.rhs.ty, s.rhs.span);
+        let body = Box::new(s.rhs.clone());
+        s.rhs = Expr { kind: Kind::Reduce { fun: Fun::Op(Op::Add), vars, body, start: None }, ty, span };
+    }
+}

@@ -1,0 +1,161 @@
+//! Where values are stored: patterns of operands, and where an expression can be other than 0.
+//!
+//! ```text
+//!  pattern(A)          a `bool` operand with the levels of A, true at each entry that A stores
+//!  guard(a · b)        guard(a) && guard(b)          guard(mask(c, a))  c && guard(a)
+//!  guard(A[κ…])        pattern(A)[κ…] if A moves, else A[κ…] != 0, of lists with fill 0
+//! ```
+//!
+//! Outside of its guard an expression is 0, whatever the stored values are, and moves by nothing: a gradient of it is not needed there.
+
+use super::change::{Change, uses};
+use super::draft::Draft;
+use super::expr::{and, bare, compare, distinct, made, mask, number, or};
+use crate::algebra::{Op, Type};
+use crate::format::{Format, LevelKind};
+use crate::notation::typed::{Expr, FnId, Fun, Index, Kind, Statement, TensorId, VarId};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// The patterns of a program's operands.
+#[derive(Default)]
+pub(super) struct Patterns {
+    /// Operands whose gradients have their own entries.
+    own: FxHashSet<TensorId>,
+    /// Their patterns, so far as they are used.
+    pub(super) made: FxHashMap<TensorId, TensorId>,
+    /// What defines each tensor.
+    defined: FxHashMap<TensorId, Statement>,
+    /// Gradients that have just the entries of an operand, with that operand.
+    pub(super) full: FxHashMap<TensorId, TensorId>,
+    /// The functions that store a value at each entry, by the value's type.
+    stored: FxHashMap<Type, FnId>,
+}
+
+/// Whether a format stores entries, each a value of one coordinate, and leaves others out: then a gradient by a tensor of this format has
+/// the tensor's own entries.
+pub fn keeps_entries(format: &Format) -> bool {
+    use LevelKind::*;
+    let one_each = |kind: &LevelKind| !matches!(kind, Runs | Packbits | Symmetric | Function);
+    !format.is_dense() && format.levels.iter().all(one_each)
+}
+
+impl Patterns {
+    /// Of a program whose tensors are defined so, in which these operands' gradients have their own entries.
+    pub(super) fn new(own: FxHashSet<TensorId>, defined: FxHashMap<TensorId, Statement>) -> Patterns {
+        Patterns { own, defined, ..Patterns::default() }
+    }
+
+    /// Whether an operand's gradient has the operand's entries.
+    pub(super) fn keeps(&self, t: TensorId) -> bool {
+        self.own.contains(&t)
+    }
+
+    /// Notes what defines a gradient.
+    pub(super) fn defines(&mut self, s: Statement) {
+        self.defined.insert(s.tensor, s);
+    }
+
+    /// The pattern of an operand.
+    pub(super) fn of(&mut self, draft: &mut Draft, t: TensorId) -> TensorId {
+        if let Some(made) = self.made.get(&t) {
+            return *made;
+        }
+        let tensor = &draft.program.tensors[t.index()];
+        let (name, format) = (format!("{}_pattern", tensor.name), tensor.format.clone());
+        let made = draft.like(&name, t, Type::Bool, format);
+        self.made.insert(t, made);
+        made
+    }
+
+    /// A value at each entry of an operand, also where the value is 0 for what others do not store: `mask(pattern[…], value)` where others
+    /// store everything, else a function that is computed at each entry, whatever its value is.
+    pub(super) fn stored(&mut self, draft: &mut Draft, t: TensorId, vars: &[VarId], value: Expr) -> Expr {
+        let pattern = self.of(draft, t);
+        let entry = made(Kind::Access(pattern, bare(vars)), Type::Bool);
+        let others = self.listed(draft, t, vars, &value);
+        if !vars.iter().any(|v| others.contains(v)) {
+            return mask(entry, value);
+        }
+        let ty = value.ty;
+        let stored = *self.stored.entry(ty).or_insert_with(|| draft.stored(ty));
+        made(Kind::Call(Fun::User(stored), vec![entry, value]), ty)
+    }
+
+    /// The variables whose coordinates lists decide in an expression: those of other tensors than an operand, and its gradients, under its own
+    /// variables.
+    pub(super) fn listed(&self, draft: &Draft, own: TensorId, vars: &[VarId], e: &Expr) -> FxHashSet<VarId> {
+        let mut found = FxHashSet::default();
+        e.walk(&mut |e| {
+            let Kind::Access(t, indices) = &e.kind else { return };
+            let is_own = *t == own || self.full.get(t) == Some(&own) || self.made.get(&own) == Some(t);
+            if is_own && *indices == bare(vars) {
+                return;
+            }
+            let modes = self.list_modes(draft, *t, 0);
+            found.extend(modes.into_iter().filter_map(|m| indices.get(m)).flat_map(|i| uses(&i.map)));
+        });
+        found
+    }
+
+    /// The modes of a tensor whose coordinates lists decide: by its format, or, without one, by what defines it.
+    fn list_modes(&self, draft: &Draft, t: TensorId, depth: usize) -> Vec<usize> {
+        let tensor = &draft.program.tensors[t.index()];
+        if let Some(format) = &tensor.format {
+            let lists = format.levels.iter().zip(&*format.order).filter(|(kind, _)| !kind.is_full());
+            return lists.map(|(_, mode)| *mode).collect();
+        }
+        let all = (0..tensor.sizes.len()).collect();
+        let Some(s) = self.defined.get(&t).filter(|_| depth < 64) else { return all };
+        let mut found = FxHashSet::default();
+        s.rhs.walk(&mut |e| {
+            let Kind::Access(t, indices) = &e.kind else { return };
+            let modes = self.list_modes(draft, *t, depth + 1);
+            found.extend(modes.into_iter().filter_map(|m| indices.get(m)).flat_map(|i| uses(&i.map)));
+        });
+        let is_listed = |m: &usize| s.indices[*m].bare().is_none_or(|v| found.contains(&v));
+        (0..tensor.sizes.len()).filter(is_listed).collect()
+    }
+
+    /// Where an expression can be other than 0; none if that may be anywhere.
+    pub(super) fn guard(&mut self, draft: &mut Draft, moving: &FxHashSet<TensorId>, e: &Expr) -> Option<Expr> {
+        let mut of = |e: &Expr| self.guard(draft, moving, e);
+        match &e.kind {
+            Kind::Access(t, indices) => self.entry(draft, moving, (*t, indices), e),
+            Kind::Call(Fun::Op(op), args) => match (op, &args[..]) {
+                (Op::Mul, [a, b]) => and(of(a), of(b)),
+                (Op::Mask, [c, a]) => and(Some(c.clone()), of(a)),
+                (Op::Add | Op::Sub, [a, b]) => or(of(a), of(b)),
+                (Op::Div, [a, _]) => of(a),
+                (Op::Neg | Op::Abs | Op::Sqrt | Op::Sin | Op::Tan | Op::Tanh | Op::Expm1 | Op::Log1p, [a]) => of(a),
+                (Op::Asin | Op::Atan | Op::Sinh | Op::Asinh | Op::Atanh | Op::Convert(_), [a]) => of(a),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn entry(
+        &mut self,
+        draft: &mut Draft,
+        moving: &FxHashSet<TensorId>,
+        (t, indices): (TensorId, &[Index]),
+        e: &Expr,
+    ) -> Option<Expr> {
+        if indices.iter().any(|i| i.permit) {
+            return None;
+        }
+        let tensor = &draft.program.tensors[t.index()];
+        let fill = tensor.fill.is_some_and(|fill| !fill.is_true());
+        if self.own.contains(&t) && fill {
+            let kind = Kind::Access(self.of(draft, t), indices.to_vec());
+            return Some(Expr { kind, ty: Type::Bool, span: e.span });
+        }
+        if let Some(s) = self.defined.get(&t).filter(|s| s.fold.is_none() && !s.is_part()).cloned() {
+            let (under, at) = (distinct(&s.indices)?, distinct(indices)?);
+            let guard = self.guard(draft, moving, &s.rhs)?;
+            return Change::vars(under.into_iter().zip(at)).expr(&guard).ok();
+        }
+        let is_list = tensor.format.as_ref().is_some_and(keeps_entries);
+        (fill && is_list && !moving.contains(&t)).then(|| compare(Op::Ne, e.clone(), number(0.0, e.ty)))
+    }
+}
