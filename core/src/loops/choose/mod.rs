@@ -76,6 +76,8 @@ pub(super) enum Effect {
     Folded { fun: Fun, begins: bool },
     /// Stored over this value.
     Stored(Value),
+    /// Stored over any value: an element of the version before.
+    Replaces,
 }
 
 impl Facts<'_> {
@@ -99,6 +101,7 @@ impl Facts<'_> {
                 self.simplify.neutral(fun, *v) && (!begins || identity())
             }
             Effect::Stored(initial) => self.simplify.same(initial, *v),
+            Effect::Replaces => false,
         }
     }
 }

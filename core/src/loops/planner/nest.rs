@@ -117,15 +117,16 @@ impl Forall<'_> {
 
 /// How a destination uses a value: it folds the value, or stores it.
 pub(super) fn effect(cx: &Context, sink: &Sink) -> Effect {
+    let stored = |nest: &Nest, initial| match (nest.fold, nest.before) {
+        (Some(fun), _) => Effect::Folded { fun, begins: false },
+        (None, Some(_)) => Effect::Replaces,
+        (None, None) => Effect::Stored(initial),
+    };
     match sink {
         Sink::Scalar { fun, begun, .. } => Effect::Folded { fun: *fun, begins: begun.is_some() },
-        Sink::Store { nest: Nest { fold: Some(fun), .. }, .. }
-        | Sink::Scatter { nest: Nest { fold: Some(fun), .. }, .. }
-        | Sink::Around { nest: Nest { fold: Some(fun), .. }, .. }
-        | Sink::Bound { nest: Nest { fold: Some(fun), .. }, .. } => Effect::Folded { fun: *fun, begins: false },
-        Sink::Scatter { scratch, .. } | Sink::Bound { scratch, .. } => Effect::Stored(scratch.initial),
+        Sink::Scatter { nest, scratch } | Sink::Bound { nest, scratch, .. } => stored(nest, scratch.initial),
         Sink::Tally(tally) => Effect::Stored(cx.program.tensors[tally.nest.target.tensor.0].fill),
-        Sink::Store { output, .. } | Sink::Around { output, .. } => Effect::Stored(output.initial),
+        Sink::Store { nest, output, .. } | Sink::Around { nest, output, .. } => stored(nest, output.initial),
     }
 }
 

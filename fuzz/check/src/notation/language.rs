@@ -3,6 +3,7 @@
 //!
 //! ```text
 //!  bytes ─▶ Maker ─┬ items        dims, tensors as they are needed, functions, statements, schedules
+//!                  ├ again        statements about what one before has defined, whole or in part
 //!                  ├ block        statements that run turn after turn, and what ends them
 //!                  ├ expression   of a wanted type, over the index variables in scope, each with its extent
 //!                  ├ function     bodies that end, properties that hold
@@ -14,6 +15,7 @@
 //! unless chance has it otherwise. With `wild` choices, one in so many names, types and integers is arbitrary: with all
 //! of them wild a tree is only syntax.
 
+mod again;
 mod block;
 mod constructs;
 mod expression;
@@ -109,7 +111,7 @@ fn made(u: &mut Unstructured, wild: usize, lowered: bool) -> Made {
             items.extend(block);
             continue;
         }
-        let statement = m.statement(2);
+        let statement = if m.chance(4) { m.again() } else { m.statement(2) };
         let alone = !lowered && statement.schedule.is_none() && m.chance(6);
         let vars = m.names_of(&statement);
         items.push(Item::Statement(statement));

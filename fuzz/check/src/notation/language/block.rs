@@ -64,29 +64,6 @@ impl Maker<'_, '_> {
         };
         expression::binary(BinaryOp::AndAlso, counted, other)
     }
-
-    /// A statement that defines anew what one before has defined, or any.
-    fn again(&mut self) -> Statement {
-        let is_declared = |t: &Known| self.declared.iter().any(|d| d.name.name == t.name);
-        let results: Vec<Known> = self.tensors.iter().filter(|t| !t.operand && is_declared(t)).cloned().collect();
-        if results.is_empty() {
-            return self.statement(2);
-        }
-        let Known { name, ty, extents, .. } = self.one(&results);
-        let outer = std::mem::take(&mut self.vars);
-        (self.fresh, self.read) = (0, vec![]);
-        for extent in extents {
-            let var = (self.new_var(), extent);
-            self.vars.push(var);
-        }
-        let left = self.vars.clone();
-        let rhs = self.anchored(ty, true, |m| m.expr(ty, 3));
-        let op = if self.below(3) > 0 { Assign::Set } else { Assign::Add };
-        let indices = left.iter().map(|(v, _)| self.bare(v)).collect();
-        self.vars = outer;
-        let lhs = Access { tensor: named(&name), indices, span: NOWHERE };
-        Statement { lhs, op, rhs, locals: vec![], schedule: None, span: NOWHERE }
-    }
 }
 
 fn scalar(name: &str) -> Expr {

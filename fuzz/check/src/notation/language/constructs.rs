@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 /// The words of a program, each once.
 pub fn constructs(program: &Program) -> BTreeSet<String> {
-    let mut c = Words { found: BTreeSet::new(), sizes: sizes(program) };
+    let mut c = Words { found: BTreeSet::new(), sizes: sizes(program), defined: BTreeSet::new() };
     let mut locals = BTreeSet::new();
     c.items(&program.items, &mut locals, 0);
     c.found
@@ -40,14 +40,16 @@ struct Words<'p> {
     found: BTreeSet<String>,
     /// Names of extents.
     sizes: BTreeSet<&'p str>,
+    /// The tensors that statements so far define.
+    defined: BTreeSet<&'p str>,
 }
 
-impl Words<'_> {
+impl<'p> Words<'p> {
     fn say(&mut self, word: impl Into<String>) {
         self.found.insert(word.into());
     }
 
-    fn items<'p>(&mut self, items: &'p [Item], locals: &mut BTreeSet<&'p str>, depth: usize) {
+    fn items(&mut self, items: &'p [Item], locals: &mut BTreeSet<&'p str>, depth: usize) {
         for item in items {
             match item {
                 Item::Dim(Dim { value: None, .. }) => self.say("item dim that calls say"),
@@ -133,15 +135,16 @@ impl Words<'_> {
         self.say(format!("{what} {kind}"));
     }
 
-    fn statement(&mut self, s: &Statement) {
+    fn statement(&mut self, s: &'p Statement) {
         let op = match &s.op {
             Assign::Set => "=".to_string(),
             Assign::Add => "+=".to_string(),
             Assign::Fold(f) => format!("{f}="),
         };
         self.say(format!("assign {op}"));
+        let before = !self.defined.insert(&s.lhs.tensor.name);
         if s.op == Assign::Set && s.lhs.indices.iter().any(|i| kind(i) != "bare") {
-            self.say("part");
+            self.say(if before { "part of what is defined before" } else { "part" });
         }
         for index in &s.lhs.indices {
             let kind = kind(index);

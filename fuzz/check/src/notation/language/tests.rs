@@ -63,7 +63,7 @@ fn documented() -> Vec<String> {
         literal true|literal false|literal integer|literal negative integer|literal float|literal inf|literal nan|\
         tensor that a function gives|tensor of rank 0|tensor of rank 1|tensor of rank 2|tensor of rank 3|\
         assign =|assign +=|assign min=|assign max=|assign prod=|assign f0=|\
-        left bare|left affine|left gather|left slice in place|part|index bare|index affine|index gather|index slice in place|index ~|\
+        left bare|left affine|left gather|left slice in place|part|part of what is defined before|index bare|index affine|index gather|index slice in place|index ~|\
         slice in place with start|slice in place with end|slice in place with step|slice in place without start|\
         slice in place without end|slice in place without step|affine +|affine -|affine *|affine /|affine %|\
         affine variable|affine integer|affine group|unary Neg|unary Not|binary Mul|binary Div|binary Rem|binary Add|\
