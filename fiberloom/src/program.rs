@@ -111,6 +111,7 @@ impl Program {
         let mut canonical = syntax.to_string();
         fitted.stored.iter().for_each(|(name, ty)| canonical += &format!("# {name}: {ty}\n"));
         fitted.guarded.iter().for_each(|name| canonical += &format!("# {name}, guarded\n"));
+        fitted.floats.iter().for_each(|name| canonical += &format!("# {name}, in floats\n"));
         Program::of_typed((file, text), (syntax, typed), canonical, fitted.clone())
     }
 

@@ -19,21 +19,24 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What 64 bits hold, but for what a sum of floats may be wrong by.
 const MOST: f64 = 9.22e18;
 
-/// The results of decimals that these operands may make larger than 64 bits hold.
-pub(super) fn unsure(program: &Program, operands: &[(String, Tensor)]) -> BTreeSet<String> {
+/// The results of decimals that these operands may make larger than 64 bits hold, and the results of floats with such sums.
+pub(super) fn unsure(program: &Program, operands: &[(String, Tensor)]) -> (BTreeSet<String>, BTreeSet<String>) {
     let is_decimal = |id: TensorId| {
         let shown = program.relations.results.get(&program.tensors[id.index()].name);
         shown.is_some_and(|shown| matches!(shown.holds, Holds::Decimal(_)))
     };
-    if !program.statements.iter().any(|s| is_decimal(s.tensor)) {
-        return BTreeSet::new();
+    if !program.statements.iter().any(|s| is_decimal(s.tensor) || converts(&s.rhs)) {
+        return (BTreeSet::new(), BTreeSet::new());
     }
     let mut sizes = Largest::of(program, operands);
-    let mut unsure = BTreeSet::new();
+    let (mut unsure, mut floats) = (BTreeSet::new(), BTreeSet::new());
     for step in &program.order {
         let Step::Statement(n) = step else { continue };
         let s = &program.statements[*n];
         let most = sizes.statement(s);
+        if sizes.converts_too_large(&s.rhs) {
+            floats.insert(program.tensors[s.tensor.index()].name.clone());
+        }
         let computes = s.fold == Some(Fun::Op(Op::Add)) || computes(&s.rhs);
         if is_decimal(s.tensor) && computes && (most.is_nan() || most >= MOST) {
             unsure.insert(program.tensors[s.tensor.index()].name.clone());
@@ -49,7 +52,20 @@ pub(super) fn unsure(program: &Program, operands: &[(String, Tensor)]) -> BTreeS
         outside.count() < program.statements.iter().filter(of).count()
     };
     unsure.retain(|name| !in_blocks(name));
-    unsure
+    (unsure, floats)
+}
+
+/// The integer that an expression converts to a float, if it computes one.
+fn converted(e: &Expr) -> Option<&Expr> {
+    let Kind::Call(Fun::Op(Op::Convert(Type::F64)), args) = &e.kind else { return None };
+    args.first().filter(|of| of.ty == Type::I64 && computes(of))
+}
+
+/// Whether an expression converts a computed integer to a float.
+fn converts(e: &Expr) -> bool {
+    let mut found = false;
+    e.walk(&mut |e| found |= converted(e).is_some());
+    found
 }
 
 /// That a value is larger than 64 bits hold, if a result beside another says so. Takes these results out.
@@ -128,6 +144,13 @@ impl<'p, 'o> Largest<'p, 'o> {
         };
         self.largest[of] = most;
         most
+    }
+
+    /// Whether an expression converts an integer to a float that 64 bits may not hold.
+    fn converts_too_large(&self, e: &Expr) -> bool {
+        let mut found = false;
+        e.walk(&mut |e| found |= converted(e).is_some_and(|of| !(self.value(of) < MOST)));
+        found
     }
 
     fn value(&self, e: &Expr) -> f64 {

@@ -64,7 +64,8 @@ pub fn fit(program: &Program, bound: Bound) -> Result<(Fitted, Bound), Error> {
         Ok((name, tensor))
     });
     let operands = narrowed.collect::<Result<Vec<_>, Error>>()?;
-    let fitted = Fitted { stored: types, guarded: unsure(program.typed(), &operands) };
+    let (guarded, floats) = unsure(program.typed(), &operands);
+    let fitted = Fitted { stored: types, guarded, floats };
     Ok((fitted, Bound { operands, labels }))
 }
 

@@ -6,7 +6,8 @@
 //! ```
 //!
 //! Sums and products of integers wrap, so that a result which fits 64 bits is right whatever its parts were, and one that does not is
-//! told by the float, which is wrong by far less than 2⁶⁴.
+//! told by the float, which is wrong by far less than 2⁶⁴. A sum that is converted to a float, as of an average, is added in floats where 64
+//! bits may not hold it.
 
 use super::declare::Relate;
 use super::expression::converted;
@@ -43,6 +44,39 @@ impl Relate {
         beside.rhs = floated(&s.rhs);
         beside.schedule = None;
         Some(Item::Statement(beside))
+    }
+}
+
+impl Relate {
+    /// The statement with its sums that become floats added as floats, if they are those of a [float](crate::notation::relation::Fitted)
+    /// result that 64-bit integers may not hold.
+    pub(super) fn in_floats(&self, mut s: Statement) -> Statement {
+        if self.fitted.floats.contains(&s.lhs.tensor.name) {
+            add_in_floats(&mut s.rhs);
+        }
+        s.locals = s.locals.into_iter().map(|local| self.in_floats(local)).collect();
+        s
+    }
+}
+
+/// Adds the sums of integers that an expression converts to floats as floats.
+fn add_in_floats(e: &mut Expr) {
+    match &mut e.kind {
+        ExprKind::Call(name, args) => {
+            if let ("convert", [Argument::Expr(sum), Argument::Type(Type::F64, _)]) = (name.name.as_str(), &args[..]) {
+                return *e = floated(sum);
+            }
+            for arg in args {
+                if let Argument::Expr(arg) = arg {
+                    add_in_floats(arg);
+                }
+            }
+        }
+        ExprKind::Unary(_, x) => add_in_floats(x),
+        ExprKind::Binary(_, a, b) => [a, b].into_iter().for_each(|e| add_in_floats(e)),
+        ExprKind::If(c, a, b) => [c, a, b].into_iter().for_each(|e| add_in_floats(e)),
+        ExprKind::Reduce { body, .. } => add_in_floats(body),
+        _ => {}
     }
 }
 

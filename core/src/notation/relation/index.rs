@@ -28,7 +28,7 @@ impl Relate {
                 Item::Statement(s) => {
                     if let Some(plain) = self.statement(s, false) {
                         made.extend(self.beside(&plain));
-                        made.push(Item::Statement(plain));
+                        made.push(Item::Statement(self.in_floats(plain)));
                         let rows = self.rows_of(s).and_then(|rows| self.statement(&rows, false));
                         made.extend(rows.map(Item::Statement));
                     }

@@ -81,6 +81,8 @@ pub struct Fitted {
     pub stored: BTreeMap<String, Type>,
     /// Results of decimals which 64 bits may not hold: beside each there is one that says so.
     pub guarded: BTreeSet<String>,
+    /// Results of floats made of sums of integers which 64 bits may not hold: these are added in floats.
+    pub floats: BTreeSet<String>,
 }
 
 /// Coordinates that have labels.
