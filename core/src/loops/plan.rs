@@ -1,14 +1,15 @@
 //! The plan of a kernel: a program that says what its loops compute, and how, with names for values where loops have expressions.
 //!
 //! ```text
-//!  result y: own; filled
-//!    every i in 0 .. n_I {                                 every coordinate of a range
-//!      var t: f64 = 0.0
-//!      each A@0:1 A1_pos[i] .. A1_pos[i + 1] {             the entries of one fiber
-//!        j, p
-//!        set t = t + A_vals[p] * x_vals[j]
+//!  result y _0 _1: own
+//!    every i in 0 .. n_I {                                            every coordinate of a range
+//!      visit _0 _1 at i counted below _2 {                            a coordinate of the result's level
+//!        var t: f64 = 0.0
+//!        each A@0.1[A1_pos[i] .. A1_pos[i + 1]] at j position p {     the entries of one fiber
+//!          set t = t + A_vals[p] * x_vals[j]
+//!        }
+//!        store _0 _2 = t
 //!      }
-//!      visit … store …
 //!    }
 //! ```
 //!
@@ -40,14 +41,18 @@ pub type Level = (AccessId, usize);
 /// A kernel's plan.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
+    /// The meanings of the symbols in it.
     pub(super) symbols: Symbols,
+    /// Statements and blocks, in their order.
     pub(super) steps: Vec<Step>,
-    /// The extents, each with its symbol.
+    /// The symbols of extents, which are known before the first step.
     pub(super) extents: Vec<Sym>,
+    /// The ranges of its loops, with their looplets and lattices.
     pub(super) ranges: Vec<Loop>,
 }
 
 impl Plan {
+    /// The plan of these steps.
     pub(super) fn new(steps: Vec<Step>, ranges: Vec<Loop>) -> Plan {
         Plan { steps, ranges, ..Plan::default() }
     }

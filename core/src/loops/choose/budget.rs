@@ -91,7 +91,7 @@ pub fn lines(cx: &Facts, scope: &Scope, body: &concrete::Expr) -> u64 {
     OF_LOOP + body.accesses().into_iter().map(of).sum::<u64>()
 }
 
-/// Whether the loops inside of a range may be emitted once for each of so many parts of it.
+/// Whether the loops inside of a range may be planned once for each of so many parts of it.
 pub fn affords(cx: &Facts, scope: &Scope, body: &concrete::Expr, parts: u64) -> bool {
     let Budget { most, ranges } = scope.budget;
     ranges.saturating_mul(parts).saturating_mul(lines(cx, scope, body)) <= most

@@ -18,8 +18,7 @@
 //!             result      results with an operand's arrays; temporaries inside of loops      (result.rs, inner.rs)
 //! ```
 //!
-//! Nothing here emits code. Functions return their decisions, and [`lower`](super::lower) writes these into a plan or reads them from
-//! one.
+//! Functions return their decisions, of which the [planner](super::planner) makes a plan. Nothing here emits code.
 
 pub(super) mod access;
 pub(super) mod along;

@@ -240,7 +240,7 @@ impl Loop<'_> {
     }
 
     /// Whether a list has one follower, several of whose entries can be compared at once with each of the leader's. The body must be
-    /// small: it is emitted twice, for the parts before and behind the follower's end.
+    /// small: it stands in two loops, for the parts before and behind the follower's end.
     fn has_follower_in_lanes(&self, cx: &Facts, point: &Point) -> bool {
         let [leader] = point.leaders[..] else { return false };
         let [follower] = point.followers[..] else { return false };

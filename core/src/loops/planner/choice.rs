@@ -1,5 +1,5 @@
 //! How a loop treats each concatenation and window: as ends of its ranges, as a guard at each coordinate, or by neither. The choice is
-//! made before the loop is emitted, so that the code is linear in the size of the text.
+//! made before the loop is planned, so that the code is linear in the size of the text.
 //!
 //! ```text
 //!  concat(i + 1; w: v[w], else 0.0)        a window
@@ -232,8 +232,7 @@ pub(super) fn asked_value(cx: &Context, b: &mut Block, scope: &Scope, c: &Concat
     let last = c.parts.last().map(|(_, part)| part).filter(|_| c.outside.is_none());
     let others = &c.parts[..c.parts.len() - last.is_some() as usize];
     let otherwise = c.outside.as_ref().or(last).expect("a concatenation has a part");
-    let emits = c.exprs().any(|e| e.has_loops() || calls(e));
-    if emits {
+    if c.exprs().any(|e| e.has_loops() || calls(e)) {
         let t = cx.symbols.held("t", ty);
         b.push(Op::Fresh { it: t });
         assign_asked(cx, b, scope, (t, others), otherwise);

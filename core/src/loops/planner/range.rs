@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Ranges are split before a lattice is built: they ascend, no two overlap, and inside of each the body is one expression. A search at a
-//! fiber's begin, and a stop at its end, are emitted only where extents do not exclude entries outside of the range.
+//! fiber's begin, and a stop at its end, are needed only where extents do not exclude entries outside of the range.
 //!
 //! Several loops may walk one list, such as a list of coordinates `|L|·i + j`. The loop over `i` views it in blocks, if it would visit
 //! its whole extent otherwise; the loop over `j` then views one block. If other lists lead the loop over `i`, or it must visit its
