@@ -148,9 +148,15 @@ impl<'p, 'o> Largest<'p, 'o> {
 
     /// Whether an expression converts an integer to a float that 64 bits may not hold.
     fn converts_too_large(&self, e: &Expr) -> bool {
-        let mut found = false;
-        e.walk(&mut |e| found |= converted(e).is_some_and(|of| !(self.value(of) < MOST)));
-        found
+        let mut most = 0.0;
+        e.walk(&mut |e| most = converted(e).map_or(most, |of| f64::max(most, self.bound(of))));
+        most >= MOST
+    }
+
+    /// How large a value can be; infinitely, where nothing says it.
+    fn bound(&self, e: &Expr) -> f64 {
+        let most = self.value(e);
+        if most.is_nan() { f64::INFINITY } else { most }
     }
 
     fn value(&self, e: &Expr) -> f64 {
