@@ -11,6 +11,7 @@
 //!  lengths     reported; past the ceiling they fail
 //! ```
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The nine nouns, in the order in which data flows.
@@ -74,6 +75,9 @@ const IGNORANT: &[(&str, &[&str])] = &[
     ("core/src/loops/planner/", &EMISSION),
     ("core/src/loops/lower/", &["planner"]),
 ];
+
+/// Folders in which files take of files beside them in one direction.
+const LAYERED: [&str; 1] = ["core/src/loops/planner"];
 
 /// The names that code which emits loops uses.
 const EMISSION: [&str; 12] = [
@@ -158,7 +162,35 @@ pub fn check() -> Tidied {
         lengths.push((text.lines().count(), longest_function(&text), name));
     }
     report_lengths(lengths, &mut tidied);
+    LAYERED.iter().for_each(|folder| {
+        let files = rust_files().into_iter().filter(|file| file.parent() == Some(Path::new(folder)));
+        let texts = files.map(|file| {
+            let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            (name, std::fs::read_to_string(&file).unwrap_or_default())
+        });
+        let circle = in_a_circle(texts.collect());
+        tidied.expect(circle.is_empty(), || format!("{folder}: of {} some take of one another", circle.join(", ")));
+    });
     tidied
+}
+
+/// The files, by name, that take of themselves by way of others beside them, and those above these.
+fn in_a_circle(texts: BTreeMap<String, String>) -> Vec<String> {
+    let taken = |(name, text): (&String, &String)| {
+        let code = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
+        let names = code.split("super::").skip(1).flat_map(first_names);
+        let beside = names.filter(|n| *n != name && *n != "mod" && texts.contains_key(*n));
+        (name.clone(), beside.map(str::to_string).collect::<BTreeSet<_>>())
+    };
+    let mut left: BTreeMap<String, BTreeSet<String>> =
+        texts.iter().filter(|(name, _)| *name != "mod").map(taken).collect();
+    while let Some(lowest) = left.iter().find(|(_, below)| below.is_empty()).map(|(name, _)| name.clone()) {
+        left.remove(&lowest);
+        for below in left.values_mut() {
+            below.remove(&lowest);
+        }
+    }
+    left.into_keys().collect()
 }
 
 fn mirror(tidied: &mut Tidied) {
@@ -410,7 +442,7 @@ fn report_lengths(mut files: Vec<(usize, (usize, String), String)>, tidied: &mut
 
 #[cfg(test)]
 mod tests {
-    use super::{Tidied, check, circles, first_names, ignorance, is_path, longest_function};
+    use super::{Tidied, check, circles, first_names, ignorance, in_a_circle, is_path, longest_function};
 
     /// Tests run in the package's folder.
     fn from_root() {
@@ -444,6 +476,17 @@ mod tests {
         assert_eq!(wrong("core/src/loops/choose/mod.rs", "use super::lower::Widths;\n"), 1);
         assert_eq!(wrong("core/src/loops/choose/along.rs", "use crate::notation::concrete::Expr;\n"), 0);
         assert_eq!(wrong("core/src/loops/lower/cut.rs", imports), 0);
+    }
+
+    #[test]
+    fn files_that_take_of_one_another_are_a_circle() {
+        let of = |texts: &[(&str, &str)]| {
+            in_a_circle(texts.iter().map(|(name, text)| (name.to_string(), text.to_string())).collect())
+        };
+        let (nest, value) = (("nest", "use super::{Context, value};\n"), ("value", "use super::{Context, levels};\n"));
+        let levels = ("levels", "use super::Context;\n");
+        assert!(of(&[("mod", "mod nest;\n"), nest, value, levels]).is_empty());
+        assert_eq!(of(&[nest, ("value", "use super::nest::plan;\n"), levels]), ["nest", "value"]);
     }
 
     #[test]

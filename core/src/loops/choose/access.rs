@@ -1,6 +1,6 @@
 //! Accesses at a loop: the levels that open, their looplets, and the lists that are walked.
 
-use crate::format::LevelKind;
+use crate::format::{Holds, LevelKind};
 use crate::iteration::{Point, background};
 use crate::loops::choose::{Facts, along, condition, scope::Scope, symbol::Sym};
 use crate::loops::plan::{self};
@@ -193,4 +193,20 @@ pub fn phased(cx: &Facts, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec
     let blocks = |a: AccessId| cx.kind(a, scope.fiber(a).depth).is_in_blocks();
     all.retain(|a| !blocks(*a) || scope.interval(*a).is_some());
     all
+}
+
+/// An access's list over `v`, if the loops around visit none of its entries twice.
+pub fn comes_along(cx: &Facts, scope: &Scope, a: AccessId, v: Index) -> Option<(AccessId, usize)> {
+    let depth = scope.fiber(a).depth;
+    let access = &cx.program.accesses[a.0];
+    let above: Vec<Index> = (0..=depth).map(|l| cx.program.level_var(access, l)).collect();
+    if !cx.kind(a, depth).holds(Holds::Coordinates) {
+        return None;
+    }
+    let moves = |u: &Index| above.iter().any(|w| cx.program.follows(*w, *u));
+    let loops: Vec<Index> = scope.order.iter().copied().chain([v]).collect();
+    // Below a position that several coordinates share, entries are visited once for each coordinate.
+    let shared = cx.program.tensor(a).format.levels[..depth].iter().any(|kind| kind.shares());
+    let above_once = || above.iter().all(|w| comes_once(cx, *w, &loops));
+    (!shared && loops.iter().all(moves) && above_once()).then_some((a, depth))
 }

@@ -92,3 +92,11 @@ pub fn is_of_entries(format: &Format, l: usize) -> bool {
     let list = |l: usize| !format.levels[l].is_full();
     list(l) && (l == last || format.chain(last).is_some_and(|chain| chain.contains(&l)))
 }
+
+/// The nest that copies the old version of a scatter's target to the place into which the scatter folds.
+pub fn before(cx: &Facts, nest: &Nest) -> Option<Nest> {
+    let (a, target) = (nest.before?, nest.target.clone());
+    let order = (0..target.vars.len()).map(|l| cx.program.level_var(&cx.program.accesses[a.0], l)).collect();
+    let rhs = concrete::Expr::Access(a, cx.program.tensor(a).ty);
+    Some(Nest { target, order, rhs, fold: None, places: None, before: None, both: None, workspace: nest.workspace })
+}

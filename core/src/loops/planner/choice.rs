@@ -19,7 +19,7 @@
 //! here, and wherever a level opens at a coordinate (`fiber::locate`), so that no load is out of bounds. Lists are walked under a view
 //! that ends where the guarded part does.
 
-use super::{Context, fiber, range};
+use super::{Context, bounds, range};
 use crate::algebra::{Op as Fn, Type};
 use crate::loops::choose::{
     access, along, budget,
@@ -29,9 +29,8 @@ use crate::loops::choose::{
     split::Along,
     symbol::Sym,
 };
-use crate::loops::plan::{Block, Op};
+use crate::loops::plan::Block;
 use crate::notation::concrete::{self, AccessId, Concat, Index};
-use crate::notation::typed::Fun;
 
 /// A concatenation, the range of the loop in which it stands, and the bounds of its parts in that range.
 type Ends = (Concat, Range, Vec<Bound>);
@@ -131,7 +130,7 @@ fn asked(cx: &Context, b: &mut Block, v: Index, rest: &[Index], piece: Piece) ->
     let hi = last.clone().unwrap_or(piece.range.hi.clone());
     let mut middle = Piece { body, ..piece.within(lo.clone(), hi.clone()) };
     let parts = asked.scope.all_asked().iter().filter(|asked| asked.by == v);
-    mark_strays(&mut middle, parts.map(|asked| asked.part));
+    range::mark_strays(&mut middle, parts.map(|asked| asked.part));
     // The ranges before and behind it are short.
     let mut short = asked;
     short.scope.budget = short.scope.budget.spent();
@@ -175,7 +174,7 @@ fn bounds_between(cx: &Context, b: &mut Block, of: &mut Asking, range: &Range, c
     if let Some((.., cuts)) = of.ends.iter().find(same) {
         return cuts.clone();
     }
-    let cuts = range::cuts(cx, b, &of.scope, of.v, range, c);
+    let cuts = bounds::cuts(cx, b, &of.scope, of.v, range, c);
     of.ends.push((c.clone(), range.clone(), cuts.clone()));
     cuts
 }
@@ -225,62 +224,4 @@ pub(super) fn bind(cx: &Context, b: &mut Block, scope: &mut Scope, v: Index, at:
         });
         scope.answer(n, inside);
     }
-}
-
-/// The value of a guarded concatenation.
-pub(super) fn asked_value(cx: &Context, b: &mut Block, scope: &Scope, c: &Concat, ty: Type) -> Sym {
-    let last = c.parts.last().map(|(_, part)| part).filter(|_| c.outside.is_none());
-    let others = &c.parts[..c.parts.len() - last.is_some() as usize];
-    let otherwise = c.outside.as_ref().or(last).expect("a concatenation has a part");
-    if c.exprs().any(|e| e.has_loops() || calls(e)) {
-        let t = cx.symbols.held("t", ty);
-        b.push(Op::Fresh { it: t });
-        assign_asked(cx, b, scope, (t, others), otherwise);
-        return t;
-    }
-    let otherwise = fiber::value(cx, b, scope, otherwise);
-    others.iter().rev().fold(otherwise, |otherwise, (w, part)| {
-        let value = fiber::value(cx, b, scope, part);
-        match scope.asked(*w).and_then(|asked| asked.inside) {
-            Some(inside) => cx.symbols.select(inside, value, otherwise),
-            None => value,
-        }
-    })
-}
-
-/// Assigns to a variable the value of the part whose guard holds, in branches: parts contain loops or calls, which run only where they
-/// are needed.
-fn assign_asked(
-    cx: &Context,
-    b: &mut Block,
-    scope: &Scope,
-    (t, parts): (Sym, &[(Index, concrete::Expr)]),
-    otherwise: &concrete::Expr,
-) {
-    let assign = |b: &mut Block, e: &concrete::Expr| {
-        let value = fiber::value(cx, b, scope, e);
-        b.set(t, value);
-    };
-    let Some(((w, part), rest)) = parts.split_first() else { return assign(b, otherwise) };
-    match scope.asked(*w).and_then(|asked| asked.inside) {
-        Some(inside) => {
-            b.when(inside, |b| assign(b, part), |b| assign_asked(cx, b, scope, (t, rest), otherwise));
-        }
-        None => assign(b, part),
-    }
-}
-
-/// Marks parts whose range may begin behind them. If the range does not begin with 0, its ends do not bound where the parts lie; they
-/// only make the range empty if the parts lie elsewhere.
-pub(super) fn mark_strays(piece: &mut Piece, parts: impl IntoIterator<Item = Index>) {
-    if piece.range.lo.at != Sym::ZERO {
-        parts.into_iter().for_each(|w| piece.scope.stray(w));
-    }
-}
-
-/// Whether an expression calls a declared function.
-fn calls(e: &concrete::Expr) -> bool {
-    let mut found = false;
-    e.each(&mut |e| found |= matches!(e, concrete::Expr::Call(Fun::User(_), ..)));
-    found
 }

@@ -13,7 +13,7 @@
 //! Arithmetic in a comparison wraps as everywhere: the invariant side is computed as written, and clamped to the loop's bounds
 //! afterwards. The variable's side must have a form that cannot wrap: the variable, or its difference from another variable or a number.
 
-use super::{Context, fiber};
+use super::{Context, value};
 use crate::algebra::{Op, Type, Value};
 use crate::loops::choose::{
     along, coordinate, keys,
@@ -99,7 +99,7 @@ fn invariant(cx: &Context, b: &mut Block, scope: &Scope, e: &concrete::Expr) -> 
         }
         _ => None,
     };
-    known.unwrap_or_else(|| fiber::value(cx, b, scope, e))
+    known.unwrap_or_else(|| value::value(cx, b, scope, e))
 }
 
 /// The first coordinate of a piece at which the key's value is at least `with` or, if `past`, greater than it.

@@ -1,16 +1,8 @@
 //! Transposing by counting: the entries of a copy, in both of its passes.
 
-use super::{Context, fiber};
+use super::{Context, sink::Tally, value};
 use crate::loops::choose::scope::Scope;
 use crate::loops::plan::{Block, Op};
-use crate::notation::concrete::Nest;
-
-/// A counted copy in one of the two passes.
-pub(super) struct Tally<'a> {
-    pub nest: &'a Nest,
-    /// Whether entries are placed: not in the first pass, which counts them.
-    pub places: bool,
-}
 
 /// Plans one entry of a counted copy: the first pass counts it in its row, the second stores it at its row's next position.
 pub(super) fn tally(cx: &Context, b: &mut Block, tally: &Tally, scope: &Scope) {
@@ -18,6 +10,6 @@ pub(super) fn tally(cx: &Context, b: &mut Block, tally: &Tally, scope: &Scope) {
         let v = cx.program.level_var(&tally.nest.target, l);
         scope.coordinate(v).expect("all loops are bound")
     };
-    let place = tally.places.then(|| (at(1), fiber::value(cx, b, scope, &tally.nest.rhs)));
+    let place = tally.places.then(|| (at(1), value::value(cx, b, scope, &tally.nest.rhs)));
     b.push(Op::Tally { row: at(0), place });
 }

@@ -16,7 +16,7 @@
 //! begins and ends at known positions. The first piece begins with the first coordinates, whether or not anything is stored there, and
 //! the last ends with the last.
 
-use super::{Context, fiber};
+use super::{Context, levels};
 use crate::algebra::{Op as Fn, Type};
 use crate::format::Holds;
 use crate::loops::choose::{
@@ -68,7 +68,7 @@ fn opened(cx: &Context, b: &mut Block, scope: &Scope, cut: usize, body: &concret
         concrete::Counted::Weight => {
             let lists: Vec<Weight> = read.iter().filter_map(|a| weight_of(cx, b, scope, *a)).collect();
             let entries = |Weight { list, begin, end, .. }: &Weight| {
-                let positions = fiber::array(cx, *list, Holds::Positions);
+                let positions = levels::array(cx, *list, Holds::Positions);
                 symbols.sub(symbols.load(positions, *end), symbols.load(positions, *begin))
             };
             let count = lists.iter().map(entries).reduce(|a, b| symbols.plus(a, b)).unwrap_or(Sym::ZERO);
@@ -137,7 +137,7 @@ fn tile(cx: &Context, scope: &Scope, a: AccessId, level: usize) -> Option<Tile> 
         return Some(Tile { shift, extent, is_window: false });
     }
     // A window farther outside covers as little, and the clamped ends fit 64 bits.
-    let past = fiber::extent(cx, (a, level));
+    let past = levels::extent(cx, (a, level));
     let shift = symbols.max(symbols.min(shift, past), symbols.sub(Sym::ZERO, extent));
     Some(Tile { shift, extent, is_window: true })
 }
@@ -155,10 +155,10 @@ fn in_tile(cx: &Facts, tile: Option<&Tile>, (begin, end): (Sym, Sym)) -> (Sym, S
 fn below(cx: &Context, of: (AccessId, usize), (begin, end): (Sym, Sym)) -> Option<(Sym, Sym)> {
     let (kind, symbols) = (cx.kind(of.0, of.1), &cx.symbols);
     if kind.is_located() {
-        let extent = fiber::extent(cx, of);
+        let extent = levels::extent(cx, of);
         return Some((symbols.times(begin, extent), symbols.times(end, extent)));
     }
-    let position = |at: Sym| symbols.load(fiber::array(cx, of, Holds::Positions), at);
+    let position = |at: Sym| symbols.load(levels::array(cx, of, Holds::Positions), at);
     match (kind.is_list(), kind.holds(Holds::Positions)) {
         (true, true) => Some((position(begin), position(end))),
         (true, false) => Some((begin, end)),
@@ -176,7 +176,7 @@ fn weight_of(cx: &Context, b: &mut Block, scope: &Scope, a: AccessId) -> Option<
     if !listed || !located || fiber.may_miss() {
         return None;
     }
-    let extent = fiber::extent(cx, (a, fiber.depth));
+    let extent = levels::extent(cx, (a, fiber.depth));
     let begin = symbols.times(fiber.position, extent);
     let end = symbols.times(symbols.plus(fiber.position, symbols.int(1)), extent);
     let tile = tile(cx, scope, a, fiber.depth);

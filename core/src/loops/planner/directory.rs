@@ -1,7 +1,7 @@
 //! Bucket indices of loop-invariant lists that each iteration of a loop around searches: which lists have one, and a bound on its length
 //! (`lower/directory.rs`).
 
-use super::{Context, fiber};
+use super::{Context, levels};
 use crate::algebra::Op as Fn;
 use crate::format::Holds;
 use crate::iteration::background;
@@ -30,7 +30,7 @@ pub(super) fn directories(cx: &Context, nest: &Nest) -> Vec<(AccessId, List, Sym
         let slots = symbols.op(Fn::FloorDiv, [sought, symbols.int(cx.sought.into())]);
         let most = symbols.min(slots, symbols.times(entries(cx, (a, 0)), symbols.int(STORED)));
         // The whole list is opened without statements.
-        let list = fiber::unopened(cx, &mut Block::default(), &Scope::default(), a);
+        let list = levels::unopened(cx, &mut Block::default(), &Scope::default(), a);
         Some((a, List { directory: None, ..list }, most))
     };
     nest.rhs.accesses().into_iter().filter(sought).filter_map(of).collect()
@@ -38,7 +38,7 @@ pub(super) fn directories(cx: &Context, nest: &Nest) -> Vec<(AccessId, List, Sym
 
 /// The number of an operand's coordinates in a level.
 fn entries(cx: &Facts, of: (AccessId, usize)) -> Sym {
-    cx.symbols.of(Meaning::Length(fiber::array(cx, of, Holds::Coordinates)))
+    cx.symbols.of(Meaning::Length(levels::array(cx, of, Holds::Coordinates)))
 }
 
 /// An estimate of the number of searches in an access's first list, if there may be many: the number of blocks, bands or entries of a

@@ -1,47 +1,61 @@
 //! The planner: concrete notation to a plan of loops.
 //!
 //! ```text
-//!  statement  a statement's preparations, the arrays of its result, its loops              (statement.rs, shared.rs, quotient.rs)
-//!  nest       loop by loop: sequence expression, lattice, one loop shape per lattice point             (nest.rs)
-//!  range      the parts of concatenations as ranges of a loop; the view of a fiber in a range       (range.rs)
-//!  choice     concatenations and windows: ends of ranges, or guards                                 (choice.rs)
-//!  compare    comparisons of index variables as ends of ranges                                     (compare.rs)
-//!  structure  levels that are not lists: intervals, triangles                                    (structure.rs)
-//!  cut        cuts of loops into pieces                                                                (cut.rs)
-//!  fiber      the fiber at which each access is; located levels; values                 (fiber.rs, builtin.rs)
-//!  spread     lists in position maps                                       (spread.rs; directory.rs: bucket indices)
-//!  output     the levels of the result, and the slots that loops reach               (output.rs; notes.rs: what loops show)
-//!  workspace  results whose coordinates arrive out of order                     (workspace.rs; counting.rs: counted copies)
-//!  made       materialized temporaries that are computed inside of loops                              (made.rs)
-//!  repeat     blocks: loops around nests                                                           (repeat.rs)
+//!  repeat     blocks: loops around nests                                                             (repeat.rs)
+//!  statement  a statement's preparations, the arrays of its result, its loops    (statement.rs, shared.rs, quotient.rs, directory.rs)
+//!  nest       loop by loop: sequence expression, lattice, one loop shape for each lattice point        (nest.rs, stepped.rs)
+//!  walks      a whole extent, one list, lists that store speculatively             (dense.rs, entries.rs, tentative.rs)
+//!  arrive     a coordinate of a loop: levels open, guards are tested                                  (arrive.rs)
+//!  leaf       the bottom of a nest: values are stored                         (leaf.rs, places.rs, counting.rs)
+//!  made       materialized temporaries that are computed inside of loops                                (made.rs)
+//!  choice     concatenations and windows: ends of ranges, or guards                                   (choice.rs)
+//!  range      the ranges of a loop; the view of a fiber in one        (range.rs, bounds.rs, compare.rs, phases.rs, cut.rs)
+//!  spread     lists in position maps                                                                  (spread.rs)
+//!  sink       the destinations of values: results, workspaces    (sink.rs; output.rs, notes.rs, workspace.rs)
+//!  value      values, and levels that open at coordinates             (value.rs, builtin.rs, structure.rs)
+//!  levels     the arrays and fibers of accesses                                                       (levels.rs)
 //! ```
 //!
-//! Functions in [`choose`](super::choose) make the decisions. Nothing here emits code.
+//! Functions in [`choose`](super::choose) make the decisions. Nothing here emits code. A file takes only of files below it; the one way back up,
+//! from a value to the loops of a fold in it, is [`Context::nest`].
 
+mod arrive;
+mod bounds;
 mod build;
 mod builtin;
 mod choice;
 mod compare;
 mod counting;
 mod cut;
+mod dense;
 mod directory;
-mod fiber;
+mod entries;
+mod leaf;
+mod levels;
 mod made;
 mod nest;
 mod notes;
 mod output;
+mod phases;
+mod places;
 mod quotient;
 mod range;
 mod repeat;
 mod shared;
+mod sink;
 mod spread;
 mod statement;
+mod stepped;
 mod structure;
+mod tentative;
+mod value;
 mod workspace;
 
-use super::choose::{Costs, Facts};
+use super::choose::{Costs, Facts, scope::Scope};
 use super::plan;
-use crate::notation::concrete::{AccessId, Both, Index, Place};
+use crate::notation::concrete::{AccessId, Both, Expr, Index, Place};
+use plan::Block;
+use sink::Sink;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
@@ -58,6 +72,8 @@ struct Context<'a> {
     both: Option<(&'a Both, Place)>,
     /// What is prepared before the current statement's loops.
     prepared: Prepared,
+    /// Plans the loops of a nest, or of a fold inside of a value.
+    nest: fn(&Context, &mut Block, &[Index], &Expr, Scope, &Sink),
     /// The ranges of loops, as they are shown.
     ranges: RefCell<Vec<plan::Loop>>,
     /// The number of walks around this place whose ranges are not shown.
@@ -105,7 +121,8 @@ pub(super) fn plan<'a>(facts: &'a Facts<'a>, Costs { few, sought, narrow }: Cost
     let taken = facts.program.taken().into_iter().collect();
     let prepared = Prepared::default();
     let (ranges, aside) = (RefCell::default(), Cell::new(0));
-    let mut cx = Context { facts, few, sought, narrow, taken, both: None, prepared, ranges, aside };
+    let nest = nest::plan;
+    let mut cx = Context { facts, few, sought, narrow, taken, both: None, prepared, nest, ranges, aside };
     let steps = repeat::in_order(&mut cx, &facts.program.steps);
     plan::Plan::new(steps, cx.ranges.into_inner())
 }

@@ -1,6 +1,5 @@
 //! Facts about a result that planning its loops shows; they determine how its arrays are allocated and filled.
 
-use super::output::Slot;
 use crate::loops::plan::Level;
 use crate::notation::concrete::AccessId;
 use std::cell::RefCell;
@@ -92,14 +91,14 @@ impl Notes {
 
     /// Records the depth of accesses where loops reach a list's entry. An access that has descended further, through a level whose
     /// coordinate is known, does not have that entry's position.
-    pub fn reached(&self, slot: &Slot, depth: &dyn Fn(AccessId) -> usize) {
-        if self.shown().along.is_some_and(|a| self.appends(slot) && depth(a) != slot.level + 1) {
+    pub fn reached(&self, level: usize, depth: &dyn Fn(AccessId) -> usize) {
+        if self.shown().along.is_some_and(|a| self.appends(level) && depth(a) != level + 1) {
             self.seen.borrow_mut().along = Along::Not;
         }
     }
 
-    fn appends(&self, slot: &Slot) -> bool {
-        self.appended.get(slot.level).is_some_and(|appended| *appended)
+    fn appends(&self, level: usize) -> bool {
+        self.appended.get(level).is_some_and(|appended| *appended)
     }
 
     /// Records that a loop does not visit all of its coordinates. If the loop moves the result, or counts pieces of such loops, the
@@ -119,11 +118,11 @@ impl Notes {
         }
     }
 
-    /// Records that a coordinate of the slot's level is not visited.
-    pub fn skipped(&self, slot: &Slot) {
+    /// Records that a coordinate of a level is not visited.
+    pub fn skipped(&self, level: usize) {
         self.goes_along(None);
-        if slot.level < self.appended.len() && !self.appends(slot) {
-            let next = (slot.level..self.appended.len()).find(|l| self.appended[*l]);
+        if level < self.appended.len() && !self.appends(level) {
+            let next = (level..self.appended.len()).find(|l| self.appended[*l]);
             self.seen.borrow_mut().carried.extend(next);
         }
     }

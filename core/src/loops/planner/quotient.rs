@@ -34,6 +34,6 @@ pub(super) fn note(output: &Output, split: &Split) {
     output.note_led(root.level + 1, Some(vec![(of, 0)]));
     match output.form.is_list(0) {
         true => output.note_close(&root),
-        false => output.notes.skipped(&root),
+        false => output.notes.skipped(root.level),
     }
 }

@@ -13,8 +13,8 @@
 //! its whole extent otherwise; the loop over `j` then views one block. If other lists lead the loop over `i`, or it must visit its
 //! whole extent, each of its iterations views a piece, and a cursor, the finger, stays where the last piece ended.
 
-use super::{Context, choice, compare, cut, fiber, structure};
-use crate::algebra::{Op as Fn, Type};
+use super::{Context, bounds, compare, cut, levels, phases};
+use crate::algebra::Op as Fn;
 use crate::loops::choose::{
     along, coordinate,
     fingers::{self, Moved},
@@ -79,7 +79,7 @@ fn split(cx: &Context, b: &mut Block, v: Index, piece: Piece, pieces: &mut Vec<P
     let parts = match cut {
         Cut::Choice => choices(cx, b, v, &piece),
         Cut::Comparison => compare::decided(cx, b, v, &piece),
-        Cut::Phases | Cut::Hull | Cut::Tested => structure::phases(cx, b, v, &piece, cut),
+        Cut::Phases | Cut::Hull | Cut::Tested => phases::phases(cx, b, v, &piece, cut),
         Cut::Whole => vec![],
     };
     let budget = piece.scope.budget.shared(parts.len());
@@ -97,94 +97,32 @@ fn choices(cx: &Context, b: &mut Block, v: Index, piece: &Piece) -> Vec<Piece> {
     let along = |c: &Concat| split::is_along(cx, &piece.scope, v, c);
     let found = split::outermost(&piece.body, &along).first().map(|c| (*c).clone());
     let Some(c) = found else { return vec![piece.clone()] };
-    let cuts = cuts(cx, b, &piece.scope, v, &piece.range, &c);
+    let cuts = bounds::cuts(cx, b, &piece.scope, v, &piece.range, &c);
     let empty = |part: &Piece| part.range.lo.size.is_some() && part.range.lo.size == part.range.hi.size;
     let choice = |(n, pair): (usize, &[Bound])| {
         let part = piece.within(pair[0].clone(), pair[1].clone());
         (!empty(&part)).then(|| {
             let body = cx.simplify.simplify(&along::chosen(cx, &piece.body, &c, n));
             let mut part = Piece { body, ..part };
-            choice::mark_strays(&mut part, c.parts.iter().map(|(w, _)| *w));
+            mark_strays(&mut part, c.parts.iter().map(|(w, _)| *w));
             part
         })
     };
     cuts.windows(2).enumerate().filter_map(choice).collect()
 }
 
-/// The bound along `v` that corresponds to a coordinate of an access's level: the first value of `v` in the piece's range at which the
-/// level's coordinate is not below it.
-pub(super) fn coordinate_of(
-    cx: &Context,
-    b: &mut Block,
-    v: Index,
-    piece: &Piece,
-    (a, level): (AccessId, usize),
-    at: Sym,
-) -> Bound {
-    let Range { lo, hi } = &piece.range;
-    let w = cx.program.level_var(&cx.program.accesses[a.0], level);
-    let line = along::line(cx, cx.program.root_map(w), v);
-    let r = coordinate::of_size(cx, &line.r);
-    let same = along::is_zero(cx, &piece.scope, &line.c) && r == cx.symbols.int(1);
-    if same && (at == lo.at || at == hi.at) || along::is_whole(cx, v, piece, (a, level)) {
-        return Bound::at(at);
+/// Marks parts whose range may begin behind them. If the range does not begin with 0, its ends do not bound where the parts lie; they
+/// only make the range empty if the parts lie elsewhere.
+pub(super) fn mark_strays(piece: &mut Piece, parts: impl IntoIterator<Item = Index>) {
+    if piece.range.lo.at != Sym::ZERO {
+        parts.into_iter().for_each(|w| piece.scope.stray(w));
     }
-    if same && cx.symbols.ahead(at, hi.at).is_some_and(|n| n >= 0) {
-        return hi.clone();
-    }
-    let moved = coordinate::behind(cx, &piece.scope, at, &line.c).expect("bound outside");
-    let within = cx.symbols.min(cx.symbols.max(coordinate::steps_to(cx, moved, r), lo.at), hi.at);
-    Bound::at(b.define(cx, "cut", Type::I64, within))
-}
-
-/// The bounds along `v`, inside of a range, between the parts of a concatenation, the range's ends included.
-pub(super) fn cuts(cx: &Context, b: &mut Block, scope: &Scope, v: Index, range: &Range, c: &Concat) -> Vec<Bound> {
-    let of = c.of.within(|u| cx.program.root_map(u));
-    let line = along::line(cx, of, v);
-    let extents: Vec<Size> = c.parts.iter().map(|(u, _)| Size::unknown(cx.program.vars[u.0].extent)).collect();
-    let total = extents.iter().fold(Size::default(), |sum, e| sum.plus(e));
-    // The offsets between parts; a window also has an outside before it and behind it.
-    let mut before = Size::default();
-    let mut ends = if c.outside.is_some() { vec![before.clone()] } else { vec![] };
-    for extent in &extents[..extents.len() - c.outside.is_none() as usize] {
-        before = before.plus(extent);
-        ends.push(before.clone());
-    }
-    let all = along::reach(cx, &line, &range.lo) == Some(Size::default())
-        && along::reach(cx, &line, &range.hi) == Some(cx.extents.known(&total));
-    let mut cuts = vec![range.lo.clone()];
-    for before in ends {
-        // The first coordinate at which c + r·v reaches the offset.
-        let steps = line.r.value() != Some(1);
-        let beyond = before.plus(&line.c.constant.negative());
-        let size = (line.c.factors.is_empty() && !steps).then(|| cx.extents.known(&beyond));
-        let moved = coordinate::behind(cx, scope, coordinate::of_size(cx, &before), &line.c).expect("bound outside");
-        let at = coordinate::steps_to(cx, moved, coordinate::of_size(cx, &line.r));
-        // A cut at an end of the range, or outside of it, needs no clamping.
-        let ahead = |end: &Bound| cx.extents.known(&size.as_ref()?.plus(&end.size.as_ref()?.negative())).value();
-        let end = match (ahead(&range.hi), ahead(&range.lo)) {
-            (Some(0..), _) => Some(&range.hi),
-            (_, Some(..=0)) => Some(&range.lo),
-            _ => None,
-        };
-        cuts.push(match end {
-            _ if all => Bound { at: b.held(cx, "cut", at), size },
-            Some(end) => end.clone(),
-            None => {
-                let last = cuts.last().expect("it begins somewhere").at;
-                let within = cx.symbols.min(cx.symbols.max(at, last), range.hi.at);
-                Bound::at(b.held(cx, "cut", within))
-            }
-        });
-    }
-    cuts.push(range.hi.clone());
-    cuts
 }
 
 /// Defines fingers at the begins of lists.
 pub(super) fn point_fingers(cx: &Context, b: &mut Block, scope: &mut Scope, fingers: Vec<Moved>) {
     for Moved { list: (a, level), through } in fingers {
-        let (it, begin) = (cx.symbols.name(), fiber::unopened(cx, b, scope, a).begin);
+        let (it, begin) = (cx.symbols.name(), levels::unopened(cx, b, scope, a).begin);
         b.push(Op::Finger { it, of: a, begin });
         scope.fingers.insert((a, level), Finger { at: it, through });
     }

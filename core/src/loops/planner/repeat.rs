@@ -1,6 +1,6 @@
 //! Blocks: loops around nests, at whose end arrays move (`lower/repeat.rs`).
 
-use super::{Context, nest, nest::Sink, statement};
+use super::{Context, sink::Sink, statement};
 use crate::algebra::{Op as Fn, Type};
 use crate::loops::choose::scope::Scope;
 use crate::loops::plan::{self, Block};
@@ -24,7 +24,7 @@ fn repeat<'a>(cx: &mut Context<'a>, block: &'a Repeat) -> plan::Step {
             let go = cx.symbols.held("go", Type::Bool);
             let sink = Sink::Scalar { var: (go, Type::Bool), fun: Fun::Op(Fn::AndAlso), begun: None };
             cx.both = None;
-            let plan = |b: &mut Block| nest::plan(cx, b, &[], condition, Scope::default(), &sink);
+            let plan = |b: &mut Block| (cx.nest)(cx, b, &[], condition, Scope::default(), &sink);
             let condition = Block::of(plan);
             plan::Turns::While { go, condition }
         }

@@ -15,8 +15,12 @@
 //! If the other list is much longer, the loop searches exponentially in that one instead, for each entry of the fixed list. The kernel
 //! compares the lengths. Two lists of an outermost loop, such as those of a dot product, are treated likewise.
 
-use super::{Context, fiber, nest, nest::Sink};
-use crate::algebra::{Op as Fn, Type, Value};
+use super::{
+    Context, levels,
+    sink::{self, Sink},
+    value,
+};
+use crate::algebra::{Op as Fn, Type};
 use crate::loops::choose::{
     access, condition,
     scope::Scope,
@@ -24,7 +28,7 @@ use crate::loops::choose::{
     tables,
     walk::{self, Leap},
 };
-use crate::loops::plan::{Block, Flags, Op, Table};
+use crate::loops::plan::{Block, Flags, Op};
 use crate::notation::concrete::{self, AccessId, Index};
 
 /// The factor by which a list must be longer to be searched exponentially: one search costs about as much as this many entries.
@@ -49,9 +53,9 @@ pub(super) fn lay(
     let stay: Vec<(AccessId, usize)> = body.accesses().into_iter().filter_map(stays).collect();
     for (a, level) in stay {
         let it = cx.symbols.name();
-        let list = fiber::unopened(cx, b, scope, a);
+        let list = levels::unopened(cx, b, scope, a);
         let flagged = cx.prepared.tables[&(a, level)].flagged;
-        let conditions = flagged.then(|| tables::needed_of(cx, scope, a, body, nest::effect(cx, sink)));
+        let conditions = flagged.then(|| tables::needed_of(cx, scope, a, body, sink::effect(cx, sink)));
         let flags = conditions.as_ref().map(|conditions| flags(cx, scope, a, conditions));
         b.push(Op::Lay { it, list, flags });
         conditions.into_iter().for_each(|conditions| scope.lay_holding(a, conditions));
@@ -66,29 +70,9 @@ fn flags(cx: &Context, scope: &Scope, a: AccessId, conditions: &[concrete::Expr]
     let (mut body, position) = (Block::default(), cx.symbols.read("p", Type::I64));
     let mut open = scope.clone();
     open.descend(a, (position, None), vec![]);
-    let all: Vec<Sym> = conditions.iter().map(|c| fiber::value(cx, &mut body, &open, c)).collect();
+    let all: Vec<Sym> = conditions.iter().map(|c| value::value(cx, &mut body, &open, c)).collect();
     let cond = cx.symbols.all(all).unwrap_or(cx.symbols.bool(true));
     Flags { position, body, cond }
-}
-
-/// Opens a scattered list at a coordinate, which may be outside of the map where `inside` does not hold.
-pub(super) fn ask(cx: &Context, b: &mut Block, scope: &mut Scope, a: AccessId, (at, inside): (Sym, Option<Sym>)) {
-    let (of, symbols) = ((a, scope.fiber(a).depth), &cx.symbols);
-    let Table { by_value, .. } = cx.prepared.tables[&of];
-    let tensor = cx.program.tensor(a);
-    let ty = if by_value { tensor.ty } else { Type::Bool };
-    let (found, position) = (symbols.read("found", ty), symbols.read("p", Type::I64));
-    b.push(Op::Ask { of, at, inside, found, position });
-    if !by_value {
-        return scope.descend(a, (position, None), vec![found]);
-    }
-    let some = match tensor.fill == Value::bool(false) {
-        true => found,
-        false => symbols.op(Fn::Ne, [found, symbols.value(tensor.fill)]),
-    };
-    // The value is kept, so the position is never read.
-    scope.descend(a, (Sym::ZERO, None), vec![some]);
-    scope.keep(a, found);
 }
 
 /// The value to fold without testing whether the searched entries exist, if every one of them is looked up by value: where an entry is
@@ -101,7 +85,7 @@ pub(super) fn folded_anyway(
 ) -> Option<Sym> {
     let known = |a: &AccessId| scope.fiber(*a).value.is_some();
     let anyway = !body.has_loops() && condition::cheap(body) && searched.iter().all(known);
-    anyway.then(|| fiber::value(cx, b, scope, body))
+    anyway.then(|| value::value(cx, b, scope, body))
 }
 
 /// For two lists that an innermost loop intersects: the condition that one is so much longer that the loop searches it exponentially, and
@@ -117,7 +101,7 @@ pub(super) fn leaped(
 ) -> Vec<(Sym, Scope)> {
     let symbols = &cx.symbols;
     let mut length = |a: AccessId| {
-        let list = fiber::unopened(cx, b, scope, a);
+        let list = levels::unopened(cx, b, scope, a);
         symbols.sub(list.end, list.begin)
     };
     let far = |Leap { far, near }: Leap| {
@@ -125,22 +109,6 @@ pub(super) fn leaped(
         (symbols.op(Fn::Gt, [length, symbols.times(other, symbols.int(LONGER))]), scope.leaping(far, near))
     };
     let folds = rest.is_empty() && !body.has_loops() && matches!(sink, Sink::Scalar { .. });
-    let can = if folds { walk::may_leap(cx, scope, v, body, nest::effect(cx, sink)) } else { vec![] };
+    let can = if folds { walk::may_leap(cx, scope, v, body, sink::effect(cx, sink)) } else { vec![] };
     can.into_iter().map(far).collect()
-}
-
-/// Plans the loops in the scope of the first of `leaped` whose condition holds, and in `scope` if none does.
-pub(super) fn leap_or_loop(
-    cx: &Context,
-    b: &mut Block,
-    mut leaped: std::vec::IntoIter<(Sym, Scope)>,
-    (vars, body): (&[Index], &concrete::Expr),
-    scope: Scope,
-    sink: &Sink,
-) {
-    let Some((far, leaping)) = leaped.next() else { return nest::loops(cx, b, vars, body, scope, sink) };
-    let leap = |b: &mut Block| {
-        cx.aside(|| nest::loops(cx, b, vars, body, leaping, sink));
-    };
-    b.when(far, leap, |b| leap_or_loop(cx, b, leaped, (vars, body), scope, sink));
 }

@@ -7,11 +7,17 @@
 //!   own        filled beforehand or not; room for all at once, or reserved by each loop
 //! ```
 
-use super::{Context, Prepared, directory, nest, nest::Sink, notes::Shown, output::Output, quotient, shared};
+use super::{
+    Context, Prepared, directory,
+    notes::Shown,
+    output::Output,
+    quotient, shared,
+    sink::{Sink, Tally},
+    workspace::Scratch,
+};
 use crate::loops::choose::{result, scope::Scope, tables, windows};
 use crate::loops::plan::{Arrays, Assembly, Block, Body, Statement, Step};
-use crate::loops::planner::{counting::Tally, workspace::Scratch};
-use crate::notation::concrete::{self, Nest, WorkspaceKind};
+use crate::notation::concrete::{Nest, WorkspaceKind};
 
 /// Plans a whole statement. A result that equals an operand has the operand's arrays, and needs no loops.
 pub(super) fn statement<'a>(cx: &mut Context<'a>, nest: &'a Nest) -> Step {
@@ -65,7 +71,7 @@ fn body(cx: &Context, nest: &Nest, output: &Output, arrays: Arrays) -> Body {
     if arrays == Arrays::Counted {
         let pass = |places: bool| {
             let tally = Tally { nest, places };
-            Block::of(|b| nest::plan(cx, b, &nest.order, &nest.rhs, scope.clone(), &Sink::Tally(&tally)))
+            Block::of(|b| (cx.nest)(cx, b, &nest.order, &nest.rhs, scope.clone(), &Sink::Tally(&tally)))
         };
         let counted = cx.aside(|| pass(false));
         return Body::Counted([counted, pass(true)]);
@@ -82,22 +88,14 @@ fn body(cx: &Context, nest: &Nest, output: &Output, arrays: Arrays) -> Body {
 pub(super) fn fill_output(cx: &Context, b: &mut Block, nest: &Nest, output: &Output, scope: &Scope) {
     let slot = output.root();
     let Some(w) = nest.workspace else {
-        let copied = before(cx, nest).filter(|_| output.takes().is_none());
+        let copied = result::before(cx, nest).filter(|_| output.takes().is_none());
         for nest in copied.iter().chain([nest]) {
             let sink = Sink::Store { nest, output, slot };
-            nest::plan(cx, b, &nest.order, &nest.rhs, scope.clone(), &sink);
+            (cx.nest)(cx, b, &nest.order, &nest.rhs, scope.clone(), &sink);
         }
         return;
     };
     let scratch = Scratch::begin(cx, b, nest, w, output);
     let sink = Sink::Around { nest, output, slot, scratch: &scratch };
-    nest::plan(cx, b, &nest.order[..w.prefix], &nest.rhs, scope.clone(), &sink);
-}
-
-/// The nest that copies the old version of a scatter's target to the place into which the scatter folds.
-pub(super) fn before(cx: &Context, nest: &Nest) -> Option<Nest> {
-    let (a, target) = (nest.before?, nest.target.clone());
-    let order = (0..target.vars.len()).map(|l| cx.program.level_var(&cx.program.accesses[a.0], l)).collect();
-    let rhs = concrete::Expr::Access(a, cx.program.tensor(a).ty);
-    Some(Nest { target, order, rhs, fold: None, places: None, before: None, both: None, workspace: nest.workspace })
+    (cx.nest)(cx, b, &nest.order[..w.prefix], &nest.rhs, scope.clone(), &sink);
 }

@@ -1,8 +1,9 @@
 //! Workspaces, as far as a plan knows them: what record they keep of the coordinates at which values are put, and how they are drained.
 
-use super::{Context, fiber, nest, output::Output, output::Slot};
+use super::{Context, levels, output::Output, output::Slot};
 use crate::algebra::{Type, Value};
 use crate::loops::choose::{
+    access,
     scope::Scope,
     symbol::{Name, Sym},
 };
@@ -101,8 +102,8 @@ impl Scratch {
     pub fn drain(&self, cx: &Context, b: &mut Block, scope: &Scope, output: &Output, slot: &Slot) {
         let along = match self.reached {
             Reached::Within(list) => {
-                let led = nest::comes_along(cx, scope, list, self.vars[0]).map(|led| vec![led]);
-                let along = fiber::unopened(cx, b, scope, list);
+                let led = access::comes_along(cx, scope, list, self.vars[0]).map(|led| vec![led]);
+                let along = levels::unopened(cx, b, scope, list);
                 output.note_led(slot.level, led);
                 Some(along)
             }

@@ -1,17 +1,12 @@
-//! The fibers of accesses: lists that are opened, levels that are located or searched, values.
+//! Values at a place in loops, and levels that open there at coordinates: located, searched, looked up.
 
-use super::{Context, builtin, choice, nest, nest::Sink, spread, structure};
+use super::{Context, builtin, levels, sink::Sink, structure};
 use crate::algebra::{Op as Fn, Type, Value};
-use crate::format::Holds;
 use crate::iteration::{Sequence, background};
 use crate::loops::Failure;
-use crate::loops::choose::{
-    Facts, access, coordinate,
-    scope::{self, Scope},
-    symbol::{Array, Sym},
-};
-use crate::loops::plan::{Block, Directory, Entry, Found, List, Op, There, View};
-use crate::notation::concrete::{self, AccessId, Computed, Fold, Index};
+use crate::loops::choose::{access, coordinate, scope::Scope, symbol::Sym};
+use crate::loops::plan::{Block, Entry, Found, Op, Table, There};
+use crate::notation::concrete::{self, AccessId, Computed, Concat, Fold, Index};
 use crate::notation::typed::Fun;
 
 /// A way to open a level at a coordinate.
@@ -31,88 +26,6 @@ enum Sought {
     Directory,
     /// By a search in the list.
     Search,
-}
-
-/// An array of an access's level.
-pub(super) fn array(cx: &Facts, (a, level): (AccessId, usize), what: Holds) -> Array {
-    Array::Level(cx.program.accesses[a.0].tensor, level, what)
-}
-
-/// The extent of an access's level.
-pub(super) fn extent(cx: &Facts, (a, level): (AccessId, usize)) -> Sym {
-    let tensor = cx.program.tensor(a);
-    cx.extents.name(tensor.extents[tensor.format.order[level]])
-}
-
-/// The condition under which an access has a fiber; `None` if it always has.
-pub(super) fn present(cx: &Facts, fiber: &scope::Fiber) -> Option<Sym> {
-    let all = fiber.present.iter().rev().copied();
-    all.reduce(|older, newer| cx.symbols.and(newer, older))
-}
-
-/// The flag at a position of a level that has flags: false where nothing is stored.
-fn flag(cx: &Facts, of: (AccessId, usize), position: Sym) -> Option<Sym> {
-    let (kind, symbols) = (cx.kind(of.0, of.1), &cx.symbols);
-    if kind.holds(Holds::Flags) {
-        return Some(symbols.load(array(cx, of, Holds::Flags), position));
-    }
-    if !kind.holds(Holds::Words) {
-        return None;
-    }
-    let word = symbols.op(Fn::FloorDiv, [position, symbols.int(64)]);
-    let bit = symbols.op(Fn::FloorRem, [position, symbols.int(64)]);
-    let bit = symbols.op(Fn::Convert(Type::U64), [bit]);
-    let shifted = symbols.op(Fn::Shr, [symbols.load(array(cx, of, Holds::Words), word), bit]);
-    let one = symbols.value(Value::from_bits(Type::U64, 1));
-    Some(symbols.op(Fn::Eq, [symbols.op(Fn::And, [shifted, one]), one]))
-}
-
-/// The whole fiber that an access opens next, of a list or of the ends of runs and blocks. Where the fiber is absent, the result is
-/// empty.
-pub(super) fn unopened(cx: &Context, b: &mut Block, scope: &Scope, a: AccessId) -> List {
-    let (fiber, symbols) = (scope.fiber(a), &cx.symbols);
-    let (of, parent) = ((a, fiber.depth), fiber.position);
-    let (begin, end) = if cx.kind(a, fiber.depth).holds(Holds::Positions) {
-        let at = |parent: Sym| symbols.load(array(cx, of, Holds::Positions), parent);
-        (at(parent), at(symbols.add(parent, symbols.int(1))))
-    } else {
-        let end = fiber.run.map(|run| {
-            let it = symbols.read("end", Type::I64);
-            b.push(Op::RunEnd { it, run });
-            it
-        });
-        (parent, end.unwrap_or_else(|| symbols.plus(parent, symbols.int(1))))
-    };
-    let (begin, end) = scope.block(a).map_or((begin, end), |block| (block.begin, block.end));
-    let repeats = cx.program.tensor(a).format.repeats(fiber.depth);
-    let within = |at: Sym| present(cx, &fiber).map_or(at, |present| symbols.select(present, at, Sym::ZERO));
-    let (begin, end) = (within(begin), within(end));
-    List { of, begin, end, repeats, view: View::default(), run: None, directory: directory(cx, scope, a) }
-}
-
-/// The fiber below an entry whose run of positions has no known end, if walking it one by one may find the end.
-pub(super) fn of_run(cx: &Context, scope: &Scope, a: AccessId) -> Option<List> {
-    let fiber = scope.fiber(a);
-    let (depth, begin) = (fiber.depth, fiber.position);
-    let once = !fiber.may_miss() && scope.block(a).is_none() && !cx.program.tensor(a).format.repeats(depth);
-    let run = fiber.run.filter(|_| once && cx.kind(a, depth).continues_chain())?;
-    let (of, view) = ((a, depth), View::default());
-    Some(List { of, begin, end: run.open?, repeats: false, view, run: Some(run), directory: None })
-}
-
-/// The bucket index of the list that an access opens next, if it has one that may be used here: with the list's extent, if the loop's
-/// range may begin behind it; none if the loop goes beyond the extent.
-fn directory(cx: &Context, scope: &Scope, a: AccessId) -> Option<Directory> {
-    let first = scope.fiber(a).depth == 0 && scope.block(a).is_none();
-    if !first || !cx.prepared.directories.contains(&a) {
-        return None;
-    }
-    let Some((level, w)) = access::next_var(cx, scope, a) else { return Some(Directory { extent: None }) };
-    if scope.is_loose(w) || access::is_of_asked(cx, scope, w) {
-        return None;
-    }
-    let extent = access::is_of_stray(cx, scope, w).then(|| extent(cx, (a, level)));
-    Some(Directory { extent })
 }
 
 /// Opens every further level whose variable is bound: located levels by arithmetic, lists by search. Returns the accesses that may be
@@ -137,13 +50,13 @@ pub(super) fn locate(
             let kind = cx.kind(a, level);
             let seek = seek(cx, scope, a, flagged);
             if kind.is_located() {
-                let position = symbols.plus(symbols.times(fiber.position, extent(cx, (a, level))), at);
-                let flag = flag(cx, (a, level), position).filter(|_| seek == Sought::Flag);
+                let position = symbols.plus(symbols.times(fiber.position, levels::extent(cx, (a, level))), at);
+                let flag = levels::flag(cx, (a, level), position).filter(|_| seek == Sought::Flag);
                 let present = match flag {
                     None => fiber.present,
                     Some(flag) => {
                         searched.push(a);
-                        let flag = present(cx, &fiber).into_iter().fold(flag, |f, p| symbols.and(p, f));
+                        let flag = levels::present(cx, &fiber).into_iter().fold(flag, |f, p| symbols.and(p, f));
                         vec![b.define(cx, "set", Type::Bool, flag)]
                     }
                 };
@@ -174,7 +87,7 @@ fn seek(cx: &Context, scope: &Scope, a: AccessId, flagged: bool) -> Sought {
         _ if !kind.is_list() => Sought::Piece,
         _ if scope.is_laid(a) => Sought::Table,
         _ if kind.has_table() => Sought::Hash,
-        _ if directory(cx, scope, a).is_some() => Sought::Directory,
+        _ if levels::directory(cx, scope, a).is_some() => Sought::Directory,
         _ => Sought::Search,
     }
 }
@@ -249,10 +162,10 @@ fn search(
     (at, inside): (Sym, Option<Sym>),
 ) {
     if scope.is_laid(a) {
-        return spread::ask(cx, b, scope, a, (at, inside));
+        return ask(cx, b, scope, a, (at, inside));
     }
     let fiber = scope.fiber(a);
-    let mut list = unopened(cx, b, scope, a);
+    let mut list = levels::unopened(cx, b, scope, a);
     let found = cx.symbols.read("found", Type::Bool);
     let (by, entry) = if by == Sought::Hash {
         (Found::Hash { list, parent: fiber.position }, Entry::single(cx))
@@ -264,6 +177,26 @@ fn search(
     };
     b.push(Op::Seek { by, at, is: There { found: Some(found), entry } });
     scope.descend(a, entry.positions(), vec![found]);
+}
+
+/// Opens a scattered list at a coordinate, which may be outside of the map where `inside` does not hold.
+pub(super) fn ask(cx: &Context, b: &mut Block, scope: &mut Scope, a: AccessId, (at, inside): (Sym, Option<Sym>)) {
+    let (of, symbols) = ((a, scope.fiber(a).depth), &cx.symbols);
+    let Table { by_value, .. } = cx.prepared.tables[&of];
+    let tensor = cx.program.tensor(a);
+    let ty = if by_value { tensor.ty } else { Type::Bool };
+    let (found, position) = (symbols.read("found", ty), symbols.read("p", Type::I64));
+    b.push(Op::Ask { of, at, inside, found, position });
+    if !by_value {
+        return scope.descend(a, (position, None), vec![found]);
+    }
+    let some = match tensor.fill == Value::bool(false) {
+        true => found,
+        false => symbols.op(Fn::Ne, [found, symbols.value(tensor.fill)]),
+    };
+    // The value is kept, so the position is never read.
+    scope.descend(a, (Sym::ZERO, None), vec![some]);
+    scope.keep(a, found);
 }
 
 /// The condition under which a body that has searched `lists` has an effect; `None` if it always has. Marks in `scope` the lists that are
@@ -280,19 +213,11 @@ pub(super) fn guard(
     if !nothing(&rest) {
         return None;
     }
-    let condition = holds(cx, &sequence, &|a| present(cx, &scope.fiber(a)).expect("searched for"));
+    let condition = levels::holds(cx, &sequence, &|a| levels::present(cx, &scope.fiber(a)).expect("searched for"));
     for &a in lists.iter().filter(|a| sequence.exhaust(**a) == Sequence::Empty) {
         scope.certain(a);
     }
     Some(condition)
-}
-
-/// A sequence expression as a condition; `present` gives the condition that a list has an entry.
-pub(super) fn holds(cx: &Facts, s: &Sequence, present: &impl std::ops::Fn(AccessId) -> Sym) -> Sym {
-    let constant = |c: bool| cx.symbols.bool(c);
-    let mut and = |a, b| cx.symbols.and(a, b);
-    let mut or = |a, b| cx.symbols.or(a, b);
-    s.fold(&mut |a| present(a), &constant, &mut and, &mut or)
 }
 
 /// Loads the values of accesses whose levels are all open, once, before the loops inside.
@@ -301,24 +226,11 @@ pub(super) fn keep_values(cx: &Context, b: &mut Block, scope: &mut Scope, body: 
         let fiber = scope.fiber(a);
         if access::next_var(cx, scope, a).is_none() && fiber.value.is_none() && fiber.depth > 0 {
             let tensor = cx.program.tensor(a);
-            let value = load(cx, &fiber, a);
+            let value = levels::load(cx, &fiber, a);
             let value = b.define(cx, &tensor.name.to_lowercase(), tensor.ty, value);
             scope.keep(a, value);
         }
     }
-}
-
-/// The value of an access whose levels are all open.
-pub(super) fn load(cx: &Facts, fiber: &scope::Fiber, a: AccessId) -> Sym {
-    fiber.value.unwrap_or_else(|| load_from(cx, fiber, cx.program.accesses[a.0].tensor))
-}
-
-/// The value of a tensor at a fiber whose levels are all open: the fill value where nothing is stored. The tensor has the structure of
-/// the access's.
-fn load_from(cx: &Facts, fiber: &scope::Fiber, tensor: concrete::Place) -> Sym {
-    let load = cx.symbols.load(Array::Values(tensor), fiber.position);
-    let fill = cx.symbols.value(cx.program.tensors[tensor.0].fill);
-    present(cx, fiber).map_or(load, |present| cx.symbols.select(present, load, fill))
 }
 
 /// The value of a body whose loops around are all bound; folds inside it have loops of their own.
@@ -329,15 +241,15 @@ pub(super) fn value(cx: &Context, b: &mut Block, scope: &Scope, body: &concrete:
             let known = coordinate::of(cx, scope, *v);
             known.or_else(|| come_to(cx, b, &mut scope.clone(), *v)).expect("bound: checked concrete notation")
         }
-        concrete::Expr::Access(a, _) => load(cx, &scope.fiber(*a), *a),
-        concrete::Expr::Column(column) => load_from(cx, &scope.fiber(column.of), column.tensor),
+        concrete::Expr::Access(a, _) => levels::load(cx, &scope.fiber(*a), *a),
+        concrete::Expr::Column(column) => levels::load_from(cx, &scope.fiber(column.of), column.tensor),
         concrete::Expr::Call(fun, args, ty) => {
             let args = args.iter().map(|e| value(cx, b, scope, e)).collect();
             builtin::applied(cx, b, *fun, args, *ty)
         }
         concrete::Expr::Reduce(op, vars, inner, ty) => reduction(cx, b, scope, (*op, vars, inner, *ty)),
         concrete::Expr::Fold(fold, ty) => folded(cx, b, scope, fold, *ty),
-        concrete::Expr::Concat(c, ty) => choice::asked_value(cx, b, scope, c, *ty),
+        concrete::Expr::Concat(c, ty) => asked_value(cx, b, scope, c, *ty),
         concrete::Expr::Where(..) => unreachable!("it is made before the loops that read it: checked"),
     }
 }
@@ -351,7 +263,7 @@ fn reduction(
     let start = cx.simplify.begins(fun, ty).expect("reductions have an identity");
     let t = b.var(cx, "t", ty, cx.symbols.value(start));
     let sink = Sink::Scalar { var: (t, ty), fun, begun: None };
-    nest::plan(cx, b, vars, inner, scope.clone(), &sink);
+    (cx.nest)(cx, b, vars, inner, scope.clone(), &sink);
     t
 }
 
@@ -374,7 +286,7 @@ fn folded(cx: &Context, b: &mut Block, scope: &Scope, fold: &Fold, ty: Type) -> 
         b.set(begun, cx.symbols.bool(false));
     }
     let sink = Sink::Scalar { var: (t, ty), fun: fold.fun, begun };
-    nest::plan(cx, b, &fold.vars, &fold.body, scope.clone(), &sink);
+    (cx.nest)(cx, b, &fold.vars, &fold.body, scope.clone(), &sink);
     t
 }
 
@@ -389,4 +301,54 @@ fn first(cx: &Context, fold: &Fold, ty: Type) -> Option<Sym> {
     let extents = fold.vars.iter().map(|v| cx.extents.name(cx.program.vars[v.0].extent));
     let some = symbols.all(extents.map(|n| symbols.op(Fn::Gt, [n, Sym::ZERO])))?;
     Some(symbols.select(some, symbols.value(leads), symbols.value(none?)))
+}
+
+/// The value of a guarded concatenation.
+fn asked_value(cx: &Context, b: &mut Block, scope: &Scope, c: &Concat, ty: Type) -> Sym {
+    let last = c.parts.last().map(|(_, part)| part).filter(|_| c.outside.is_none());
+    let others = &c.parts[..c.parts.len() - last.is_some() as usize];
+    let otherwise = c.outside.as_ref().or(last).expect("a concatenation has a part");
+    if c.exprs().any(|e| e.has_loops() || calls(e)) {
+        let t = cx.symbols.held("t", ty);
+        b.push(Op::Fresh { it: t });
+        assign_asked(cx, b, scope, (t, others), otherwise);
+        return t;
+    }
+    let otherwise = value(cx, b, scope, otherwise);
+    others.iter().rev().fold(otherwise, |otherwise, (w, part)| {
+        let value = value(cx, b, scope, part);
+        match scope.asked(*w).and_then(|asked| asked.inside) {
+            Some(inside) => cx.symbols.select(inside, value, otherwise),
+            None => value,
+        }
+    })
+}
+
+/// Assigns to a variable the value of the part whose guard holds, in branches: parts contain loops or calls, which run only where they
+/// are needed.
+fn assign_asked(
+    cx: &Context,
+    b: &mut Block,
+    scope: &Scope,
+    (t, parts): (Sym, &[(Index, concrete::Expr)]),
+    otherwise: &concrete::Expr,
+) {
+    let assign = |b: &mut Block, e: &concrete::Expr| {
+        let value = value(cx, b, scope, e);
+        b.set(t, value);
+    };
+    let Some(((w, part), rest)) = parts.split_first() else { return assign(b, otherwise) };
+    match scope.asked(*w).and_then(|asked| asked.inside) {
+        Some(inside) => {
+            b.when(inside, |b| assign(b, part), |b| assign_asked(cx, b, scope, (t, rest), otherwise));
+        }
+        None => assign(b, part),
+    }
+}
+
+/// Whether an expression calls a declared function.
+fn calls(e: &concrete::Expr) -> bool {
+    let mut found = false;
+    e.each(&mut |e| found |= matches!(e, concrete::Expr::Call(Fun::User(_), ..)));
+    found
 }

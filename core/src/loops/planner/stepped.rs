@@ -16,21 +16,25 @@
 //!   packbits    Switch(Run, Lookup)     either, depending on the number of positions of the piece
 //! ```
 
-use super::{Context, Forall, Part, Sink};
+use super::{
+    Context, bounds, levels, range,
+    sink::{self, Sink},
+    structure,
+};
 use crate::algebra::{Mode, Op as Fn, Type};
-use crate::iteration::Point;
-use crate::looplet::Looplet;
 use crate::loops::choose::{
     access, along, condition, fingers,
     range::{Bound, Piece},
-    scope::{Phase, Scope},
+    scope::Phase,
     symbol::{Name, Sym},
     walk::{self, By},
 };
-use crate::loops::plan::{Block, Entry, Found, Kind, List, Op, There, View};
-use crate::loops::planner::{fiber, nest, range};
+use crate::loops::plan::{Block, Kind, List, Op};
 use crate::notation::concrete::{AccessId, Index, Limit};
 use crate::stream::Interval;
+
+/// Plans a part of the range, in which no level has pieces that end.
+type Within<'a> = &'a dyn std::ops::Fn(&mut Block, Piece);
 
 /// A level along a loop that lists the ends of its pieces.
 struct Stepped {
@@ -47,17 +51,17 @@ pub(super) fn stepped(
     piece: &Piece,
     stepped: &[AccessId],
     (v, rest): (Index, &[Index]),
-    sink: &Sink,
+    (sink, within): (&Sink, Within),
 ) {
-    let by = walk::stepped_by(cx, piece, stepped, v, nest::effect(cx, sink));
+    let by = walk::stepped_by(cx, piece, stepped, v, sink::effect(cx, sink));
     cx.aside(|| match by {
         By::Search => {
             let mut asked = piece.clone();
             stepped.iter().for_each(|a| asked.scope.enter(*a, Phase::Asked));
-            part_within(cx, b, asked, (v, rest), sink);
+            within(b, asked);
         }
-        By::Presence(a) => stepped_where(cx, b, piece, a, (v, rest), sink),
-        By::Block | By::Piece(_) => step_by_step(cx, b, piece, (stepped, by), (v, rest), sink),
+        By::Presence(a) => stepped_where(cx, b, piece, a, within),
+        By::Block | By::Piece(_) => step_by_step(cx, b, piece, (stepped, by), (v, rest), (sink, within)),
     });
 }
 
@@ -68,7 +72,7 @@ fn step_by_step(
     piece: &Piece,
     (stepped, by): (&[AccessId], By),
     (v, rest): (Index, &[Index]),
-    sink: &Sink,
+    (sink, within): (&Sink, Within),
 ) {
     let (mut piece, symbols) = (piece.clone(), &cx.symbols);
     let fingers = fingers::followed(cx, &piece, v);
@@ -76,7 +80,7 @@ fn step_by_step(
     let all: Vec<Stepped> = stepped.iter().map(|a| open_stepped(cx, b, v, &piece, *a)).collect();
     let By::Piece(switches) = by else {
         sink.skip(v);
-        return block_by_block(cx, b, &piece, &all, (v, rest), sink);
+        return block_by_block(cx, b, &piece, &all, v, (sink, within));
     };
     // Pieces of packbits may not be runs.
     let gapless = all.iter().all(|stepped| stepped.kind == Kind::Runs);
@@ -104,13 +108,13 @@ fn step_by_step(
     let stop = body.define(cx, "stop", Type::I64, stop);
     let runs = |stepped: &Stepped| stepped.kind != Kind::Blocks;
     let in_runs = all.iter().all(runs) && stepped.iter().all(|a| !along::strides(cx, &piece.scope, *a, v));
-    let within = piece.within(Bound::at(begin), Bound::at(stop));
-    let within = Piece { in_runs, gapless: gapless && in_runs, ..within };
-    entered(cx, &mut body, within, (&all, switches), &|b, piece| {
+    let part = piece.within(Bound::at(begin), Bound::at(stop));
+    let part = Piece { in_runs, gapless: gapless && in_runs, ..part };
+    entered(cx, &mut body, part, (&all, switches), &|b, piece| {
         let differs = differs(cx, b, &piece, &passed, (rest, sink));
         let go = |b: &mut Block| {
             let parts = range::pieces(cx, b, v, piece).into_iter();
-            parts.for_each(|piece| part_within(cx, b, piece, (v, rest), sink));
+            parts.for_each(|piece| within(b, piece));
         };
         match differs {
             Some(differs) => b.when(differs, go, |_| {}),
@@ -134,17 +138,14 @@ fn first(cx: &Context, v: Index, piece: &Piece) -> Sym {
 }
 
 /// As `stepped`, if the fiber of an access may be absent: a branch for its presence, and one for its absence.
-fn stepped_where(cx: &Context, b: &mut Block, piece: &Piece, a: AccessId, (v, rest): (Index, &[Index]), sink: &Sink) {
-    let go = |b: &mut Block, piece| {
-        part_within(cx, b, piece, (v, rest), sink);
-    };
-    let Some(present) = fiber::present(cx, &piece.scope.fiber(a)) else { return go(b, piece.clone()) };
+fn stepped_where(cx: &Context, b: &mut Block, piece: &Piece, a: AccessId, within: Within) {
+    let Some(present) = levels::present(cx, &piece.scope.fiber(a)) else { return within(b, piece.clone()) };
     let mut with = piece.clone();
     with.scope.budget = with.scope.budget.shared(2);
     let mut without = with.clone();
     with.scope.certain(a);
     without.body = cx.simplify.replace(&piece.body, &|x| (x == a).then(|| cx.fill(a)));
-    b.when(present, |b| go(b, with), |b| go(b, without));
+    b.when(present, |b| within(b, with), |b| within(b, without));
 }
 
 /// The accesses whose runs of the fill value may be skipped: the body has no effect there, no list needs to advance past them, and the
@@ -156,7 +157,7 @@ fn passed(cx: &Context, v: Index, piece: &Piece, all: &[Stepped], sink: &Sink) -
     }
     let runs = all.iter().filter(|stepped| stepped.kind == Kind::Runs);
     let last = runs.filter(|s| s.depth + 1 == cx.program.tensor(s.access).format.rank());
-    last.map(|s| s.access).filter(|a| walk::leads(cx, *a, &piece.body, nest::effect(cx, sink))).collect()
+    last.map(|s| s.access).filter(|a| walk::leads(cx, *a, &piece.body, sink::effect(cx, sink))).collect()
 }
 
 /// The condition that no access of `passed` has its fill value in a piece; `None` if the piece is folded without a loop.
@@ -171,7 +172,7 @@ fn differs(
     if scalar && rest.is_empty() && condition::is_one(cx, &piece.scope, &piece.scope.order, &piece.body) {
         return None;
     }
-    let differs = passed.iter().map(|a| is_other(cx, fiber::load(cx, &piece.scope.fiber(*a), *a), *a));
+    let differs = passed.iter().map(|a| is_other(cx, levels::load(cx, &piece.scope.fiber(*a), *a), *a));
     let all = cx.symbols.all(differs)?;
     Some(b.define(cx, "differs", Type::Bool, all))
 }
@@ -197,15 +198,15 @@ fn block_by_block(
     b: &mut Block,
     piece: &Piece,
     all: &[Stepped],
-    (v, rest): (Index, &[Index]),
-    sink: &Sink,
+    v: Index,
+    (sink, within): (&Sink, Within),
 ) {
     let (mut lists, symbols) = (vec![], &cx.symbols);
     for a in access::walked(cx, &piece.scope, &piece.body, v)
         .into_iter()
-        .filter(|a| walk::leads(cx, *a, &piece.body, nest::effect(cx, sink)))
+        .filter(|a| walk::leads(cx, *a, &piece.body, sink::effect(cx, sink)))
     {
-        let List { end, directory, .. } = fiber::unopened(cx, b, &piece.scope, a);
+        let List { end, directory, .. } = levels::unopened(cx, b, &piece.scope, a);
         if directory.is_none() {
             let end = b.define(cx, "end", Type::I64, end);
             lists.push((piece.scope.fingers[&(a, piece.scope.fiber(a).depth)].at, end));
@@ -224,9 +225,9 @@ fn block_by_block(
     let lo = body.held(cx, "from", lo);
     // Blocks that share no coordinate give a range that ends before it begins: its loop has no iteration.
     let hi = if all.len() == 1 { hi } else { body.held(cx, "to", hi) };
-    let within = Piece { scope, ..piece.within(Bound::at(lo), Bound::at(hi)) };
-    let parts = range::pieces(cx, &mut body, v, within).into_iter();
-    parts.for_each(|piece| part_within(cx, &mut body, piece, (v, rest), sink));
+    let part = Piece { scope, ..piece.within(Bound::at(lo), Bound::at(hi)) };
+    let parts = range::pieces(cx, &mut body, v, part).into_iter();
+    parts.for_each(|piece| within(&mut body, piece));
     for (Stepped { pieces, .. }, [_, stop]) in all.iter().zip(blocks) {
         let cond = (all.len() > 1).then(|| symbols.op(Fn::Le, [stop, hi]));
         body.push(Op::Leave { pieces: *pieces, cond });
@@ -234,46 +235,21 @@ fn block_by_block(
     b.push(Op::Blocks { pieces: all.iter().map(|stepped| stepped.pieces).collect(), lists, body });
 }
 
-/// Plans a part of a range that is split piece by piece: the part reserves its own room.
-fn part_within(cx: &Context, b: &mut Block, piece: Piece, (v, rest): (Index, &[Index]), sink: &Sink) {
-    let part = nest::part(cx, b, v, piece, sink);
-    make_room(cx, b, &part, v, sink);
-    nest::run(cx, b, part, (v, rest), sink);
-}
-
-/// Reserves room for the entries that a part appends, unless its pieces do.
-pub(super) fn make_room(cx: &Context, b: &mut Block, part: &Part, v: Index, sink: &Sink) {
-    if let Some((output, slot)) = sink.appends(v).filter(|_| part.stepped.is_empty()) {
-        output.make_room(b, slot, nest::at_most(cx, part));
-    }
-}
-
 /// Opens an access's level at the piece that contains the first coordinate of a range.
 fn open_stepped(cx: &Context, b: &mut Block, v: Index, piece: &Piece, access: AccessId) -> Stepped {
     let depth = piece.scope.fiber(access).depth;
     let start = range::view(cx, b, &piece.scope, (access, depth), v, &piece.range).start;
-    let (list, kind) = pieces_from(cx, b, &piece.scope, access, start);
-    let (it, extent) = (cx.symbols.name(), fiber::extent(cx, (access, depth)));
+    let (list, kind) = structure::pieces_from(cx, b, &piece.scope, access, start);
+    let (it, extent) = (cx.symbols.name(), levels::extent(cx, (access, depth)));
     b.push(Op::OpenPieces { it, list, kind, extent });
     Stepped { access, depth, pieces: it, kind }
-}
-
-/// The pieces of an access's next level, from the first one on that does not end before the coordinate `start`.
-fn pieces_from(cx: &Context, b: &mut Block, scope: &Scope, a: AccessId, start: Option<Sym>) -> (List, Kind) {
-    let list = fiber::unopened(cx, b, scope, a);
-    let kind = match cx.kind(a, scope.fiber(a).depth).looplet() {
-        Looplet::Blocks | Looplet::Aligned(_) => Kind::Blocks,
-        Looplet::Packed => Kind::Packed,
-        _ => Kind::Runs,
-    };
-    (List { view: View { start, ..View::default() }, ..list }, kind)
 }
 
 /// The end of a level's current piece, as a coordinate of `v`.
 fn end_of(cx: &Context, b: &mut Block, v: Index, piece: &Piece, of: &Stepped) -> Sym {
     let it = cx.symbols.read("end", Type::I64);
     b.push(Op::PieceEnd { pieces: of.pieces, it });
-    let end = range::coordinate_of(cx, b, v, piece, (of.access, of.depth), it).at;
+    let end = bounds::coordinate_of(cx, b, v, piece, (of.access, of.depth), it).at;
     b.define(cx, "end", Type::I64, end)
 }
 
@@ -321,30 +297,4 @@ fn entered(
         }
     }
     entered(cx, b, piece, (rest, switches), go)
-}
-
-/// Opens an access's next level, which has pieces, at a coordinate, by search. Returns whether the access may be absent there.
-pub(in crate::loops::planner) fn open_at(cx: &Context, b: &mut Block, scope: &mut Scope, a: AccessId, at: Sym) -> bool {
-    let extent = fiber::extent(cx, (a, scope.fiber(a).depth));
-    let (list, kind) = pieces_from(cx, b, scope, a, Some(at));
-    let found = (kind == Kind::Blocks).then(|| cx.symbols.read("found", Type::Bool));
-    let entry = Entry::single(cx);
-    b.push(Op::Seek { by: Found::Pieces { list, kind, extent }, at, is: There { found, entry } });
-    let present = found.map_or(scope.fiber(a).present, |found| vec![found]);
-    scope.descend(a, entry.positions(), present);
-    found.is_some()
-}
-
-/// Stores one run of the result for a range.
-pub(super) fn store_run(cx: &Context, b: &mut Block, f: &Forall, point: &Point) {
-    let Some((output, slot)) = f.sink.slot().filter(|(output, slot)| output.has_runs(slot)) else { return };
-    let (lo, hi) = (f.piece.range.lo.at, f.piece.range.hi.at);
-    let put = |b: &mut Block, lo| {
-        let value = fiber::value(cx, b, f.scope(), &point.body);
-        b.push(Op::PutRun { output: output.name, slot: slot.name, lo, hi, value });
-    };
-    match f.piece.in_runs {
-        true => put(b, (!f.piece.gapless).then_some(lo)),
-        false => b.when(cx.symbols.op(Fn::Lt, [lo, hi]), |b| put(b, Some(lo)), |_| {}),
-    }
 }

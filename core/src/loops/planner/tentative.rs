@@ -7,12 +7,17 @@
 //!
 //! The values take a few instructions to compute, and are appended to the last list, which has room for one more.
 
-use super::{Context, Forall, Here, Sink};
+use super::{
+    Context,
+    arrive::{self, Forall, Here, follow},
+    choice,
+    sink::Sink,
+    value,
+};
 use crate::algebra::Type;
 use crate::iteration::Point;
 use crate::loops::choose::{coordinate, scope::Scope, symbol::Sym};
 use crate::loops::plan::{Block, Driven, Op};
-use crate::loops::planner::{choice, fiber, nest, nest::dense};
 use crate::notation::concrete::Index;
 
 /// Plans the loop over an intersection that stores a value at every step, and keeps it where the lists meet.
@@ -43,7 +48,7 @@ pub(super) fn meets(
         }
         _ => {
             let body = Block::of(|b| {
-                let here = nest::resting(cx, b, f, &point.leaders);
+                let here = arrive::resting(cx, b, f, &point.leaders);
                 body(b, at, here, met);
             });
             b.push(Op::Meet { lists: f.names(&point.leaders), at, met, body });
@@ -59,24 +64,24 @@ pub(super) fn follow_in_lanes(cx: &Context, b: &mut Block, f: &Forall, point: &P
     let block = Block::of(|b| {
         let present = [(leader, entries[0], None), (follower, entries[1], Some(met))];
         let here = present.map(|(access, entry, present)| Here { access, entry: entry.positions(), present });
-        let scope = nest::come_to_entries(cx, b, f.scope(), (f.v, at), here);
-        nest::go_on(cx, b, (f.v, f.rest), &point.body, scope, f.sink, Driven::Stored);
+        let scope = arrive::come_to_entries(cx, b, f.scope(), (f.v, at), here);
+        arrive::go_on(cx, b, (f.v, f.rest), &point.body, scope, f.sink, Driven::Stored);
     });
     b.push(Op::MeetLanes { lists: [f.lists[&leader], f.lists[&follower]], at, met, entries, body: block });
     let body = cx.simplify.replace(&point.body, &|x| (x == follower).then(|| cx.fill(x)));
-    nest::alone_in_loop(cx, b, f, &Point { body, ..point.clone() });
+    arrive::alone_in_loop(cx, b, f, &Point { body, ..point.clone() });
 }
 
 /// Plans the loop over a list that stores a value at each entry, and keeps it if the followers' entries satisfy the point's condition.
 pub(super) fn store_decided(cx: &Context, b: &mut Block, f: &Forall, point: &Point) {
     let at = f.coordinate(cx);
     let body = Block::of(|b| {
-        let mut here = nest::resting(cx, b, f, &point.leaders);
+        let mut here = arrive::resting(cx, b, f, &point.leaders);
         for &a in &point.followers {
             b.push(Op::ComeNear { list: f.lists[&a], at });
-            here.push(dense::follow(cx, b, f, a, at));
+            here.push(follow(cx, b, f, a, at));
         }
-        let kept = nest::enough(cx, point, &here);
+        let kept = arrive::enough(cx, point, &here);
         store_tentatively(cx, b, (f.scope(), f.sink), point, (f.v, at, here), kept);
     });
     b.push(Op::Along { list: f.lists[&point.leaders[0]], at, body });
@@ -97,9 +102,9 @@ pub(super) fn store_tentatively(
     for Here { access, entry, present } in here {
         scope.walk(access, entry, present);
     }
-    let searched = fiber::locate(cx, b, &mut scope, &point.body, false);
+    let searched = value::locate(cx, b, &mut scope, &point.body, false);
     debug_assert!(searched.is_empty(), "tentative values need no search");
     let at = output.next_var(slot).and_then(|w| coordinate::of(cx, &scope, w)).expect("its loops are bound");
-    let value = fiber::value(cx, b, &scope, &point.body);
+    let value = value::value(cx, b, &scope, &point.body);
     output.visit(cx, b, slot, (at, Driven::Stored), vec![], |b, slot| output.store_if(b, &slot, value, kept));
 }

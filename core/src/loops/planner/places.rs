@@ -1,10 +1,9 @@
 //! The coordinates to which a scatter writes: they are computed, and may be missing.
 
-use super::{Context, Sink};
+use super::{Context, value};
 use crate::algebra::{Op as Fn, Type};
 use crate::loops::choose::{scope::Scope, symbol::Sym};
 use crate::loops::plan::Block;
-use crate::loops::planner::fiber;
 use crate::notation::concrete::{self, Nest};
 
 /// The condition that no coordinate to which a scatter writes is missing; `None` if none can be.
@@ -14,7 +13,7 @@ pub(super) fn lands(cx: &Context, b: &mut Block, nest: &Nest, scope: &mut Scope)
         _ => None,
     });
     let there = places.map(|u| {
-        let at = fiber::come_to(cx, b, scope, u).expect("its loops are around");
+        let at = value::come_to(cx, b, scope, u).expect("its loops are around");
         cx.symbols.op(Fn::Ge, [at, Sym::ZERO])
     });
     let there: Vec<Sym> = there.collect();
@@ -25,21 +24,9 @@ pub(super) fn lands(cx: &Context, b: &mut Block, nest: &Nest, scope: &mut Scope)
 pub(super) fn placed(cx: &Context, b: &mut Block, nest: &Nest, scope: &Scope) -> Scope {
     let mut inner = scope.clone();
     for (v, place) in nest.target.vars.iter().zip(nest.places.iter().flatten()) {
-        let at = fiber::value(cx, b, scope, place);
+        let at = value::value(cx, b, scope, place);
         let at = b.define(cx, &cx.program.vars[v.0].name, Type::I64, at);
         inner.bind(*v, at);
     }
     inner
-}
-
-impl Sink<'_> {
-    /// Whether this is the destination of a scatter to computed coordinates.
-    pub(super) fn falls(&self, program: &concrete::Program) -> bool {
-        let (Sink::Store { nest, .. } | Sink::Scatter { nest, .. } | Sink::Around { nest, .. }) = self else {
-            return false;
-        };
-        let computed =
-            |place: &concrete::Expr| matches!(place, concrete::Expr::Index(u) if program.computed(*u).is_some());
-        nest.places.iter().flatten().any(computed)
-    }
 }

@@ -6,7 +6,12 @@
 //!   p … while crd[p] = crd[q]     the positions of an entry of the level above, whose end is found by walking
 //! ```
 
-use super::{Context, Here, Sink};
+use super::{
+    Context,
+    arrive::{self, Here},
+    sink::{self, Sink},
+    tentative,
+};
 use crate::algebra::Type;
 use crate::iteration::Point;
 use crate::loops::choose::{
@@ -15,7 +20,6 @@ use crate::loops::choose::{
     walk::{self, Alone, How, Listed, Loop},
 };
 use crate::loops::plan::{Block, Driven, Entry, List, Op, Visit};
-use crate::loops::planner::{nest, nest::tentative};
 use crate::notation::concrete::Index;
 
 /// Plans the loop over a single list: it is counted, with no comparison of coordinates, for a whole fiber without repetitions.
@@ -57,7 +61,7 @@ fn known(list: &List) -> Alone {
 fn of_one<'a>(cx: &Context, (v, rest): (Index, &'a [Index]), scope: &'a Scope, sink: &Sink) -> Loop<'a> {
     // The choice for a single list does not use these properties of lists.
     let list = &|_| Listed { lanes: false, repeats: true };
-    Loop { rest, scope, goal: sink.goal(v), effect: nest::effect(cx, sink), list }
+    Loop { rest, scope, goal: sink.goal(v), effect: sink::effect(cx, sink), list }
 }
 
 /// Plans the loop over a fiber without gaps, whose coordinates are inserted in bulk, beside the loop over any other. Its body has no
@@ -114,8 +118,8 @@ fn visit(cx: &Context, point: &Point, (v, rest): (Index, &[Index]), entry: Entry
     let at = cx.symbols.held(&cx.program.vars[v.0].name, Type::I64);
     let here = Here { access: point.leaders[0], entry: entry.positions(), present: None };
     let body = Block::of(|b| {
-        let scope = nest::come_to_entries(cx, b, scope, (v, at), [here]);
-        nest::go_on(cx, b, (v, rest), &point.body, scope, sink, Driven::Stored);
+        let scope = arrive::come_to_entries(cx, b, scope, (v, at), [here]);
+        arrive::go_on(cx, b, (v, rest), &point.body, scope, sink, Driven::Stored);
     });
     Visit { at, entry, body }
 }

@@ -14,19 +14,24 @@
 //! in `algebraic` mode), is idempotent, or maps the value to itself, as 0 · 0 is 0. The value may be a fold itself: in a tree whose
 //! leaves are folded level by level, each absent branch is folded once.
 
-use super::{Context, Forall, Here, Sink};
+use super::{
+    Context,
+    arrive::{self, Forall, Here, follow},
+    leaf,
+    sink::Sink,
+    value,
+};
 use crate::algebra::{Op as Fn, Type};
 use crate::iteration::Point;
 use crate::loops::choose::{coordinate, symbol::Sym, walk, walk::How};
 use crate::loops::plan::{Block, Driven, Gap, Op, Visit};
-use crate::loops::planner::{fiber, nest, nest::stepped};
 use crate::notation::concrete::{self, AccessId};
 use crate::notation::typed::Fun;
 
 /// Plans the loop of a point over the whole extent.
 pub(super) fn dense(cx: &Context, b: &mut Block, f: &Forall, point: &Point, how: How) {
     match (how, &point.followers[..]) {
-        (How::Constant, _) => return stepped::store_run(cx, b, f, point),
+        (How::Constant, _) => return store_run(cx, b, f, point),
         (How::Gaps | How::CountedGaps, [a]) => {
             return gaps(cx, b, f, point, *a, (&walk::without_followers(cx, point), how == How::CountedGaps));
         }
@@ -35,12 +40,12 @@ pub(super) fn dense(cx: &Context, b: &mut Block, f: &Forall, point: &Point, how:
     }
     let (lo, hi, at) = (f.piece.range.lo.at, f.piece.range.hi.at, held(cx, f));
     let body = Block::of(|b| match point.followers[..] {
-        [] => nest::arrive(cx, b, f, point, at, &[], Driven::Counted),
+        [] => arrive::arrive(cx, b, f, point, at, &[], Driven::Counted),
         [a] => cursor(cx, b, f, point, a, at),
         _ => {
             let here: Vec<_> = point.followers.iter().map(|&a| follow(cx, b, f, a, at)).collect();
             let bare = Point { followers: Vec::new(), ..point.clone() };
-            nest::arrive(cx, b, f, &bare, at, &here, Driven::Counted);
+            arrive::arrive(cx, b, f, &bare, at, &here, Driven::Counted);
             for Here { access, present, .. } in here {
                 b.push(Op::NextIf { list: f.lists[&access], cond: present.expect("a follower's flag") });
             }
@@ -64,14 +69,14 @@ fn gaps(cx: &Context, b: &mut Block, f: &Forall, point: &Point, a: AccessId, (re
         true => count_gap(cx, b, f, rest, (begin, end)),
         false => {
             let at = held(cx, f);
-            let arrive = |b: &mut Block| nest::arrive(cx, b, f, &absent, at, &[], Driven::Counted);
+            let arrive = |b: &mut Block| arrive::arrive(cx, b, f, &absent, at, &[], Driven::Counted);
             let body = Block::of(arrive);
             b.push(Op::Every { at, lo: begin, hi: end, body });
         }
     });
     let (at, entry) = (f.coordinate(cx), f.entry(cx, a));
     let here = Here { access: a, entry: entry.positions(), present: None };
-    let arrive = |b: &mut Block| nest::arrive(cx, b, f, &present, at, &[here], Driven::Counted);
+    let arrive = |b: &mut Block| arrive::arrive(cx, b, f, &present, at, &[here], Driven::Counted);
     let body = Block::of(arrive);
     let counts = (counts && f.fibers[&a].is_counted()).then(|| coordinate::length(cx, &f.piece.range));
     let (from, to) = (f.piece.range.lo.at, f.piece.range.hi.at);
@@ -99,8 +104,8 @@ fn between(cx: &Context, b: &mut Block, f: &Forall, point: &Point, rest: &concre
     let present: Vec<Sym> = point.followers.iter().map(|_| cx.symbols.read("is", Type::Bool)).collect();
     let gap = gap(cx, |b, ends| count_gap(cx, b, f, rest, ends));
     let body = Block::of(|b| {
-        let here = nest::flagged(cx, b, f, &point.followers, &present);
-        nest::arrive(cx, b, f, &bare, at, &here, Driven::Counted);
+        let here = arrive::flagged(cx, b, f, &point.followers, &present);
+        arrive::arrive(cx, b, f, &bare, at, &here, Driven::Counted);
     });
     b.push(Op::Between { lists: f.names(&point.followers), from, to, at, present, body, gap });
 }
@@ -114,11 +119,11 @@ fn count_gap(cx: &Context, b: &mut Block, f: &Forall, body: &concrete::Expr, (be
 /// Folds a constant once for all coordinates of a range, of which there is at least one.
 fn count(cx: &Context, b: &mut Block, f: &Forall, body: &concrete::Expr, (begin, end): (Sym, Sym)) {
     let Sink::Scalar { var, fun, begun: None } = f.sink else { unreachable!("what counts is a scalar's") };
-    let mut value = fiber::value(cx, b, f.scope(), &f.chosen(cx, |of| of.folded(body)));
+    let mut value = value::value(cx, b, f.scope(), &f.chosen(cx, |of| of.folded(body)));
     if *fun == Fun::Op(Fn::Add) && body.ty() != Type::Bool {
         value = repeated(cx, value, body.ty(), cx.symbols.sub(end, begin));
     }
-    nest::accumulate(cx, b, (*var, *fun), None, value);
+    leaf::accumulate(cx, b, (*var, *fun), None, value);
 }
 
 /// Two points: one where the follower's entry is present, one where it is absent.
@@ -132,18 +137,11 @@ fn with_and_without(cx: &Context, point: &Point, a: AccessId) -> (Point, Point) 
 fn cursor(cx: &Context, b: &mut Block, f: &Forall, point: &Point, a: AccessId, at: Sym) {
     let (with, without) = with_and_without(cx, point, a);
     let present = Block::of(|b| {
-        let here = nest::resting(cx, b, f, &[a]);
-        nest::arrive(cx, b, f, &with, at, &here, Driven::Counted);
+        let here = arrive::resting(cx, b, f, &[a]);
+        arrive::arrive(cx, b, f, &with, at, &here, Driven::Counted);
     });
-    let absent = Block::of(|b| nest::arrive(cx, b, f, &without, at, &[], Driven::Counted));
+    let absent = Block::of(|b| arrive::arrive(cx, b, f, &without, at, &[], Driven::Counted));
     b.push(Op::Beside { list: f.lists[&a], at, present, absent });
-}
-
-/// The entry at a cursor, and the condition that it is at a coordinate. The cursor is not yet behind that coordinate.
-pub(super) fn follow(cx: &Context, b: &mut Block, f: &Forall, access: AccessId, at: Sym) -> Here {
-    let (here, is) = (cx.symbols.held("here", Type::Bool), f.entry(cx, access));
-    b.push(Op::Follow { list: f.lists[&access], at, here, is });
-    Here { access, entry: is.positions(), present: Some(here) }
 }
 
 /// The sum of `count` times `value`, in the arithmetic of the type: integers wrap. `count` is an `i64`, and not negative.
@@ -161,4 +159,18 @@ fn repeated(cx: &Context, value: Sym, ty: Type, count: Sym) -> Sym {
         false => symbols.op(Fn::And, [wide, symbols.int((1 << ty.bits()) - 1)]),
     };
     as_type(low, ty)
+}
+
+/// Stores one run of the result for a range.
+fn store_run(cx: &Context, b: &mut Block, f: &Forall, point: &Point) {
+    let Some((output, slot)) = f.sink.slot().filter(|(output, slot)| output.has_runs(slot)) else { return };
+    let (lo, hi) = (f.piece.range.lo.at, f.piece.range.hi.at);
+    let put = |b: &mut Block, lo| {
+        let value = value::value(cx, b, f.scope(), &point.body);
+        b.push(Op::PutRun { output: output.name, slot: slot.name, lo, hi, value });
+    };
+    match f.piece.in_runs {
+        true => put(b, (!f.piece.gapless).then_some(lo)),
+        false => b.when(cx.symbols.op(Fn::Lt, [lo, hi]), |b| put(b, Some(lo)), |_| {}),
+    }
 }

@@ -1,0 +1,287 @@
+//! A coordinate of a loop: followers are advanced to it, levels are opened, guards are tested, and the loops inside begin.
+
+use super::{
+    Context, choice, leaf, levels,
+    sink::{Sink, effect, is_nothing},
+    spread, value,
+};
+use crate::algebra::Type;
+use crate::iteration::{Lattice, Point};
+use crate::loops::choose::{
+    access, condition, coordinate, fingers,
+    range::Piece,
+    scope::{Positions, Scope},
+    symbol::{Name, Sym},
+    walk::{How, Listed, Loop},
+};
+use crate::loops::plan::{Block, Driven, Entry, List, Op, Visit};
+use crate::notation::concrete::{self, AccessId, Index};
+use std::collections::BTreeMap;
+
+/// The current entry of a list while a loop is at a coordinate.
+#[derive(Clone)]
+pub(super) struct Here {
+    pub access: AccessId,
+    pub entry: Positions,
+    /// The condition under which the entry is at this coordinate; `None` if it always is.
+    pub present: Option<Sym>,
+}
+
+/// One range of an index variable's loop, while its points are planned.
+pub(super) struct Forall<'a> {
+    pub v: Index,
+    pub rest: &'a [Index],
+    pub piece: &'a Piece,
+    pub lattice: &'a Lattice,
+    pub fibers: &'a BTreeMap<AccessId, List>,
+    /// The open lists.
+    pub lists: &'a BTreeMap<AccessId, Name>,
+    pub sink: &'a Sink<'a>,
+}
+
+impl Forall<'_> {
+    /// The scope of the loop: the bindings of the loops around it.
+    pub fn scope(&self) -> &Scope {
+        &self.piece.scope
+    }
+
+    /// Open lists, by their accesses.
+    pub fn names(&self, of: &[AccessId]) -> Vec<Name> {
+        of.iter().map(|a| self.lists[a]).collect()
+    }
+
+    /// A symbol for the loop's coordinate.
+    pub fn coordinate(&self, cx: &Context) -> Sym {
+        cx.symbols.read(&cx.program.vars[self.v.0].name, Type::I64)
+    }
+
+    /// An entry of an access's list.
+    pub fn entry(&self, cx: &Context, a: AccessId) -> Entry {
+        Entry::of(cx, &self.fibers[&a])
+    }
+
+    /// Applies a function to the description of this loop that choices of walks use.
+    pub fn chosen<R>(&self, cx: &Context, of: impl FnOnce(&Loop) -> R) -> R {
+        let (goal, effect) = (self.sink.goal(self.v), effect(cx, self.sink));
+        let list = |a: AccessId| Listed { lanes: self.fibers[&a].has_lanes(), repeats: self.fibers[&a].is_of_runs() };
+        of(&Loop { rest: self.rest, scope: self.scope(), goal, effect, list: &list })
+    }
+
+    /// The way to walk a point.
+    pub fn way(&self, cx: &Context, point: &Point) -> How {
+        self.chosen(cx, |of| of.way(cx, point))
+    }
+}
+
+/// The loop over the entries of the leading list; followers are advanced to each entry.
+pub(super) fn alone_in_loop(cx: &Context, b: &mut Block, f: &Forall, point: &Point) {
+    let a = point.leaders[0];
+    let (at, entry) = (f.coordinate(cx), f.entry(cx, a));
+    let here = Here { access: a, entry: entry.positions(), present: None };
+    let body = Block::of(|b| arrive(cx, b, f, point, at, &[here], Driven::Stored));
+    let visit = Visit { at, entry, body };
+    b.push(Op::EachOpen { list: f.lists[&a], visit });
+}
+
+/// The current entries of lists.
+pub(super) fn resting(cx: &Context, b: &mut Block, f: &Forall, lists: &[AccessId]) -> Vec<Here> {
+    let here = |&access: &AccessId| {
+        let is = f.entry(cx, access);
+        b.push(Op::Rest { list: f.lists[&access], is });
+        Here { access, entry: is.positions(), present: None }
+    };
+    lists.iter().map(here).collect()
+}
+
+/// The current entries of lists, each present if its flag is set.
+pub(super) fn flagged(cx: &Context, b: &mut Block, f: &Forall, lists: &[AccessId], flags: &[Sym]) -> Vec<Here> {
+    let mut here = resting(cx, b, f, lists);
+    for (here, flag) in here.iter_mut().zip(flags) {
+        here.present = Some(*flag);
+    }
+    here
+}
+
+/// Plans a coordinate of a point: followers are advanced to it, then the body runs, if the followers' entries there satisfy the point's
+/// condition on them.
+pub(super) fn arrive(cx: &Context, b: &mut Block, f: &Forall, point: &Point, at: Sym, here: &[Here], driven: Driven) {
+    let mut all: Vec<Here> = here.to_vec();
+    let accesses = point.body.accesses();
+    let deciding = point.beside.lists();
+    for &a in point.followers.iter().filter(|a| accesses.contains(a)) {
+        // A follower in that condition may be far longer than the leaders: exponential search keeps the time in proportion to the
+        // leaders' entries.
+        let far = deciding.contains(&a) && access::protocol(cx, f.scope(), a).is_none();
+        let gallops = far || access::gallops(cx, f.scope(), a);
+        b.push(Op::CatchUp { list: f.lists[&a], at, gallops });
+        all.push(follow(cx, b, f, a, at));
+    }
+    let enough = enough(cx, point, &all);
+    let scope = come_to_entries(cx, b, f.scope(), (f.v, at), all);
+    let body = |b: &mut Block| go_on(cx, b, (f.v, f.rest), &point.body, scope, f.sink, driven);
+    if deciding.is_empty() {
+        return body(b);
+    }
+    f.sink.skip(f.v);
+    b.when(enough, body, |_| {});
+}
+
+/// The condition on the followers' entries under which a point's body runs.
+pub(super) fn enough(cx: &Context, point: &Point, here: &[Here]) -> Sym {
+    let present = |a| here.iter().find(|here| here.access == a).and_then(|here| here.present);
+    levels::holds(cx, &point.beside, &|a| present(a).expect("who follows may be absent"))
+}
+
+/// The scope in which an index variable is bound to a coordinate, and lists have descended to their entries there; a list in blocks is
+/// bounded by its block.
+pub(super) fn come_to_entries(
+    cx: &Context,
+    b: &mut Block,
+    scope: &Scope,
+    (v, at): (Index, Sym),
+    here: impl IntoIterator<Item = Here>,
+) -> Scope {
+    let mut inner = scope.clone();
+    choice::bind(cx, b, &mut inner, v, at);
+    for Here { access, entry, present } in here {
+        if scope.in_blocks.contains(&access) {
+            let (begin, run) = entry;
+            let end = cx.symbols.read("end", Type::I64);
+            b.push(Op::RunEnd { it: end, run: run.expect("a block ends") });
+            let block = fingers::block(cx, &inner, access, v, (begin, end));
+            inner.narrow(access, block, present);
+        } else {
+            inner.walk(access, entry, present);
+        }
+    }
+    inner
+}
+
+/// Plans the body of a loop that has bound `v`: opens levels, under a guard if a search may fail.
+pub(super) fn go_on(
+    cx: &Context,
+    b: &mut Block,
+    (v, rest): (Index, &[Index]),
+    body: &concrete::Expr,
+    mut scope: Scope,
+    sink: &Sink,
+    driven: Driven,
+) {
+    if is_nothing(cx, sink, body) {
+        return sink.skip(v);
+    }
+    if driven != Driven::Counted {
+        sink.passes();
+    }
+    let nothing = |e: &concrete::Expr| is_nothing(cx, sink, e);
+    if let Some((conditions, behind)) = condition::first_asked(cx, &scope, body, sink.falls(cx.program), &nothing) {
+        conditions.iter().for_each(|c| drop(value::locate(cx, b, &mut scope, c, false)));
+        let all: Vec<Sym> = conditions.iter().map(|c| value::value(cx, b, &scope, c)).collect();
+        let all = cx.symbols.all(all).expect("some are asked");
+        sink.skip(v);
+        return b.when(all, |b| go_on(cx, b, (v, rest), &behind, scope, sink, driven.guarded()), |_| {});
+    }
+    let flagged = !rest.is_empty() || condition::has_loops(body) || sink.keeps_entries();
+    let searched = value::locate(cx, b, &mut scope, body, flagged);
+    let guard = if searched.is_empty() {
+        None
+    } else {
+        value::guard(cx, &mut scope, body, &searched, &|e| is_nothing(cx, sink, e))
+    };
+    let Some(guard) = guard else { return sieved(cx, b, (v, rest), body, scope, sink, driven) };
+    if let (Sink::Scalar { var, fun, begun: None }, []) = (sink, rest)
+        && let Some(value) = spread::folded_anyway(cx, b, (&scope, &searched), body)
+    {
+        return leaf::accumulate(cx, b, (*var, *fun), None, value);
+    }
+    let body = &scope.holding(&searched).fold(body.clone(), |body, c| condition::where_it_holds(cx, &body, c));
+    sink.skip(v);
+    b.when(guard, |b| sieved(cx, b, (v, rest), body, scope, sink, driven.guarded()), |_| {});
+}
+
+/// A guard that bound variables determine, without which a body has no effect, and the body under that guard; `None` if there is none.
+pub(super) fn sieve(
+    cx: &Context,
+    b: &mut Block,
+    scope: &Scope,
+    body: &concrete::Expr,
+    nothing: &dyn std::ops::Fn(&concrete::Expr) -> bool,
+) -> Option<(Sym, concrete::Expr)> {
+    all_hold(cx, b, scope, condition::all_needed(cx, scope, body, nothing))
+}
+
+/// The conjunction of conditions, with the body under them.
+fn all_hold(
+    cx: &Context,
+    b: &mut Block,
+    scope: &Scope,
+    (conditions, body): (Vec<concrete::Expr>, concrete::Expr),
+) -> Option<(Sym, concrete::Expr)> {
+    let all: Vec<Sym> = conditions.iter().map(|c| value::value(cx, b, scope, c)).collect();
+    cx.symbols.all(all).map(|all| (all, body))
+}
+
+/// Plans the rest of the body under those guards that can be evaluated here. They stand before the loops inside. An innermost loop has
+/// only guards that keep entries out of a result: guards from properties of functions (sets that omit coordinates), and comparisons of
+/// values. Elsewhere a guard costs more than the value.
+fn sieved(
+    cx: &Context,
+    b: &mut Block,
+    (v, rest): (Index, &[Index]),
+    body: &concrete::Expr,
+    scope: Scope,
+    sink: &Sink,
+    driven: Driven,
+) {
+    let loops = !rest.is_empty() || !sink.inside().is_empty();
+    let nothing = |e: &concrete::Expr| is_nothing(cx, sink, e);
+    let sieve = if loops {
+        sieve(cx, b, &scope, body, &nothing)
+    } else {
+        let keeps = sink.keeps_entries();
+        let produces = keeps.then(|| condition::produces(cx, &scope, body, &nothing)).flatten();
+        let produces = produces.map(|c| (value::value(cx, b, &scope, &c), body.clone()));
+        // Values are put into a workspace without a test.
+        let stores = keeps && matches!(sink, Sink::Store { .. });
+        produces.or_else(|| all_hold(cx, b, &scope, stores.then(|| condition::on_values(cx, &scope, body, &nothing))?))
+    };
+    match sieve {
+        None => inside(cx, b, (v, rest), body, scope, sink, driven),
+        Some((c, body)) => {
+            sink.skip(v);
+            b.when(c, |b| inside(cx, b, (v, rest), &body, scope, sink, driven.guarded()), |_| {});
+        }
+    }
+}
+
+pub(super) fn inside(
+    cx: &Context,
+    b: &mut Block,
+    (v, rest): (Index, &[Index]),
+    body: &concrete::Expr,
+    mut scope: Scope,
+    sink: &Sink,
+    driven: Driven,
+) {
+    if !rest.is_empty() || condition::has_loops(body) {
+        value::keep_values(cx, b, &mut scope, body);
+    }
+    let entered = sink.enters(v).and_then(|(output, slot)| {
+        let at = coordinate::of(cx, &scope, output.next_var(slot)?)?;
+        Some((output, slot, at))
+    });
+    let Some((output, slot, at)) = entered else { return (cx.nest)(cx, b, rest, body, scope, sink) };
+    output.notes.reached(slot.level, &|a| scope.fiber(a).depth);
+    let positions = output.shared(slot, &scope);
+    output.visit(cx, b, slot, (at, driven), positions, |b, slot| {
+        let slot = output.locate(cx, b, slot, &scope);
+        (cx.nest)(cx, b, rest, body, scope.clone(), &sink.at(slot));
+    });
+}
+
+/// The entry at a cursor, and the condition that it is at a coordinate. The cursor is not yet behind that coordinate.
+pub(super) fn follow(cx: &Context, b: &mut Block, f: &Forall, access: AccessId, at: Sym) -> Here {
+    let (here, is) = (cx.symbols.held("here", Type::Bool), f.entry(cx, access));
+    b.push(Op::Follow { list: f.lists[&access], at, here, is });
+    Here { access, entry: is.positions(), present: Some(here) }
+}
