@@ -2,7 +2,7 @@
 
 use crate::format::{Holds, LevelKind};
 use crate::iteration::{Point, background};
-use crate::loops::choose::{Facts, along, condition, scope::Scope, symbol::Sym};
+use crate::loops::choose::{Facts, along, scope::Scope, symbol::Sym};
 use crate::loops::plan::{self};
 use crate::map::Size;
 use crate::notation::concrete::{self, AccessId, Index, Iterated, Origin};
@@ -171,7 +171,7 @@ pub fn is_open(cx: &Facts, scope: &Scope, point: &Point) -> bool {
         let walked = point.leaders.contains(&a) || point.followers.contains(&a);
         is_located(cx, a, scope.fiber(a).depth + walked as usize)
     };
-    !condition::has_loops(&point.body) && point.body.accesses().into_iter().all(open)
+    !point.body.has_loops() && point.body.accesses().into_iter().all(open)
 }
 
 /// The accesses of a body whose next level has pieces along `v`, and has no phase yet.
@@ -209,4 +209,10 @@ pub fn comes_along(cx: &Facts, scope: &Scope, a: AccessId, v: Index) -> Option<(
     let shared = cx.program.tensor(a).format.levels[..depth].iter().any(|kind| kind.shares());
     let above_once = || above.iter().all(|w| comes_once(cx, *w, &loops));
     (!shared && loops.iter().all(moves) && above_once()).then_some((a, depth))
+}
+
+/// Whether a loop over `v` skips coordinates of an access's next level.
+pub fn strides(cx: &Facts, scope: &Scope, a: AccessId, v: Index) -> bool {
+    let next = next_var(cx, scope, a);
+    next.is_some_and(|(_, w)| along::line(cx, cx.program.root_map(w), v).r != Size::number(1))
 }

@@ -1,27 +1,14 @@
 //! Variables along a loop: lines `c + r·v`, their values at bounds, and the ends of concatenations along them.
 
 use crate::loops::choose::{
-    Facts, access,
-    keys::{Key, Less, Side},
-    range::{Bound, Line, Piece, Range},
+    Facts,
+    piece::Piece,
+    range::{Bound, Line, Range},
     scope::Scope,
     symbol::Sym,
 };
 use crate::map::{Map, Size};
-use crate::notation::concrete::{self, AccessId, Concat, Index, Limit, Origin};
-
-/// Whether a key compares the loop's own variable, over its whole extent, with another variable of that extent, so that no clamping is
-/// needed. A variable without roots may equal the extent itself, which is not within it.
-pub fn is_within(cx: &Facts, v: Index, piece: &Piece, key: &Key) -> bool {
-    let concrete::Expr::Index(u) = key.with else { return false };
-    let [own, other] = [v, u].map(|u| &cx.program.vars[u.0]);
-    key.side == Side { w: v, less: Less::Nothing }
-        && own.extent == other.extent
-        && !matches!(other.origin, Origin::Computed(_))
-        && !cx.program.roots(u).is_empty()
-        && piece.range.lo.at == Sym::ZERO
-        && piece.range.hi.at == cx.extents.name(own.extent)
-}
+use crate::notation::concrete::{self, AccessId, Concat, Index, Limit};
 
 /// Whether loops have bound an index variable, or all variables on which it depends.
 pub fn is_bound(cx: &Facts, scope: &Scope, v: Index) -> bool {
@@ -50,12 +37,6 @@ pub fn line(cx: &Facts, map: Map<Index>, v: Index) -> Line {
     // A factor is 0 only if an extent is 0, and then the loops have no iterations: 1 is as good.
     let r = Some(cx.extents.known(&r)).filter(|r| *r != Size::default()).unwrap_or(Size::number(1));
     Line { c, r }
-}
-
-/// Whether a loop over `v` skips coordinates of an access's next level.
-pub fn strides(cx: &Facts, scope: &Scope, a: AccessId, v: Index) -> bool {
-    let next = access::next_var(cx, scope, a);
-    next.is_some_and(|(_, w)| line(cx, cx.program.root_map(w), v).r != Size::number(1))
 }
 
 /// The value of a line at a bound, in terms of extents, if it is loop-invariant.

@@ -10,7 +10,7 @@
 //! be absent) is made only if the lines of everything inside, once for each range, stay within [`LINES`] for each access and each range
 //! in the text, or [`FEW`] in all. A condition that may not split a loop is tested at each coordinate instead.
 
-use crate::loops::choose::{Facts, scope::Scope};
+use crate::loops::choose::Facts;
 use crate::notation::concrete::{self, AccessId, Nest};
 use crate::notation::typed::Fun;
 
@@ -21,19 +21,19 @@ const LINES: u64 = 40;
 const FEW: u64 = 1000;
 
 /// The lines of a loop.
-const OF_LOOP: u64 = 4;
+pub(super) const OF_LOOP: u64 = 4;
 
 /// The lines of a list: a search for its beginning, and a loop over it.
-const OF_LIST: u64 = 25;
+pub(super) const OF_LIST: u64 = 25;
 
 /// The lines of a level with intervals or pieces: searches for these, and loops for each.
-const OF_LEVEL: u64 = 60;
+pub(super) const OF_LEVEL: u64 = 60;
 
 /// The lines that a statement's loops may have, and the number of copies of the current place in ranges of the loops around.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
-    most: u64,
-    ranges: u64,
+    pub(super) most: u64,
+    pub(super) ranges: u64,
 }
 
 impl Budget {
@@ -79,20 +79,4 @@ pub fn of_text(cx: &Facts, e: &concrete::Expr) -> u64 {
 pub fn structured(cx: &Facts, a: AccessId, from: usize) -> u64 {
     let levels = &cx.program.tensor(a).format.levels[from..];
     levels.iter().filter(|kind| !kind.is_located() && !kind.is_list()).count() as u64
-}
-
-/// An estimate of the lines of the loops of a body at a place.
-pub fn lines(cx: &Facts, scope: &Scope, body: &concrete::Expr) -> u64 {
-    let of = |a: AccessId| {
-        let depth = scope.fiber(a).depth;
-        let lists = cx.program.tensor(a).format.levels[depth..].iter().filter(|kind| kind.is_list()).count();
-        1 + OF_LIST * lists as u64 + OF_LEVEL * structured(cx, a, depth)
-    };
-    OF_LOOP + body.accesses().into_iter().map(of).sum::<u64>()
-}
-
-/// Whether the loops inside of a range may be planned once for each of so many parts of it.
-pub fn affords(cx: &Facts, scope: &Scope, body: &concrete::Expr, parts: u64) -> bool {
-    let Budget { most, ranges } = scope.budget;
-    ranges.saturating_mul(parts).saturating_mul(lines(cx, scope, body)) <= most
 }

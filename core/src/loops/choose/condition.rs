@@ -34,15 +34,6 @@ pub fn stays(cx: &Facts, v: Index, scope: &Scope, e: &concrete::Expr) -> bool {
     }
 }
 
-pub fn has_loops(e: &concrete::Expr) -> bool {
-    match e {
-        concrete::Expr::Reduce(..) | concrete::Expr::Fold(..) | concrete::Expr::Where(..) => true,
-        concrete::Expr::Call(_, args, _) => args.iter().any(has_loops),
-        concrete::Expr::Concat(c, _) => c.exprs().any(has_loops),
-        _ => false,
-    }
-}
-
 /// Whether a value takes a few simple instructions.
 pub fn cheap(e: &concrete::Expr) -> bool {
     match e {

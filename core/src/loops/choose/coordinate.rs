@@ -3,7 +3,8 @@
 use crate::algebra::Op;
 use crate::loops::choose::{
     Facts, along,
-    range::{Bound, Line, Piece, Range},
+    piece::Piece,
+    range::{Bound, Line, Range},
     scope::Scope,
     symbol::Sym,
 };

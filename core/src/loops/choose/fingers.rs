@@ -2,7 +2,7 @@
 
 use crate::loops::choose::{
     Facts, access,
-    range::Piece,
+    piece::Piece,
     scope::{Block, Scope},
     symbol::Sym,
 };

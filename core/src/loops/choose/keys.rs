@@ -1,8 +1,8 @@
 //! Comparisons of a loop's variable with a loop-invariant value.
 
 use crate::algebra::{Op, Type};
-use crate::loops::choose::{Facts, access, along, budget, condition, range::Piece};
-use crate::notation::concrete::{self, Index};
+use crate::loops::choose::{Facts, access, along, condition, piece::Piece, symbol::Sym};
+use crate::notation::concrete::{self, Index, Origin};
 use crate::notation::typed::Fun;
 
 /// The most keys by which one loop is split; comparisons with others are tested at each coordinate.
@@ -39,7 +39,7 @@ pub enum Less {
 /// Whether comparisons may end ranges of a piece: not if [`KEYS`] keys split the loop already, or it would have too many lines
 /// (`budget.rs`).
 pub fn decides(cx: &Facts, piece: &Piece) -> bool {
-    piece.keys < KEYS && budget::affords(cx, &piece.scope, &piece.body, 3)
+    piece.keys < KEYS && piece.scope.affords(cx, &piece.body, 3)
 }
 
 /// The first key of a piece's comparisons.
@@ -109,4 +109,17 @@ pub fn turned(op: Op) -> Op {
         Op::Ge => Op::Le,
         op => op,
     }
+}
+
+/// Whether a key compares the loop's own variable, over its whole extent, with another variable of that extent, so that no clamping is
+/// needed. A variable without roots may equal the extent itself, which is not within it.
+pub fn is_within(cx: &Facts, v: Index, piece: &Piece, key: &Key) -> bool {
+    let concrete::Expr::Index(u) = key.with else { return false };
+    let [own, other] = [v, u].map(|u| &cx.program.vars[u.0]);
+    key.side == Side { w: v, less: Less::Nothing }
+        && own.extent == other.extent
+        && !matches!(other.origin, Origin::Computed(_))
+        && !cx.program.roots(u).is_empty()
+        && piece.range.lo.at == Sym::ZERO
+        && piece.range.hi.at == cx.extents.name(own.extent)
 }

@@ -3,7 +3,7 @@
 //! ```text
 //!  known      facts       the program, its extents, the compilation options: the same everywhere        (extent.rs)
 //!             scope       the variables that loops around have bound, and open and absent levels               (scope.rs)
-//!             range       a part of a loop, in which the body is one expression                         (range.rs)
+//!             piece       a range of a loop, in which the body is one expression              (range.rs, piece.rs)
 //!             symbol      coordinates, positions and conditions: whether two are the same        (symbol.rs)
 //!             effect      where the loop's values go
 //!  asked      access      the levels that open at a loop, and the lists that are walked                 (access.rs)
@@ -30,6 +30,7 @@ mod extent;
 pub(super) mod fingers;
 pub(super) mod inner;
 pub(super) mod keys;
+pub(super) mod piece;
 pub(super) mod range;
 pub(super) mod result;
 pub(super) mod scope;

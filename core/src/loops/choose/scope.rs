@@ -2,7 +2,7 @@
 
 use crate::loops::choose::{
     Facts,
-    budget::Budget,
+    budget::{self, Budget},
     cut::{Edges, Opened},
     range::Range,
     symbol::{Name, Sym},
@@ -351,5 +351,21 @@ impl Scope {
     pub fn keep(&mut self, a: AccessId, value: Sym) {
         let fiber = Fiber { value: Some(value), ..self.fiber(a) };
         self.fibers.insert(a, fiber);
+    }
+
+    /// An estimate of the lines of the loops of a body here.
+    fn lines(&self, cx: &Facts, body: &concrete::Expr) -> u64 {
+        let of = |a: AccessId| {
+            let depth = self.fiber(a).depth;
+            let lists = cx.program.tensor(a).format.levels[depth..].iter().filter(|kind| kind.is_list()).count();
+            1 + budget::OF_LIST * lists as u64 + budget::OF_LEVEL * budget::structured(cx, a, depth)
+        };
+        budget::OF_LOOP + body.accesses().into_iter().map(of).sum::<u64>()
+    }
+
+    /// Whether the loops inside of a range may be planned once for each of so many parts of it.
+    pub fn affords(&self, cx: &Facts, body: &concrete::Expr, parts: u64) -> bool {
+        let Budget { most, ranges } = self.budget;
+        ranges.saturating_mul(parts).saturating_mul(self.lines(cx, body)) <= most
     }
 }

@@ -1,11 +1,7 @@
 //! Decides where the ranges of a loop end: at choices of concatenations, at comparisons, at phases of levels.
 
 use crate::iteration::{Sequence, background};
-use crate::loops::choose::{
-    Facts, access, along, budget, keys,
-    range::{Piece, Range},
-    scope::Scope,
-};
+use crate::loops::choose::{Facts, access, along, keys, piece::Piece, range::Range, scope::Scope};
 use crate::notation::concrete::{self, AccessId, Concat, Index};
 
 /// The reason why ranges of a loop end.
@@ -69,7 +65,7 @@ pub fn is_split(cx: &Facts, piece: &Piece, v: Index) -> bool {
     // If all end at the same coordinates, each choice has its lines in one range.
     let ends = outermost(&piece.body, &along);
     let parts = if ends.iter().all(|c| along::ends_with(cx, ends[0], c)) { 1 } else { ranges };
-    few && budget::affords(cx, &piece.scope, &piece.body, parts)
+    few && piece.scope.affords(cx, &piece.body, parts)
 }
 
 /// The number of ranges into which the concatenations of expressions beside each other can split a loop, and the number of ranges that
@@ -171,7 +167,7 @@ pub fn cut_of(cx: &Facts, v: Index, piece: &Piece, found: &[Cut]) -> Cut {
 /// Whether a range with phases of accesses is split by those of one access, or by the hull of all, if there are many.
 pub fn phases_or_hull(cx: &Facts, v: Index, piece: &Piece) -> Cut {
     let phased = access::phased(cx, &piece.scope, &piece.body, v);
-    let affords = |parts| budget::affords(cx, &piece.scope, &piece.body, parts);
+    let affords = |parts| piece.scope.affords(cx, &piece.body, parts);
     let symmetric = |a: &AccessId| cx.kind(*a, piece.scope.fiber(*a).depth).is_mirrored();
     match phased.len() {
         0 => Cut::Whole,

@@ -3,12 +3,7 @@
 use crate::algebra::{Op, identity};
 use crate::iteration::{Point, Sequence, Shape, background};
 use crate::looplet::Looplet;
-use crate::loops::choose::{
-    Effect, Facts, access, along, budget, condition,
-    condition::{cheap, has_loops},
-    range::Piece,
-    scope::Scope,
-};
+use crate::loops::choose::{Effect, Facts, access, along, condition, condition::cheap, piece::Piece, scope::Scope};
 use crate::notation::concrete::{AccessId, Expr, Index};
 use crate::notation::typed::Fun;
 
@@ -306,7 +301,7 @@ impl Loop<'_> {
         };
         let read = |b: AccessId| b == a || access::is_located(cx, b, scope.fiber(b).depth);
         let positions = fiber.repeats && fiber.whole;
-        positions && inside && !minds && !has_loops(&point.body) && point.body.accesses().into_iter().all(read)
+        positions && inside && !minds && !point.body.has_loops() && point.body.accesses().into_iter().all(read)
     }
 }
 
@@ -353,7 +348,7 @@ pub fn is_single(cx: &Facts, scope: &Scope, a: AccessId) -> bool {
 
 /// The way in which levels with pieces split a range.
 pub fn stepped_by(cx: &Facts, piece: &Piece, stepped: &[AccessId], v: Index, effect: Effect) -> By {
-    let affords = |parts| budget::affords(cx, &piece.scope, &piece.body, parts);
+    let affords = |parts| piece.scope.affords(cx, &piece.body, parts);
     let blocks = |a: &AccessId| leads_in_blocks(cx, *a, v, piece, effect);
     match stepped.iter().find(|a| piece.scope.fiber(**a).may_miss()) {
         Some(a) if affords(2) => By::Presence(*a),

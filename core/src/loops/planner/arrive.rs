@@ -9,7 +9,7 @@ use crate::algebra::Type;
 use crate::iteration::{Lattice, Point};
 use crate::loops::choose::{
     access, condition, coordinate, fingers,
-    range::Piece,
+    piece::Piece,
     scope::{Positions, Scope},
     symbol::{Name, Sym},
     walk::{How, Listed, Loop},
@@ -181,7 +181,7 @@ pub(super) fn go_on(
         sink.skip(v);
         return b.when(all, |b| go_on(cx, b, (v, rest), &behind, scope, sink, driven.guarded()), |_| {});
     }
-    let flagged = !rest.is_empty() || condition::has_loops(body) || sink.keeps_entries();
+    let flagged = !rest.is_empty() || body.has_loops() || sink.keeps_entries();
     let searched = value::locate(cx, b, &mut scope, body, flagged);
     let guard = if searched.is_empty() {
         None
@@ -263,7 +263,7 @@ pub(super) fn inside(
     sink: &Sink,
     driven: Driven,
 ) {
-    if !rest.is_empty() || condition::has_loops(body) {
+    if !rest.is_empty() || body.has_loops() {
         value::keep_values(cx, b, &mut scope, body);
     }
     let entered = sink.enters(v).and_then(|(output, slot)| {

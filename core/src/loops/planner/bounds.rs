@@ -4,7 +4,8 @@ use super::Context;
 use crate::algebra::Type;
 use crate::loops::choose::{
     along, coordinate,
-    range::{Bound, Piece, Range},
+    piece::Piece,
+    range::{Bound, Range},
     scope::Scope,
     symbol::Sym,
 };

@@ -22,8 +22,9 @@
 use super::{Context, bounds, range};
 use crate::algebra::{Op as Fn, Type};
 use crate::loops::choose::{
-    access, along, budget,
-    range::{Bound, Piece, Range},
+    access, along,
+    piece::Piece,
+    range::{Bound, Range},
     scope::{Asked, Scope},
     split,
     split::Along,
@@ -113,7 +114,7 @@ fn asked(cx: &Context, b: &mut Block, v: Index, rest: &[Index], piece: Piece) ->
     let asked = Piece { body: cx.simplify.simplify(&body), scope: of.scope, ..piece.clone() };
     let innermost = rest.is_empty() && !piece.body.has_loops();
     let worth = innermost || access::is_all_located(cx, &piece.scope, &piece.body);
-    let around = || worth && budget::affords(cx, &piece.scope, &piece.body, 3) && split::is_full(cx, v, &asked);
+    let around = || worth && piece.scope.affords(cx, &piece.body, 3) && split::is_full(cx, v, &asked);
     let within = split::within_windows(cx, v, &piece, &asked.scope);
     let Some((body, holds)) = within.filter(|_| around()) else { return vec![asked] };
     let joined = |op: Fn, ends: Vec<Bound>, end: &Bound| {

@@ -16,9 +16,10 @@
 use super::{Context, value};
 use crate::algebra::{Op, Type, Value};
 use crate::loops::choose::{
-    along, coordinate, keys,
+    coordinate, keys,
     keys::{Key, Less},
-    range::{Bound, Piece},
+    piece::Piece,
+    range::Bound,
     scope::Scope,
     symbol::Sym,
 };
@@ -105,7 +106,7 @@ fn invariant(cx: &Context, b: &mut Block, scope: &Scope, e: &concrete::Expr) -> 
 /// The first coordinate of a piece at which the key's value is at least `with` or, if `past`, greater than it.
 fn cut(cx: &Context, b: &mut Block, v: Index, piece: &Piece, (key, with): (&Key, Sym), past: bool) -> Bound {
     let int = |n| cx.symbols.int(n);
-    if along::is_within(cx, v, piece, key) {
+    if keys::is_within(cx, v, piece, key) {
         return Bound::at(cx.symbols.plus(with, int(past as i64)));
     }
     let [lo, hi] = coordinate::ends(cx, piece, v, key.side.w).map(|end| cx.symbols.plus(end, int(-(past as i64))));

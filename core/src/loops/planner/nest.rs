@@ -13,7 +13,7 @@ use crate::iteration::{Lattice, Point, Sequence, Shape};
 use crate::loops::Asked;
 use crate::loops::choose::{
     access, coordinate, fingers,
-    range::Piece,
+    piece::Piece,
     scope::Scope,
     symbol::Sym,
     walk::{self, How},

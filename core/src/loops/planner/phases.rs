@@ -17,13 +17,7 @@
 
 use super::{Context, bounds, structure};
 use crate::algebra::Type;
-use crate::loops::choose::{
-    access,
-    range::{Bound, Piece},
-    scope::Phase,
-    split::Cut,
-    symbol::Sym,
-};
+use crate::loops::choose::{access, piece::Piece, range::Bound, scope::Phase, split::Cut, symbol::Sym};
 use crate::loops::plan::Block;
 use crate::notation::concrete::{AccessId, Index};
 use crate::stream::Interval;

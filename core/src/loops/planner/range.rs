@@ -18,7 +18,8 @@ use crate::algebra::Op as Fn;
 use crate::loops::choose::{
     along, coordinate,
     fingers::{self, Moved},
-    range::{Bound, Piece, Range},
+    piece::Piece,
+    range::{Bound, Range},
     scope::{Asked, Finger, Scope},
     split::{self, Cut},
     symbol::{Name, Sym},

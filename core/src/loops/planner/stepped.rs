@@ -23,8 +23,9 @@ use super::{
 };
 use crate::algebra::{Mode, Op as Fn, Type};
 use crate::loops::choose::{
-    access, along, condition, fingers,
-    range::{Bound, Piece},
+    access, condition, fingers,
+    piece::Piece,
+    range::Bound,
     scope::Phase,
     symbol::{Name, Sym},
     walk::{self, By},
@@ -107,7 +108,7 @@ fn step_by_step(
     let stop = ends.iter().copied().reduce(|stop, end| symbols.min(stop, end)).expect("one level or more");
     let stop = body.define(cx, "stop", Type::I64, stop);
     let runs = |stepped: &Stepped| stepped.kind != Kind::Blocks;
-    let in_runs = all.iter().all(runs) && stepped.iter().all(|a| !along::strides(cx, &piece.scope, *a, v));
+    let in_runs = all.iter().all(runs) && stepped.iter().all(|a| !access::strides(cx, &piece.scope, *a, v));
     let part = piece.within(Bound::at(begin), Bound::at(stop));
     let part = Piece { in_runs, gapless: gapless && in_runs, ..part };
     entered(cx, &mut body, part, (&all, switches), &|b, piece| {
