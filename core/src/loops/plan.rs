@@ -13,7 +13,7 @@
 //!    }
 //! ```
 //!
-//! The planner makes it ([`super::planner`]), and lowering emits one operation after the other ([`super::lower`]) without decisions. An
+//! The planner makes it (`loops::planner`), and lowering emits one operation after the other (`loops::lower`) without decisions. An
 //! operation defines symbols and names; operations inside of it and behind it use these.
 //!
 //! [`Plan::show`] prints plans, and [`Plan::check`] checks them: symbols and names are defined once, before they are used, and levels are

@@ -20,14 +20,21 @@ fn is_exact(kernel: &Kernel) -> bool {
     types.into_iter().all(|ty| !ty.is_float()) && values && kernel.body.iter().all(|stmt| says_all(kernel, stmt))
 }
 
+/// Whether an expression divides by what no power of two is: terms have a function there of which they say nothing.
+fn divides_by_others(e: &Expr) -> bool {
+    let Expr::Op(Op::FloorDiv | Op::FloorRem, args) = e else { return false };
+    let Expr::Const(by) = args[1] else { return true };
+    !by.as_i128().is_some_and(|by| by > 0 && by.count_ones() == 1)
+}
+
 fn says_all(kernel: &Kernel, stmt: &Stmt) -> bool {
     let mut all = true;
     stmt.exprs().for_each(|e| {
         e.each(&mut |e| {
             let of_indices = kernel.type_of(e) == Ok(Type::I64);
             let unknown = matches!(e, Expr::Op(Op::Div | Op::Rem | Op::Pow | Op::Gcd, _));
-            let of_values = matches!(e, Expr::Op(Op::Mul | Op::FloorDiv | Op::FloorRem, _)) && !of_indices;
-            all &= !unknown && !of_values;
+            let of_values = matches!(e, Expr::Op(Op::Mul, _)) && !of_indices;
+            all &= !unknown && !of_values && !divides_by_others(e);
         })
     });
     all && stmt.blocks().flatten().all(|stmt| says_all(kernel, stmt))
