@@ -77,7 +77,8 @@ const IGNORANT: &[(&str, &[&str])] = &[
 ];
 
 /// Folders in which files take of files beside them in one direction.
-const LAYERED: [&str; 2] = ["core/src/loops/choose", "core/src/loops/planner"];
+const LAYERED: [&str; 4] =
+    ["core/src/concretize", "core/src/loops/choose", "core/src/loops/lower", "core/src/loops/planner"];
 
 /// The names that code which emits loops uses.
 const EMISSION: [&str; 12] = [

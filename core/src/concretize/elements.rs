@@ -11,7 +11,7 @@
 
 use super::Concretize;
 use super::draft::{Draft, Scatter};
-use super::hoist::free_in;
+use super::free::free_in;
 use super::out::Out;
 use super::temporary::made_apart;
 use crate::algebra::{Op, Type};

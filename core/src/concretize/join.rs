@@ -13,7 +13,7 @@
 
 use super::Concretize;
 use super::draft::Draft;
-use super::hoist::free_in;
+use super::free::free_in;
 use super::out::Out;
 use super::turn::{View, inverse};
 use crate::algebra::{Op, Type, Value};

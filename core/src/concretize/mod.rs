@@ -45,6 +45,7 @@ mod columns;
 mod draft;
 mod elements;
 mod follow;
+mod free;
 mod given;
 mod ground;
 mod hoist;

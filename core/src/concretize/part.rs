@@ -10,8 +10,7 @@
 use super::draft::Draft;
 use super::ground::Ground;
 use super::out::Out;
-use super::statement::Stated;
-use super::steps::Statements;
+use super::steps::{Stated, Statements};
 use crate::algebra::{Op, Type, Value};
 use crate::format::Format;
 use crate::map::{Map, Size};

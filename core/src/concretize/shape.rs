@@ -24,8 +24,8 @@
 //! is materialized first.
 
 use super::bare::Bare;
+use super::free::free_in;
 use super::given::length;
-use super::hoist::free_in;
 use super::temporary::taken_apart;
 use crate::algebra::{Op, Type, Value};
 use crate::map::{ClassId, Map, Size};

@@ -9,7 +9,7 @@
 use super::bare::Bare;
 use super::draft::{Draft, Scatter};
 use super::ground::Ground;
-use super::steps::Statements;
+use super::steps::{Stated, Statements};
 use super::temporary::folding;
 use crate::algebra::Value;
 use crate::format::Format;
@@ -17,16 +17,6 @@ use crate::map::ClassId;
 use crate::notation::concrete::{AccessId, Expr, Fold, Index, Place, Role, Tensor};
 use crate::notation::typed::{self, Fun};
 use crate::schedule::protocol;
-
-/// A statement of the program, and the format of its result.
-#[derive(Clone, Copy)]
-pub(super) struct Stated<'s> {
-    pub s: &'s typed::Statement,
-    /// Whether no later statement defines its tensor.
-    pub last: bool,
-    /// The levels of its result.
-    pub format: &'s Format,
-}
 
 impl<'a> Statements<'a> {
     /// Defines a statement of the program.

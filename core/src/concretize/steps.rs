@@ -13,13 +13,22 @@
 use super::Concretize;
 use super::bare::Bare;
 use super::draft::Draft;
-use super::statement::Stated;
 use crate::algebra::Value;
 use crate::format::Format;
 use crate::notation::concrete::{self, Carried, Expr, Index, Nest, Place, Role, Step, Tensor, Turns};
 use crate::notation::typed::{self, TensorId, VarId};
 use crate::schedule::loops::Loops;
 use rustc_hash::FxHashMap;
+
+/// A statement of the program, and the format of its result.
+#[derive(Clone, Copy)]
+pub(super) struct Stated<'s> {
+    pub s: &'s typed::Statement,
+    /// Whether no later statement defines its tensor.
+    pub last: bool,
+    /// The levels of its result.
+    pub format: &'s Format,
+}
 
 /// A place among the steps: the index of an open list, and the number of steps before it there.
 type Moment = (usize, usize);

@@ -8,8 +8,9 @@
 //!
 //! The code has no branch on whether a coordinate is the next one: where entries are scattered it is unpredictable.
 
-use super::last::{Assembler, Current, Ground, Grow};
-use super::output::{Slot, alloc, reserve};
+use super::assembler::{Assembler, Current, Ground, Grow};
+use super::room::{alloc, reserve};
+use super::slot::Slot;
 use super::{Expr, Holds, binary, int, plus, store_index, times};
 use crate::algebra::{Op, Type, Value};
 use crate::loops::{BufferId, Stmt, Symbolic, Var};

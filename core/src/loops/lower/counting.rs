@@ -10,9 +10,9 @@
 //! Time is linear in entries and coordinates; nothing is sorted. The loops run twice, and visit the same entries both times, because a
 //! copy has no condition on values.
 
-use super::output::alloc;
+use super::room::alloc;
 use super::symbols::Tally;
-use super::{Context, Expr, binary, int, operation::block, plus, store_index};
+use super::{Context, Expr, binary, int, plus, store_index};
 use crate::algebra::{Op, Type, Value};
 use crate::loops::choose::result;
 use crate::loops::lower::{self, output};
@@ -34,7 +34,7 @@ pub(super) fn counted(cx: &Context, d: &mut Symbolic, nest: &Nest, [count, place
     alloc(d, pos, plus(rows.clone(), int(1)), Some(Value::zero(d.element(pos))));
     let pass = |d: &mut Symbolic, arrays, of: &Block| {
         cx.names.borrow_mut().tally = Some(Tally { pos, arrays });
-        block(cx, d, of);
+        cx.block(d, of);
     };
     pass(d, None, count);
 

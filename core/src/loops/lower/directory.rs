@@ -16,7 +16,7 @@
 //! where the list ends. If a window lies elsewhere, the rest of the loop is empty, and may begin anywhere: the lists of such a window
 //! have indices that know their extents (`Scope::stray`).
 
-use super::output::alloc;
+use super::room::alloc;
 use super::{Context, fiber};
 use crate::loops::Term;
 use crate::loops::choose::symbol::Sym;

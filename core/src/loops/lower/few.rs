@@ -10,7 +10,9 @@
 //!
 //! Invariant: reading leaves all flags clear.
 
-use super::output::{Output, Slot, alloc};
+use super::output::Output;
+use super::room::alloc;
+use super::slot::Slot;
 use super::{Expr, int, plus};
 use crate::algebra::{Op, Type, Value};
 use crate::loops::arith::yes;

@@ -2,12 +2,14 @@
 
 use super::{Context, Expr};
 use crate::format::Holds;
+use crate::looplet::Looplet;
 use crate::loops::choose::symbol::Sym;
-use crate::loops::lower::pieces_of;
 use crate::loops::plan::{self, Found, There};
 use crate::loops::{LevelBuffers, Symbolic, Term, lower};
 use crate::notation::concrete::AccessId;
-use crate::stream::{Directory, Domain, EntryRun, Interval, List, ListFiber, Mark, Shift, Table, View};
+use crate::stream::{
+    Directory, Domain, EntryRun, Interval, Kind, List, ListFiber, Mark, Pieces, Places, Shift, Table, View,
+};
 
 /// The buffers of an access's levels.
 pub(super) fn levels<'c>(cx: &'c Context, a: AccessId) -> &'c [LevelBuffers] {
@@ -94,10 +96,23 @@ pub(super) fn seek(cx: &Context, d: &mut Symbolic, by: &Found, at: Sym, is: &The
             cx.say_entry(d, &is.entry, &entry);
         }
         Found::Pieces { list, kind, extent } => {
-            let pieces = pieces_of::open(cx, d, list, *kind, *extent);
+            let pieces = pieces(cx, d, list, *kind, *extent);
             let (found, position) = pieces.find(d, &cx.program.tensor(list.of.0).name, &target);
             is.found.iter().zip(found).for_each(|(s, found)| cx.say_term(d, *s, &found));
             cx.say_term(d, is.entry.position, &position);
         }
     }
+}
+
+/// Opens the pieces of a level.
+pub(super) fn pieces(cx: &Context, d: &mut Symbolic, list: &plan::List, kind: plan::Kind, extent: Sym) -> Pieces<Term> {
+    let level = &levels(cx, list.of.0)[list.of.1];
+    let kind = match (kind, level.kind().looplet()) {
+        (plan::Kind::Runs, _) => Kind::Runs,
+        (plan::Kind::Packed, _) => Kind::Packed(*level.named("ofs")),
+        (plan::Kind::Blocks, Looplet::Aligned(size)) => Kind::Blocks(Places::Aligned(size)),
+        (plan::Kind::Blocks, _) => Kind::Blocks(Places::Listed(*level.named("ofs"))),
+    };
+    let (fiber, extent) = (unopened(cx, d, list), cx.term(d, extent));
+    Pieces::open(d, &cx.program.tensor(list.of.0).name, kind, fiber, extent)
 }

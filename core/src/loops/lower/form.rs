@@ -1,32 +1,13 @@
 //! The form of a result: its levels, the variables along which they are stored, and their numbers of positions.
 
 use super::list::List;
-use super::output::widths;
-use super::triangle::{triangle, upper};
-use super::{BufferId, Context, Expr, Holds, LevelBuffers, held, plus, times};
+use super::room::widths;
+use super::triangle::{Row, triangle, upper};
+use super::{BufferId, Context, Expr, Holds, LevelBuffers, plus, times};
 use crate::format::Maker;
 use crate::format::triangle::Triangle;
 use crate::loops::{Symbolic, Var, lower};
 use crate::notation::concrete::{Index, Nest};
-
-/// A row of a triangle.
-#[derive(Clone, Debug)]
-pub(super) struct Row {
-    /// The position of the row's first value less that value's coordinate.
-    pub base: Expr,
-    /// The coordinate of the row.
-    pub at: Expr,
-    /// For a symmetric level: the `base` of the row behind the diagonal.
-    pub behind: Option<Expr>,
-}
-
-impl Row {
-    /// This row with its positions held in variables.
-    pub fn held(self, d: &mut Symbolic) -> Row {
-        let base = held(d, "base", self.base);
-        Row { base, behind: self.behind.map(|behind| held(d, "behind", behind)), ..self }
-    }
-}
 
 /// The levels of a result.
 pub(super) struct Form {

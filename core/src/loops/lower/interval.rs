@@ -9,8 +9,9 @@
 //! Invariant: the position of coordinate i of the current fiber is `base` + i. Before the first value of a band's fiber `base` is the
 //! count plus one, so that no coordinate is the next one.
 
-use super::last::{Assembler, Current, Ground, Grow};
-use super::output::{Slot, reserve};
+use super::assembler::{Assembler, Current, Ground, Grow};
+use super::room::reserve;
+use super::slot::Slot;
 use super::{Expr, Holds, binary, int, plus, store_index};
 use crate::algebra::{Op, Type, Value};
 use crate::loops::{BufferId, Stmt, Symbolic, Var};

@@ -17,8 +17,10 @@
 //! Invariants: between uses the table holds −1 everywhere. Its size is a power of two; it doubles when half of it is
 //! taken, and halves after a use that left seven eighths of it free, so that short rows touch little memory.
 
-use super::output::{Output, Slot, alloc, reserve};
-use super::workspace::{Front, Into, Scratch, begun};
+use super::output::Output;
+use super::room::{alloc, reserve};
+use super::scratch::{Front, Into, Scratch, begun};
+use super::slot::Slot;
 use super::{Context, Expr, binary, call, int, plus, times};
 use crate::algebra::{Op, Type, Value};
 use crate::format::hash;

@@ -1,7 +1,7 @@
 //! A result's list, or chain of lists: entry by entry, a coordinate is appended to each level.
 
-use super::last::{Assembler, Grow};
-use super::output::Slot;
+use super::assembler::{Assembler, Grow};
+use super::slot::Slot;
 use super::{Expr, int, plus, store_index};
 use crate::algebra::{Op, Type};
 use crate::loops::{BufferId, Entry, Stmt, Symbolic, Var};

@@ -1,6 +1,6 @@
 //! Temporaries that are computed inside of loops.
 
-use super::{Context, operation::block, output::Output};
+use super::{Context, output::Output};
 use crate::loops::Symbolic;
 use crate::loops::choose::inner;
 use crate::loops::plan::Made;
@@ -21,6 +21,6 @@ pub(super) fn make(cx: &Context, d: &mut Symbolic, made: &Made) {
     let again = inner::is_made_again(cx, &made.nest);
     let output = Output::begin(cx, d, &made.nest, &made.assembly, None, again);
     let output = cx.say_output((made.output, made.root), output);
-    block(cx, d, &made.body);
+    cx.block(d, &made.body);
     output.finish(d);
 }

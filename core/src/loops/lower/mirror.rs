@@ -12,6 +12,7 @@
 //! converted results.
 
 use super::form::Form;
+use super::slot::Sides;
 use super::triangle::{triangle, upper};
 use super::{BufferRole, Expr, binary, compared, int, minus, plus, times};
 use crate::algebra::{Mode, Op, Type, Value};
@@ -31,15 +32,6 @@ pub(super) struct Mirror {
     pub behind: BufferId,
     ty: Type,
     mode: Mode,
-}
-
-/// The side of the diagonal on which a coordinate of a symmetric row lies.
-#[derive(Clone, Debug)]
-pub(super) struct Sides {
-    /// Whether the coordinate is behind the diagonal.
-    pub is_behind: Expr,
-    /// The position of a coordinate behind the diagonal.
-    pub position: Expr,
 }
 
 impl Mirror {

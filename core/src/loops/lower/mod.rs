@@ -10,9 +10,10 @@
 //!  pieces    loops over the pieces of levels: pieces_of.rs; the edges of cuts: cut.rs
 //!  call      declared functions, inlined where they are called                                     (call.rs)
 //!  output    levels of the result, assembled in order: appended, or located                    (output.rs, results.rs)
-//!  last      assemblers of the result's last level: list.rs, runs.rs (pieces.rs), interval.rs, blocks.rs  (last.rs)
+//!  slot      the position in a result that loops have reached; room.rs: how its arrays are made and grow
+//!  last      assemblers of the result's last level: list.rs, runs.rs (pieces.rs), interval.rs, blocks.rs  (assembler.rs, last.rs)
 //!  mirror    symmetric results: values behind the diagonal are compared at the end             (mirror.rs)
-//!  workspace results whose coordinates arrive out of order: scatter, put in order, drain      (workspace.rs)
+//!  workspace results whose coordinates arrive out of order: scatter, put in order, drain      (scratch.rs, workspace.rs)
 //!  keyed     workspaces whose size does not depend on extents: lists and hash tables           (keyed.rs)
 //!  set       sets of coordinates, read in ascending order                                     (set.rs)
 //!  repeat    blocks: loops around nests, at whose end arrays move                             (repeat.rs)
@@ -24,6 +25,8 @@
 //!
 //! Loops over lists, and sets of coordinates, are emitted on the `Symbolic` domain by the same code whose laws are checked on `Concrete`.
 //! Values of workspaces and the assembly of results emit statements of `Symbolic` directly, and are not covered by these laws.
+
+mod assembler;
 mod blocks;
 mod builtin;
 mod call;
@@ -47,9 +50,12 @@ mod pieces_of;
 mod quotient;
 mod repeat;
 mod results;
+mod room;
 mod runs;
+mod scratch;
 mod set;
 mod shared;
+mod slot;
 mod spread;
 mod statement;
 mod symbols;
@@ -68,7 +74,7 @@ use super::{
 };
 use crate::algebra::{Mode, Op, Type, Value};
 use crate::iteration::{Simplify, Thin};
-use crate::loops::plan::Plan;
+use crate::loops::plan::{self, Block, Plan};
 use crate::loops::{Symbolic, Term};
 use crate::map::ClassId;
 use crate::notation::concrete::{AccessId, Place, Program, Role, Tensor};
@@ -171,6 +177,8 @@ struct Arrays {
 /// The state that all of lowering shares.
 struct Context<'a> {
     facts: &'a Facts<'a>,
+    /// Emits an operation: loops emit the operations inside of them by it.
+    emit: fn(&Context, &mut Symbolic, &plan::Op),
     /// What names and symbols stand for.
     names: RefCell<Names>,
     /// Index widths of the tensors that the kernel produces.
@@ -192,6 +200,13 @@ impl<'a> Deref for Context<'a> {
 
     fn deref(&self) -> &Facts<'a> {
         self.facts
+    }
+}
+
+impl Context<'_> {
+    /// Emits the operations of a block.
+    fn block(&self, d: &mut Symbolic, Block(ops): &Block) {
+        ops.iter().for_each(|op| (self.emit)(self, d, op));
     }
 }
 
@@ -238,6 +253,7 @@ pub(super) fn lower(
     let arrays = program.tensors.iter().map(operand).collect();
     let mut cx = Context {
         facts: &facts,
+        emit: operation::operation,
         names: RefCell::default(),
         made: options.made,
         few,

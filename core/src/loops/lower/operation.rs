@@ -2,16 +2,12 @@
 
 use super::{Context, Expr, call, cut, fiber, held, made, pieces_of, results, spread, walks};
 use crate::loops::choose::symbol::Sym;
-use crate::loops::plan::{Block, Op};
+use crate::loops::plan::Op;
 use crate::loops::{Entry, Symbolic, Term, Var};
 use crate::stream::Domain;
 
-/// Emits a block.
-pub(super) fn block(cx: &Context, d: &mut Symbolic, Block(ops): &Block) {
-    ops.iter().for_each(|op| operation(cx, d, op));
-}
-
-fn operation(cx: &Context, d: &mut Symbolic, op: &Op) {
+/// Emits an operation, and those inside of it.
+pub(super) fn operation(cx: &Context, d: &mut Symbolic, op: &Op) {
     match op {
         Op::Let { it, of } => {
             let ((name, ty), value) = (cx.named(*it), cx.expr(d, *of));
@@ -42,11 +38,11 @@ fn operation(cx: &Context, d: &mut Symbolic, op: &Op) {
         Op::Fail { why } => d.call(Entry::Fail(*why)),
         Op::When { cond, then, otherwise } => {
             let cond = cx.expr(d, *cond);
-            d.when(cond, |d| block(cx, d, then), |d| block(cx, d, otherwise));
+            d.when(cond, |d| cx.block(d, then), |d| cx.block(d, otherwise));
         }
         Op::Asked { what, body } => {
             let around = std::mem::replace(&mut d.wanted, *what);
-            block(cx, d, body);
+            cx.block(d, body);
             d.wanted = around;
         }
         Op::Make { made } => made::make(cx, d, made),
@@ -123,7 +119,7 @@ fn loops(cx: &Context, d: &mut Symbolic, op: &Op) {
             let (lo, hi) = (cx.term(d, *lo), cx.term(d, *hi));
             d.count(&cx.named(*at).0, lo, hi, &mut |d, here| {
                 cx.say_term(d, *at, &here);
-                block(cx, d, body);
+                cx.block(d, body);
             });
         }
         Op::Each { list, single, visit } => walks::each(cx, d, list, *single, visit),
@@ -157,7 +153,7 @@ fn loops(cx: &Context, d: &mut Symbolic, op: &Op) {
 fn pieces(cx: &Context, d: &mut Symbolic, op: &Op) {
     match op {
         Op::OpenPieces { it, list, kind, extent } => {
-            let pieces = pieces_of::open(cx, d, list, *kind, *extent);
+            let pieces = fiber::pieces(cx, d, list, *kind, *extent);
             cx.names.borrow_mut().pieces.insert(*it, pieces.into());
         }
         Op::Left { pieces, it } => {

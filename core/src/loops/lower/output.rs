@@ -16,16 +16,18 @@
 //! where loops may skip a parent, a last pass carries the counts forward; values under located levels start as `initial`, so only other
 //! values must be stored.
 
-use super::form::{Form, Row};
-use super::last::{Ground, Last};
+use super::assembler::Ground;
+use super::form::Form;
+use super::last::Last;
 use super::list::List;
-use super::mirror::{Mirror, Sides};
+use super::mirror::Mirror;
+use super::room::{alloc, product, reserve, reserve_more};
 use super::runs::Runs;
 use super::shared::Kept;
-use super::triangle::triangle;
+use super::slot::{Sides, Slot};
+use super::triangle::Row;
 use super::{
-    BufferRole, Context, Expr, Holds, LevelBuffers, binary, checked_product, compared, held, int, plus, store_index,
-    times,
+    BufferRole, Context, Expr, Holds, LevelBuffers, binary, checked_product, compared, int, plus, store_index, times,
 };
 use crate::algebra::{Mode, Op, Type, Value};
 use crate::format::Maker;
@@ -68,52 +70,6 @@ pub(super) struct Output {
     room: Option<Expr>,
     /// Arrays that are shared with an operand, into which nothing is stored.
     kept: Option<Kept>,
-}
-
-/// The position in a result that loops have reached.
-#[derive(Clone, Debug)]
-pub(super) struct Slot {
-    /// The next level.
-    pub level: usize,
-    pub(super) position: Expr,
-    /// Whether loops certainly visit every position of the level above.
-    covered: bool,
-    /// Below a last level that is appended to: the coordinate to append with the value.
-    pending: Option<Expr>,
-    /// Below a list, or a last level that is appended to: the position of its parent.
-    parent: Expr,
-    /// Above a triangle, below the level of its rows: the row.
-    row: Option<Row>,
-    /// Below a symmetric level: the side of the diagonal on which the coordinate is.
-    sides: Option<Sides>,
-    /// Below triangles: the condition that the coordinates are inside of them.
-    inside: Option<Expr>,
-    /// Whether a loop counts to some coordinate, so that the value may be the fill value.
-    counted: bool,
-    /// The coordinates of the chain's levels above.
-    chain: Vec<(usize, Expr)>,
-    /// The flags of the bytemaps and bitmaps above, up to the last list: they are set when something is stored.
-    marks: Vec<(BufferId, Expr)>,
-    /// A variable that is set when something is stored.
-    written: Option<Var>,
-}
-
-impl Slot {
-    /// The position of the parent of the level above, if that level is appended to.
-    pub(super) fn parent(&self) -> Expr {
-        self.parent.clone()
-    }
-
-    /// The coordinate of a level of the chain above.
-    pub(super) fn chained(&self, level: usize) -> Option<&Expr> {
-        self.chain.iter().find(|(l, _)| *l == level).map(|(_, at)| at)
-    }
-
-    pub(super) fn mark(&self, d: &mut Symbolic) {
-        for (flags, at) in &self.marks {
-            d.emit(Stmt::Store(*flags, at.clone(), yes()));
-        }
-    }
 }
 
 impl Output {
@@ -744,40 +700,4 @@ fn make_table(d: &mut Symbolic, (pos, crd, table): (BufferId, BufferId, BufferId
             store_index(d, table, slot, p);
         });
     });
-}
-
-/// For each level of a result, the number of its positions per position of the level above. The positions of a triangle are those of all
-/// its rows.
-pub(super) fn widths(d: &mut Symbolic, makers: &[Maker], extents: &[Expr]) -> Vec<Expr> {
-    let mut widths = extents.to_vec();
-    let triangles = extents.iter().enumerate().filter(|(l, _)| matches!(makers[*l], Maker::Triangle(_)));
-    for (l, n) in triangles {
-        let most = 1 << 31;
-        if !matches!(n, Expr::Const(n) if n.bits() as i64 <= most) {
-            let fail = |d: &mut Symbolic| d.call(Entry::Fail(Failure::Overflow));
-            d.when(binary(Op::Gt, n.clone(), int(most)), fail, |_| {});
-        }
-        widths[l - 1] = held(d, "rows", triangle(n.clone()));
-        widths[l] = int(1);
-    }
-    widths
-}
-
-fn product(factors: &[Expr]) -> Expr {
-    factors.iter().cloned().fold(int(1), times)
-}
-
-pub(super) fn alloc(d: &mut Symbolic, buffer: BufferId, len: Expr, fill: Option<Value>) {
-    d.call(Entry::Alloc { buffer, len, fill });
-}
-
-/// Grows a buffer to `len` elements, if it has less room.
-pub(super) fn reserve(d: &mut Symbolic, buffer: BufferId, len: Expr) {
-    reserve_more(d, buffer, len.clone(), len);
-}
-
-/// Grows a buffer to `len` elements, if it has room for less than `needed`.
-fn reserve_more(d: &mut Symbolic, buffer: BufferId, needed: Expr, len: Expr) {
-    let full = binary(Op::Gt, needed, Expr::Capacity(buffer));
-    d.when(full, |d| d.call(Entry::Reserve { buffer, len }), |_| {});
 }

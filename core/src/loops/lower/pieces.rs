@@ -10,8 +10,8 @@
 //!
 //! Invariant: where a fiber has a run, `crd` has room for one piece more than there are, and `ofs` for two.
 
-use super::last::Ground;
-use super::output::{alloc, reserve};
+use super::assembler::Ground;
+use super::room::{alloc, reserve};
 use super::{Expr, Holds, binary, held, int, plus, store_index};
 use crate::algebra::{Op, Type, Value};
 use crate::loops::{BufferId, Symbolic, Var};

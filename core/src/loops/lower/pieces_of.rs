@@ -1,25 +1,10 @@
 //! Loops over the pieces of levels that store the ends of their pieces.
 
-use super::{Context, operation::block};
-use crate::looplet::Looplet;
+use super::Context;
 use crate::loops::choose::symbol::{Name, Sym};
-use crate::loops::lower::fiber;
-use crate::loops::plan::{self, Block};
+use crate::loops::plan::Block;
 use crate::loops::{Symbolic, Term};
-use crate::stream::{Compare, Domain, Kind, Pieces, Places};
-
-/// Opens the pieces of a level.
-pub(super) fn open(cx: &Context, d: &mut Symbolic, list: &plan::List, kind: plan::Kind, extent: Sym) -> Pieces<Term> {
-    let level = &fiber::levels(cx, list.of.0)[list.of.1];
-    let kind = match (kind, level.kind().looplet()) {
-        (plan::Kind::Runs, _) => Kind::Runs,
-        (plan::Kind::Packed, _) => Kind::Packed(*level.named("ofs")),
-        (plan::Kind::Blocks, Looplet::Aligned(size)) => Kind::Blocks(Places::Aligned(size)),
-        (plan::Kind::Blocks, _) => Kind::Blocks(Places::Listed(*level.named("ofs"))),
-    };
-    let (fiber, extent) = (fiber::unopened(cx, d, list), cx.term(d, extent));
-    Pieces::open(d, &cx.program.tensor(list.of.0).name, kind, fiber, extent)
-}
+use crate::stream::{Compare, Domain};
 
 /// Emits the loop over a range up to the next end of a piece, and on from there.
 pub(super) fn steps(cx: &Context, d: &mut Symbolic, (from, to): (Sym, Sym), (begin, stop): (Sym, Sym), body: &Block) {
@@ -33,7 +18,7 @@ pub(super) fn steps(cx: &Context, d: &mut Symbolic, (from, to): (Sym, Sym), (beg
         let here = d.get(from);
         let here = d.snapshot("begin", here);
         cx.say_term(d, begin, &here);
-        block(cx, d, body);
+        cx.block(d, body);
         let stop = cx.term(d, stop);
         d.set(from, stop);
     });
@@ -51,5 +36,5 @@ pub(super) fn blocks(cx: &Context, d: &mut Symbolic, pieces: &[Name], lists: &[(
         }
         valid.into_iter().reduce(|all, one| d.and(all, &|_| one.clone())).expect("one level or more")
     };
-    d.repeat(&more, &mut |d| block(cx, d, body));
+    d.repeat(&more, &mut |d| cx.block(d, body));
 }

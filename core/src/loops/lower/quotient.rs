@@ -25,7 +25,7 @@
 //! nothing: less than 2 in all. So `r < 2 J <= 2^32`, and its last 32 bits are those of `k` less those of `q * J`.
 
 use super::output::Output;
-use super::{Context, Expr, binary, int, minus, operation::block, plus, store_index, times};
+use super::{Context, Expr, binary, int, minus, plus, store_index, times};
 use crate::algebra::{Op, Type, Value};
 use crate::loops::choose::result::ROWS;
 use crate::loops::plan::{self, Block};
@@ -53,7 +53,7 @@ pub(super) fn split(
     let split = Split { pos, coordinates, rows: cx.expr(d, *rows), columns: cx.expr(d, *columns) };
     let Some(otherwise) = otherwise else { return split.each(d, output) };
     let few = binary(Op::Le, split.rows.clone(), int(ROWS));
-    d.when(few, |d| split.each(d, output), |d| block(cx, d, otherwise));
+    d.when(few, |d| split.each(d, output), |d| cx.block(d, otherwise));
 }
 
 impl Split {

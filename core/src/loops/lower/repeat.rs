@@ -13,7 +13,7 @@
 //!
 //! The tensors of an iteration are allocated anew in each, in the memory that a tensor had in the iteration before.
 
-use super::{Context, Expr, binary, int, minus, operation::block, plus};
+use super::{Context, Expr, binary, int, minus, plus};
 use crate::algebra::{Op, Type};
 use crate::loops::arith::yes;
 use crate::loops::lower::{self, statement};
@@ -68,7 +68,7 @@ fn repeat_while(
 ) {
     d.assign(go, yes());
     d.during(Expr::Var(go), |d| {
-        block(cx, d, condition);
+        cx.block(d, condition);
         let taken = |d: &mut Symbolic| {
             take(d, turns, int(1));
             turn(cx, d, inside);

@@ -1,9 +1,9 @@
 //! Operations on results and workspaces.
 
-use super::{Context, Expr, call, counting, fiber, operation::block, workspace};
+use super::{Context, Expr, call, counting, fiber, workspace};
 use crate::loops::choose::symbol::{Name, Sym};
-use crate::loops::lower::output::Slot;
-use crate::loops::lower::workspace::Scratch;
+use crate::loops::lower::scratch::Scratch;
+use crate::loops::lower::slot::Slot;
 use crate::loops::plan::{Block, Driven, Op};
 use crate::loops::{Stmt, Symbolic};
 use crate::notation::concrete::AccessId;
@@ -87,12 +87,12 @@ fn visit(
     if let Some(a) = output.shared_with(&slot) {
         let (_, position) = positions.iter().find(|(b, _)| *b == a).expect("loops visit its entries");
         say(cx, below, output.entered(&slot, cx.expr(d, *position)));
-        return block(cx, d, body);
+        return cx.block(d, body);
     }
     let at = cx.expr(d, at);
     output.visit(d, &slot, at, driven, &mut |d, slot| {
         say(cx, below, slot);
-        block(cx, d, body);
+        cx.block(d, body);
     });
 }
 
@@ -124,9 +124,9 @@ fn by_length(cx: &Context, d: &mut Symbolic, (name, few): (Name, Name), is_short
     let short = |d: &mut Symbolic| {
         few.clear(d);
         on(few.clone());
-        block(cx, d, body);
+        cx.block(d, body);
         on(whole.clone());
     };
     let is_short = cx.expr(d, is_short);
-    d.when(is_short, short, |d| block(cx, d, body));
+    d.when(is_short, short, |d| cx.block(d, body));
 }

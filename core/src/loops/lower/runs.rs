@@ -11,9 +11,10 @@
 //! Invariant: between the statements that this module emits, the runs of the current fiber end at `next`, and those of
 //! every fiber before it reach the extent.
 
-use super::last::{Assembler, Ground, Grow};
-use super::output::{Slot, reserve};
+use super::assembler::{Assembler, Ground, Grow};
 use super::pieces::Pieces;
+use super::room::reserve;
+use super::slot::Slot;
 use super::{BufferId, Expr, Holds, binary, compared, held, int, plus, store_index};
 use crate::algebra::{Mode, Op, Type, Value};
 use crate::loops::{Stmt, Symbolic, Var};

@@ -1,6 +1,6 @@
 //! Sets of one variable's coordinates in a kernel: their arrays, and the operations of [`Set`](stream::Set).
 
-use super::output::alloc;
+use super::room::alloc;
 use super::{Expr, binary, int, plus};
 use crate::algebra::{Op, Type, Value};
 use crate::loops::{Role, Symbolic, Term};

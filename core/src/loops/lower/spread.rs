@@ -15,8 +15,8 @@
 //! If the other list is much longer, the loop searches exponentially in that one instead, for each entry of the fixed list. The kernel
 //! compares the lengths. Two lists of an outermost loop, such as those of a dot product, are treated likewise.
 
-use super::output::alloc;
-use super::{BufferId, Context, Expr, binary, operation::block};
+use super::room::alloc;
+use super::{BufferId, Context, Expr, binary};
 use crate::algebra::{Op, Value};
 use crate::loops::choose::symbol::{Name, Sym};
 use crate::loops::lower::fiber;
@@ -81,7 +81,7 @@ pub(super) fn lay(cx: &Context, d: &mut Symbolic, it: Name, list: &plan::List, f
     if let (Some(buffer), Some(Flags { position, body, cond })) = (table.flags, flags) {
         list.each(d, &mut |d, at, here| {
             cx.say_term(d, *position, here);
-            block(cx, d, body);
+            cx.block(d, body);
             let (at, cond) = (d.place(at), cx.expr(d, *cond));
             d.emit(Stmt::Store(buffer, at, cond));
         });

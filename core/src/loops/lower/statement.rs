@@ -1,7 +1,7 @@
 //! Emits a statement: its preparations, the allocation of its result, its loops, the end of its result.
 
 use super::output::Output;
-use super::{Context, Prepared, counting, directory, made, operation::block, quotient, shared, spread, window};
+use super::{Context, Prepared, counting, directory, made, quotient, shared, spread, window};
 use crate::loops::Symbolic;
 use crate::loops::lower;
 use crate::loops::plan::Arrays;
@@ -29,7 +29,7 @@ pub(super) fn statement(cx: &mut Context, d: &mut Symbolic, of: &Statement) {
     let output = cx.say_output((of.output, of.root), output);
     match &of.body {
         Body::Split { split, otherwise } => quotient::split(cx, d, split, &output, otherwise.as_ref()),
-        Body::Loops(loops) => block(cx, d, loops),
+        Body::Loops(loops) => cx.block(d, loops),
         Body::Counted(_) => {}
     }
     let count = kept.as_ref().map(|_| output.list().appended());

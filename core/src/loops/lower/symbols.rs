@@ -1,6 +1,6 @@
 //! What the names and symbols of a plan stand for where its operations are emitted.
 
-use super::{Context, Expr, output::Output, output::Slot, spread::Scattered, workspace::Scratch};
+use super::{Context, Expr, output::Output, scratch::Scratch, slot::Slot, spread::Scattered};
 use crate::algebra::Type;
 use crate::format::Holds;
 use crate::loops::choose::symbol::{Array, Meaning, Name, Sym};

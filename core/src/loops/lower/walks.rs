@@ -1,6 +1,6 @@
 //! Loops over lists: one alone, several together, a list beside a whole extent.
 
-use super::{Context, Expr, binary, operation::block};
+use super::{Context, Expr, binary};
 use crate::algebra::{Op, Value};
 use crate::iteration::Sequence;
 use crate::loops::choose::symbol::{Name, Sym};
@@ -23,7 +23,7 @@ fn come_to(cx: &Context, d: &mut Symbolic, visit: &Visit, entry: &Entry<Term>, a
     let at = d.snapshot(&cx.named(visit.at).0, at);
     cx.say_term(d, visit.at, &at);
     cx.say_entry(d, &visit.entry, entry);
-    block(cx, d, &visit.body);
+    cx.block(d, &visit.body);
 }
 
 /// The name of an access's tensor, for a variable.
@@ -57,7 +57,7 @@ pub(super) fn along(cx: &Context, d: &mut Symbolic, list: Name, at: Sym, body: &
         let here = list.index(d);
         let here = d.snapshot("at", here);
         cx.say_term(d, at, &here);
-        block(cx, d, body);
+        cx.block(d, body);
         list.next(d);
     });
 }
@@ -83,10 +83,10 @@ pub(super) fn sift(
             cx.say_term(d, stored.at, &at);
             cx.say_term(d, kept, &sees);
             cx.say_term(d, stored.entry.position, &position);
-            block(cx, d, &stored.body);
+            cx.block(d, &stored.body);
         });
     };
-    d.branch(short, sift, &mut |d| block(cx, d, otherwise));
+    d.branch(short, sift, &mut |d| cx.block(d, otherwise));
 }
 
 /// The entries of a fiber: those of one without gaps are inserted into a workspace in bulk. Its body has no branch, so that each
@@ -101,7 +101,7 @@ pub(super) fn in_bulk(
 ) {
     let work = cx.work(into);
     if !work.has_set() {
-        return block(cx, d, otherwise);
+        return cx.block(d, otherwise);
     }
     let fiber = fiber::unopened(cx, d, list);
     let distance = distance(d, &fiber);
@@ -120,7 +120,7 @@ pub(super) fn in_bulk(
             debug_assert!(d.is_straight(), "a coordinate that is inserted in bulk may have no value");
         });
     };
-    d.branch(no_gap, all, &mut |d| block(cx, d, otherwise));
+    d.branch(no_gap, all, &mut |d| cx.block(d, otherwise));
 }
 
 /// The distance in positions from a fiber's first entry to its last.
@@ -156,7 +156,7 @@ pub(super) fn intersection(cx: &Context, d: &mut Symbolic, names: &[Name], at: S
     let lists = opened(cx, names);
     intersect(d, &lists.iter().collect::<Vec<_>>(), &mut |d, here| {
         cx.say_term(d, at, here);
-        block(cx, d, body);
+        cx.block(d, body);
     });
 }
 
@@ -166,7 +166,7 @@ pub(super) fn leaping(cx: &Context, d: &mut Symbolic, names: &[(Name, bool)], at
     let lists: Vec<_> = lists.iter().map(|(list, gallops)| (list, *gallops)).collect();
     leap(d, &lists, &mut |d, here| {
         cx.say_term(d, at, here);
-        block(cx, d, body);
+        cx.block(d, body);
     });
 }
 
@@ -176,7 +176,7 @@ pub(super) fn meeting(cx: &Context, d: &mut Symbolic, names: &[Name], (at, met):
     meet(d, &lists.iter().collect::<Vec<_>>(), &mut |d, here, all| {
         cx.say_term(d, at, here);
         cx.say_term(d, met, all);
-        block(cx, d, body);
+        cx.block(d, body);
     });
 }
 
@@ -194,7 +194,7 @@ pub(super) fn meeting_in_lanes(
         cx.say_term(d, at, here);
         cx.say_term(d, met, all);
         entries.iter().zip(&found).for_each(|(is, entry)| cx.say_entry(d, is, entry));
-        block(cx, d, body);
+        cx.block(d, body);
     });
 }
 
@@ -208,7 +208,7 @@ pub(super) fn union(cx: &Context, d: &mut Symbolic, names: [Name; 2], at: Sym, [
             Side::First => one,
             Side::Second => other,
         };
-        block(cx, d, arm);
+        cx.block(d, arm);
     });
 }
 
@@ -224,10 +224,10 @@ pub(super) fn flat_union(
     unite_flat(d, &first, &second, PATIENCE, &mut |d, here, present| {
         cx.say_term(d, at, here);
         match present {
-            None => block(cx, d, both),
+            None => cx.block(d, both),
             Some(present) => {
                 flags.iter().zip(present).for_each(|(s, flag)| cx.say_term(d, *s, flag));
-                block(cx, d, some);
+                cx.block(d, some);
             }
         }
     });
@@ -251,7 +251,7 @@ pub(super) fn wide_union(
     wide(d, &lists.iter().collect::<Vec<_>>(), &live, &mut |d, here, flags| {
         cx.say_term(d, at, here);
         present.iter().zip(flags).for_each(|(s, flag)| cx.say_term(d, *s, flag));
-        block(cx, d, body);
+        cx.block(d, body);
     });
 }
 
@@ -267,7 +267,7 @@ fn holds(s: &Sequence, present: &impl Fn(AccessId) -> Expr) -> Expr {
 fn gap_of(cx: &Context, d: &mut Symbolic, gap: &Gap, begin: &Term, end: &Term) {
     cx.say_term(d, gap.begin, begin);
     cx.say_term(d, gap.end, end);
-    block(cx, d, &gap.body);
+    cx.block(d, &gap.body);
 }
 
 /// The entries of an open list, and the gaps between them.
@@ -288,7 +288,7 @@ pub(super) fn gaps(
             before(d, &at);
             cx.say_term(d, visit.at, &at);
             cx.say_entry(d, &visit.entry, &entry);
-            block(cx, d, &visit.body);
+            cx.block(d, &visit.body);
             behind(d, &at);
         });
     };
@@ -335,7 +335,7 @@ pub(super) fn between(
         gap_of(cx, d, gap, &begin, here);
         cx.say_term(d, at, here);
         present.iter().zip(flags).for_each(|(s, flag)| cx.say_term(d, *s, flag));
-        block(cx, d, body);
+        cx.block(d, body);
         let one = d.int(1);
         let next = d.arith(Arith::Add, here, &one);
         d.set(from, next);
@@ -349,8 +349,8 @@ pub(super) fn beside(cx: &Context, d: &mut Symbolic, list: Name, at: Sym, [prese
     let (list, at) = (cx.list(list), cx.term(d, at));
     let found = list.found(d, &at);
     let with = &mut |d: &mut Symbolic| {
-        block(cx, d, present);
+        cx.block(d, present);
         list.next(d);
     };
-    d.branch(found, with, &mut |d| block(cx, d, absent));
+    d.branch(found, with, &mut |d| cx.block(d, absent));
 }

@@ -8,7 +8,7 @@
 //! A mark is a guess: it is tested before use, so no order of loops has to be proved. A list gets a table where a gain is likely: a loop
 //! moves the window, and between it and the list's own loop there is at most one loop, a short one, over rows.
 
-use super::output::alloc;
+use super::room::alloc;
 use super::{BufferId, Context, int};
 use crate::algebra::{Type, Value};
 use crate::loops::{Role, Symbolic, plan};
