@@ -187,7 +187,7 @@ impl Compiled {
         lent(before.len(), Buffer::EMPTY, |buffers| {
             buffers.copy_from_slice(before);
             // SAFETY: by this function's contract.
-            lent(before.len(), None, |blocks| unsafe { self.enter(params, buffers, blocks, limits, memory, results) })
+            lent(before.len(), None, |blocks| unsafe { self.enter((params, buffers), blocks, limits, memory, results) })
         })
     }
 
@@ -196,8 +196,7 @@ impl Compiled {
     #[allow(unsafe_code)]
     unsafe fn enter<R>(
         &self,
-        params: &[i64],
-        buffers: &mut [Buffer],
+        (params, buffers): (&[i64], &mut [Buffer]),
         blocks: &mut [Option<Block>],
         (limits, interrupt): (&Limits, &Interrupt),
         memory: &dyn Memory,

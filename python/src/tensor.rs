@@ -328,6 +328,7 @@ pub fn scalar(number: &Bound<'_, PyAny>, name: &str, ty: Option<&str>) -> PyResu
 
 /// A tensor of arrays, those of the levels in their order, the values last.
 #[pyfunction]
+#[allow(clippy::too_many_arguments)] // Each is a parameter in Python.
 #[pyo3(signature = (shape, format, arrays, fill=None, copy=None, name="T"))]
 pub fn from_levels(
     py: Python<'_>,

@@ -130,12 +130,11 @@ impl Extents {
     fn propagate(&mut self, equation: &Equation) -> Result<(), Refusal> {
         match equation {
             Equation::Product(whole, parts, span) => {
-                self.combine(*whole, parts, *span, 1, u64::checked_mul, |whole, others| {
-                    (others != 0 && whole % others == 0).then(|| whole / others)
-                })
+                let divided = |whole: u64, others: u64| (others != 0 && whole % others == 0).then(|| whole / others);
+                self.combine(*whole, parts, *span, (1, u64::checked_mul), divided)
             }
             Equation::Sum(whole, parts, span) => {
-                self.combine(*whole, parts, *span, 0, u64::checked_add, u64::checked_sub)
+                self.combine(*whole, parts, *span, (0, u64::checked_add), u64::checked_sub)
             }
             Equation::Slice { from, to, start, end, step, span } => {
                 let extent = self.get(*from);
@@ -163,8 +162,7 @@ impl Extents {
         whole: Unknown,
         parts: &[Unknown],
         span: Span,
-        unit: u64,
-        join: fn(u64, u64) -> Option<u64>,
+        (unit, join): (u64, fn(u64, u64) -> Option<u64>),
         without: fn(u64, u64) -> Option<u64>,
     ) -> Result<(), Refusal> {
         let wrong = |what: &str| Refusal::Shape(span, what.to_string());

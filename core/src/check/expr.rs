@@ -174,7 +174,7 @@ impl Check {
             }
             ExprKind::Call(name, args) => self.call(scope, name, args, want, span),
             ExprKind::Reduce { function, vars, body, start } => {
-                self.reduce(scope, (function, vars), body, start.as_deref(), want, span)
+                self.reduce(scope, (function, vars), (body, start.as_deref()), want, span)
             }
             ExprKind::Collapse { .. } | ExprKind::Split { .. } | ExprKind::Concat { .. } | ExprKind::Slice { .. } => {
                 self.shape_operator(scope, e, want)
@@ -375,19 +375,17 @@ impl Check {
         &mut self,
         scope: &Scope,
         (function, names): (&Ident, &[Ident]),
-        written: &syntax::Expr,
-        start: Option<&syntax::Expr>,
+        (written, start): (&syntax::Expr, Option<&syntax::Expr>),
         want: Option<Type>,
         span: Span,
     ) -> Option<Expr> {
-        let body = written;
         let mut inner = scope.clone();
         let vars = names.iter().map(|n| self.bind(&mut inner, n)).collect();
         let counts = function.name == COUNT;
-        let ty = if counts { Type::I64 } else { self.common(&inner, &[body], want) };
+        let ty = if counts { Type::I64 } else { self.common(&inner, &[written], want) };
         let body = match counts {
-            true => self.counted(&inner, body),
-            false => self.expr(&inner, body, Some(ty)),
+            true => self.counted(&inner, written),
+            false => self.expr(&inner, written, Some(ty)),
         };
         let start = match start {
             None => None,

@@ -121,6 +121,18 @@ fn derived(command: &Command, sizes: usize, counts: impl Fn(VarId) -> bool) -> O
     Some(Equation { form, operator, span: command.span })
 }
 
+/// The arithmetic by which parts make a whole.
+struct Whole<'f> {
+    /// The whole of no parts.
+    unit: u64,
+    /// The sign between parts.
+    symbol: &'static str,
+    /// The whole of two parts; `None` if it is not below 2⁶³.
+    fold: &'f dyn Fn(u64, u64) -> Option<u64>,
+    /// The part that is left over beside the others: `Some(None)` if there is none, `None` if it may be any.
+    rest: &'f dyn Fn(u64, u64) -> Option<Option<u64>>,
+}
+
 impl Equation {
     /// Learns what follows from what is known. Returns whether something was new.
     pub(super) fn propagate(&self, classes: &mut Classes, errors: &mut Vec<Diagnostic>) -> bool {
@@ -131,13 +143,13 @@ impl Equation {
                     0 => None,
                     _ => Some(whole.is_multiple_of(others).then_some(whole / others)),
                 };
-                self.fold(classes, errors, parts, *whole, (1, "·"), product, rest)
+                let whole_of = Whole { unit: 1, symbol: "·", fold: &product, rest: &rest };
+                self.fold((classes, errors), parts, *whole, &whole_of)
             }
             Form::Sum { parts, whole } => {
                 let sum = |a: u64, b: u64| a.checked_add(b).filter(|s| *s <= i64::MAX as u64);
-                self.fold(classes, errors, parts, *whole, (0, "+"), sum, |whole, others| {
-                    Some(whole.checked_sub(others))
-                })
+                let rest = |whole: u64, others: u64| Some(whole.checked_sub(others));
+                self.fold((classes, errors), parts, *whole, &Whole { unit: 0, symbol: "+", fold: &sum, rest: &rest })
             }
             Form::Slice { from, to, start, end, step } => {
                 self.slice(classes, errors, [*from, *to], (start, end.as_ref(), *step))
@@ -145,22 +157,18 @@ impl Equation {
         }
     }
 
-    /// `whole` is the fold of `parts`; `rest` is the part that is left over, `Some(None)` if there is none.
-    #[allow(clippy::too_many_arguments)]
+    /// `whole` is the fold of `parts`.
     fn fold(
         &self,
-        classes: &mut Classes,
-        errors: &mut Vec<Diagnostic>,
+        (classes, errors): (&mut Classes, &mut Vec<Diagnostic>),
         parts: &[usize],
         whole: usize,
-        (unit, symbol): (u64, &str),
-        fold: impl Fn(u64, u64) -> Option<u64>,
-        rest: impl Fn(u64, u64) -> Option<Option<u64>>,
+        Whole { unit, symbol, fold, rest }: &Whole,
     ) -> bool {
         let unknown: Vec<usize> = parts.iter().copied().filter(|p| classes.extent(*p).is_none()).collect();
         let known: Vec<u64> = parts.iter().filter_map(|p| classes.extent(*p)).collect();
         let written = known.iter().map(u64::to_string).collect::<Vec<_>>().join(&format!(" {symbol} "));
-        let Some(folded) = known.iter().try_fold(unit, |a, b| fold(a, *b)) else {
+        let Some(folded) = known.iter().try_fold(*unit, |a, b| fold(a, *b)) else {
             let message = format!("the extent {written} of `{}` is not below 2⁶³", self.operator);
             errors.push(Diagnostic::new(self.span, message).help("extents are below 2⁶³"));
             return false;
@@ -174,11 +182,11 @@ impl Equation {
             }
             return classes.learn(whole, folded, &format!("`{}`: {written}", self.operator), self.span, errors);
         }
-        if unit == 1 && folded == 0 && classes.extent(whole).is_none() {
+        if *unit == 1 && folded == 0 && classes.extent(whole).is_none() {
             // Nothing times whatever.
             return classes.learn(whole, 0, &format!("`{}`: {written}", self.operator), self.span, errors);
         }
-        if let ([part], None, true) = (&unknown[..], classes.extent(whole), folded == unit) {
+        if let ([part], None, true) = (&unknown[..], classes.extent(whole), folded == *unit) {
             // The known parts are units of the fold, so the unknown part has the whole's extent.
             return classes.equal(*part, whole, &format!("`{}`", self.operator), self.span, errors);
         }

@@ -18,9 +18,8 @@ pub(super) fn edge(
     cx: &Context,
     d: &mut Symbolic,
     (of, hints): (&Counted, &[Name]),
-    at: Sym,
+    (at, begins): (Sym, bool),
     (count, extents): (Sym, &[Sym]),
-    begins: bool,
     is: &[Sym],
 ) {
     let name = if begins { "from" } else { "to" };

@@ -106,7 +106,7 @@ fn fiber_or_list(cx: &Context, d: &mut Symbolic, op: &Op) {
             cx.names.borrow_mut().states.insert(*it, state);
         }
         Op::Edge { of, hints, at, count, extents, begins, is } => {
-            cut::edge(cx, d, (of, hints), *at, (*count, extents), *begins, is);
+            cut::edge(cx, d, (of, hints), (*at, *begins), (*count, extents), is);
         }
         _ => loops(cx, d, op),
     }
@@ -139,10 +139,10 @@ fn loops(cx: &Context, d: &mut Symbolic, op: &Op) {
         Op::UniteFlat { lists, at, flags, both, some } => walks::flat_union(cx, d, *lists, (*at, *flags), [both, some]),
         Op::Wide { lists, live, at, present, body } => walks::wide_union(cx, d, lists, live, (*at, present), body),
         Op::Gaps { list, counts, from, to, visit, gap } => {
-            walks::gaps(cx, d, *list, *counts, (*from, *to), visit, gap);
+            walks::gaps(cx, d, *list, *counts, (*from, *to), (visit, gap));
         }
         Op::Between { lists, from, to, at, present, body, gap } => {
-            walks::between(cx, d, lists, (*from, *to), (*at, present), body, gap);
+            walks::between(cx, d, lists, (*from, *to), (*at, present), (body, gap));
         }
         Op::Beside { list, at, present, absent } => walks::beside(cx, d, *list, *at, [present, absent]),
         _ => pieces(cx, d, op),

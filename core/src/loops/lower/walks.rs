@@ -277,8 +277,7 @@ pub(super) fn gaps(
     name: Name,
     counts: Option<Sym>,
     (first, past): (Sym, Sym),
-    visit: &Visit,
-    gap: &Gap,
+    (visit, gap): (&Visit, &Gap),
 ) {
     let list = cx.list(name);
     let each = |d: &mut Symbolic, before: &dyn Fn(&mut Symbolic, &Term), behind: &dyn Fn(&mut Symbolic, &Term)| {
@@ -322,8 +321,7 @@ pub(super) fn between(
     names: &[Name],
     (first, past): (Sym, Sym),
     (at, present): (Sym, &[Sym]),
-    body: &Block,
-    gap: &Gap,
+    (body, gap): (&Block, &Gap),
 ) {
     let lists = opened(cx, names);
     let first = cx.term(d, first);

@@ -2,7 +2,8 @@
 
 use super::{
     Context, choice, leaf, levels,
-    sink::{Sink, effect, is_nothing},
+    output::Arrival,
+    sink::{Frame, Sink, effect, is_nothing},
     spread, value,
 };
 use crate::algebra::Type;
@@ -29,14 +30,12 @@ pub(super) struct Here {
 
 /// One range of an index variable's loop, while its points are planned.
 pub(super) struct Forall<'a> {
-    pub v: Index,
-    pub rest: &'a [Index],
+    pub frame: Frame<'a>,
     pub piece: &'a Piece,
     pub lattice: &'a Lattice,
     pub fibers: &'a BTreeMap<AccessId, List>,
     /// The open lists.
     pub lists: &'a BTreeMap<AccessId, Name>,
-    pub sink: &'a Sink<'a>,
 }
 
 impl Forall<'_> {
@@ -52,7 +51,7 @@ impl Forall<'_> {
 
     /// A symbol for the loop's coordinate.
     pub fn coordinate(&self, cx: &Context) -> Sym {
-        cx.symbols.read(&cx.program.vars[self.v.0].name, Type::I64)
+        cx.symbols.read(&cx.program.vars[self.frame.v.0].name, Type::I64)
     }
 
     /// An entry of an access's list.
@@ -62,9 +61,9 @@ impl Forall<'_> {
 
     /// Applies a function to the description of this loop that choices of walks use.
     pub fn chosen<R>(&self, cx: &Context, of: impl FnOnce(&Loop) -> R) -> R {
-        let (goal, effect) = (self.sink.goal(self.v), effect(cx, self.sink));
+        let (goal, effect) = (self.frame.sink.goal(self.frame.v), effect(cx, self.frame.sink));
         let list = |a: AccessId| Listed { lanes: self.fibers[&a].has_lanes(), repeats: self.fibers[&a].is_of_runs() };
-        of(&Loop { rest: self.rest, scope: self.scope(), goal, effect, list: &list })
+        of(&Loop { rest: self.frame.rest, scope: self.scope(), goal, effect, list: &list })
     }
 
     /// The way to walk a point.
@@ -78,7 +77,7 @@ pub(super) fn alone_in_loop(cx: &Context, b: &mut Block, f: &Forall, point: &Poi
     let a = point.leaders[0];
     let (at, entry) = (f.coordinate(cx), f.entry(cx, a));
     let here = Here { access: a, entry: entry.positions(), present: None };
-    let body = Block::of(|b| arrive(cx, b, f, point, at, &[here], Driven::Stored));
+    let body = Block::of(|b| arrive(cx, b, f, point, (at, Driven::Stored), &[here]));
     let visit = Visit { at, entry, body };
     b.push(Op::EachOpen { list: f.lists[&a], visit });
 }
@@ -104,7 +103,14 @@ pub(super) fn flagged(cx: &Context, b: &mut Block, f: &Forall, lists: &[AccessId
 
 /// Plans a coordinate of a point: followers are advanced to it, then the body runs, if the followers' entries there satisfy the point's
 /// condition on them.
-pub(super) fn arrive(cx: &Context, b: &mut Block, f: &Forall, point: &Point, at: Sym, here: &[Here], driven: Driven) {
+pub(super) fn arrive(
+    cx: &Context,
+    b: &mut Block,
+    f: &Forall,
+    point: &Point,
+    (at, driven): (Sym, Driven),
+    here: &[Here],
+) {
     let mut all: Vec<Here> = here.to_vec();
     let accesses = point.body.accesses();
     let deciding = point.beside.lists();
@@ -117,12 +123,12 @@ pub(super) fn arrive(cx: &Context, b: &mut Block, f: &Forall, point: &Point, at:
         all.push(follow(cx, b, f, a, at));
     }
     let enough = enough(cx, point, &all);
-    let scope = come_to_entries(cx, b, f.scope(), (f.v, at), all);
-    let body = |b: &mut Block| go_on(cx, b, (f.v, f.rest), &point.body, scope, f.sink, driven);
+    let scope = come_to_entries(cx, b, f.scope(), (f.frame.v, at), all);
+    let body = |b: &mut Block| go_on(cx, b, f.frame, &point.body, scope, driven);
     if deciding.is_empty() {
         return body(b);
     }
-    f.sink.skip(f.v);
+    f.frame.sink.skip(f.frame.v);
     b.when(enough, body, |_| {});
 }
 
@@ -158,15 +164,8 @@ pub(super) fn come_to_entries(
 }
 
 /// Plans the body of a loop that has bound `v`: opens levels, under a guard if a search may fail.
-pub(super) fn go_on(
-    cx: &Context,
-    b: &mut Block,
-    (v, rest): (Index, &[Index]),
-    body: &concrete::Expr,
-    mut scope: Scope,
-    sink: &Sink,
-    driven: Driven,
-) {
+pub(super) fn go_on(cx: &Context, b: &mut Block, of: Frame, body: &concrete::Expr, mut scope: Scope, driven: Driven) {
+    let Frame { v, rest, sink } = of;
     if is_nothing(cx, sink, body) {
         return sink.skip(v);
     }
@@ -179,7 +178,7 @@ pub(super) fn go_on(
         let all: Vec<Sym> = conditions.iter().map(|c| value::value(cx, b, &scope, c)).collect();
         let all = cx.symbols.all(all).expect("some are asked");
         sink.skip(v);
-        return b.when(all, |b| go_on(cx, b, (v, rest), &behind, scope, sink, driven.guarded()), |_| {});
+        return b.when(all, |b| go_on(cx, b, of, &behind, scope, driven.guarded()), |_| {});
     }
     let flagged = !rest.is_empty() || body.has_loops() || sink.keeps_entries();
     let searched = value::locate(cx, b, &mut scope, body, flagged);
@@ -188,7 +187,7 @@ pub(super) fn go_on(
     } else {
         value::guard(cx, &mut scope, body, &searched, &|e| is_nothing(cx, sink, e))
     };
-    let Some(guard) = guard else { return sieved(cx, b, (v, rest), body, scope, sink, driven) };
+    let Some(guard) = guard else { return sieved(cx, b, of, body, scope, driven) };
     if let (Sink::Scalar { var, fun, begun: None }, []) = (sink, rest)
         && let Some(value) = spread::folded_anyway(cx, b, (&scope, &searched), body)
     {
@@ -196,7 +195,7 @@ pub(super) fn go_on(
     }
     let body = &scope.holding(&searched).fold(body.clone(), |body, c| condition::where_it_holds(cx, &body, c));
     sink.skip(v);
-    b.when(guard, |b| sieved(cx, b, (v, rest), body, scope, sink, driven.guarded()), |_| {});
+    b.when(guard, |b| sieved(cx, b, of, body, scope, driven.guarded()), |_| {});
 }
 
 /// A guard that bound variables determine, without which a body has no effect, and the body under that guard; `None` if there is none.
@@ -224,15 +223,8 @@ fn all_hold(
 /// Plans the rest of the body under those guards that can be evaluated here. They stand before the loops inside. An innermost loop has
 /// only guards that keep entries out of a result: guards from properties of functions (sets that omit coordinates), and comparisons of
 /// values. Elsewhere a guard costs more than the value.
-fn sieved(
-    cx: &Context,
-    b: &mut Block,
-    (v, rest): (Index, &[Index]),
-    body: &concrete::Expr,
-    scope: Scope,
-    sink: &Sink,
-    driven: Driven,
-) {
+fn sieved(cx: &Context, b: &mut Block, of: Frame, body: &concrete::Expr, scope: Scope, driven: Driven) {
+    let Frame { v, rest, sink } = of;
     let loops = !rest.is_empty() || !sink.inside().is_empty();
     let nothing = |e: &concrete::Expr| is_nothing(cx, sink, e);
     let sieve = if loops {
@@ -246,23 +238,16 @@ fn sieved(
         produces.or_else(|| all_hold(cx, b, &scope, stores.then(|| condition::on_values(cx, &scope, body, &nothing))?))
     };
     match sieve {
-        None => inside(cx, b, (v, rest), body, scope, sink, driven),
+        None => inside(cx, b, of, body, scope, driven),
         Some((c, body)) => {
             sink.skip(v);
-            b.when(c, |b| inside(cx, b, (v, rest), &body, scope, sink, driven.guarded()), |_| {});
+            b.when(c, |b| inside(cx, b, of, &body, scope, driven.guarded()), |_| {});
         }
     }
 }
 
-pub(super) fn inside(
-    cx: &Context,
-    b: &mut Block,
-    (v, rest): (Index, &[Index]),
-    body: &concrete::Expr,
-    mut scope: Scope,
-    sink: &Sink,
-    driven: Driven,
-) {
+pub(super) fn inside(cx: &Context, b: &mut Block, of: Frame, body: &concrete::Expr, mut scope: Scope, driven: Driven) {
+    let Frame { v, rest, sink } = of;
     if !rest.is_empty() || body.has_loops() {
         value::keep_values(cx, b, &mut scope, body);
     }
@@ -273,7 +258,7 @@ pub(super) fn inside(
     let Some((output, slot, at)) = entered else { return (cx.nest)(cx, b, rest, body, scope, sink) };
     output.notes.reached(slot.level, &|a| scope.fiber(a).depth);
     let positions = output.shared(slot, &scope);
-    output.visit(cx, b, slot, (at, driven), positions, |b, slot| {
+    output.visit(cx, b, slot, Arrival { at, driven, positions }, |b, slot| {
         let slot = output.locate(cx, b, slot, &scope);
         (cx.nest)(cx, b, rest, body, scope.clone(), &sink.at(slot));
     });

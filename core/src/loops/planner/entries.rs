@@ -9,7 +9,7 @@
 use super::{
     Context,
     arrive::{self, Here},
-    sink::{self, Sink},
+    sink::{self, Frame, Sink},
     tentative,
 };
 use crate::algebra::Type;
@@ -20,32 +20,23 @@ use crate::loops::choose::{
     walk::{self, Alone, How, Listed, Loop},
 };
 use crate::loops::plan::{Block, Driven, Entry, List, Op, Visit};
-use crate::notation::concrete::Index;
 
 /// Plans the loop over a single list: it is counted, with no comparison of coordinates, for a whole fiber without repetitions.
-pub(super) fn each_entry(
-    cx: &Context,
-    b: &mut Block,
-    point: &Point,
-    (v, rest): (Index, &[Index]),
-    list: &List,
-    scope: &Scope,
-    sink: &Sink,
-) {
-    let of = of_one(cx, (v, rest), scope, sink);
-    let (sifts, gapless) = (of.sifts(cx, point, known(list)), of.goes_in_bulk(cx, point, known(list)));
+pub(super) fn each_entry(cx: &Context, b: &mut Block, point: &Point, of: Frame, list: &List, scope: &Scope) {
+    let alone = of_one(cx, of, scope);
+    let (sifts, gapless) = (alone.sifts(cx, point, known(list)), alone.goes_in_bulk(cx, point, known(list)));
     let how = match (sifts, gapless) {
         (true, _) => How::Sift,
         (_, true) => How::Gapless,
         _ => How::Each,
     };
-    let seen = |b: &mut Block| seen(cx, b, point, (v, rest), list, scope, sink);
+    let seen = |b: &mut Block| seen(cx, b, point, of, list, scope);
     match how {
         How::Sift => {
-            let (stored, kept) = cx.aside(|| sift(cx, point, v, scope, sink));
+            let (stored, kept) = cx.aside(|| sift(cx, point, of, scope));
             b.push(Op::Sift { list: list.clone(), stored, kept, otherwise: Block::of(seen) });
         }
-        How::Gapless => in_bulk(cx, b, point, (v, list), scope, sink, seen),
+        How::Gapless => in_bulk(cx, b, point, (of, list), scope, seen),
         _ => seen(b),
     }
 }
@@ -58,7 +49,7 @@ fn known(list: &List) -> Alone {
 }
 
 /// The description of a loop over a single list, for the choice of its walk.
-fn of_one<'a>(cx: &Context, (v, rest): (Index, &'a [Index]), scope: &'a Scope, sink: &Sink) -> Loop<'a> {
+fn of_one<'a>(cx: &Context, Frame { v, rest, sink }: Frame<'a>, scope: &'a Scope) -> Loop<'a> {
     // The choice for a single list does not use these properties of lists.
     let list = &|_| Listed { lanes: false, repeats: true };
     Loop { rest, scope, goal: sink.goal(v), effect: sink::effect(cx, sink), list }
@@ -70,56 +61,47 @@ fn in_bulk(
     cx: &Context,
     b: &mut Block,
     point: &Point,
-    (v, list): (Index, &List),
+    (of, list): (Frame, &List),
     scope: &Scope,
-    sink: &Sink,
     seen: impl FnOnce(&mut Block),
 ) {
-    let Sink::Scatter { nest, scratch } = sink else { unreachable!("it was asked what may have no gap") };
+    let Sink::Scatter { nest, scratch } = of.sink else { unreachable!("it was asked what may have no gap") };
     let (said, into) = (cx.symbols.name(), scratch.name);
     let inserted = scratch.inserted(said);
     let sink = Sink::Scatter { nest, scratch: &inserted };
-    let visit = cx.aside(|| visit(cx, point, (v, &[]), Entry::single(cx), scope, &sink));
+    let visit = cx.aside(|| visit(cx, point, Frame { rest: &[], sink: &sink, ..of }, Entry::single(cx), scope));
     b.push(Op::InBulk { list: list.clone(), into, said, visit, otherwise: Block::of(seen) });
 }
 
 /// Plans the visit of all entries of a fiber: each is stored, and kept if it is in view.
-fn sift(cx: &Context, point: &Point, v: Index, scope: &Scope, sink: &Sink) -> (Visit, Sym) {
+fn sift(cx: &Context, point: &Point, of: Frame, scope: &Scope) -> (Visit, Sym) {
     let (at, kept) = (cx.symbols.read("stored", Type::I64), cx.symbols.read("kept", Type::Bool));
     let entry = Entry::single(cx);
     let here = vec![Here { access: point.leaders[0], entry: entry.positions(), present: None }];
-    let store = |b: &mut Block| tentative::store_tentatively(cx, b, (scope, sink), point, (v, at, here), kept);
+    let store = |b: &mut Block| tentative::store_tentatively(cx, b, (scope, of.sink), point, (of.v, at, here), kept);
     (Visit { at, entry, body: Block::of(store) }, kept)
 }
 
 /// Plans the loop over the entries of a fiber that are in view.
-fn seen(
-    cx: &Context,
-    b: &mut Block,
-    point: &Point,
-    (v, rest): (Index, &[Index]),
-    list: &List,
-    scope: &Scope,
-    sink: &Sink,
-) {
+fn seen(cx: &Context, b: &mut Block, point: &Point, of: Frame, list: &List, scope: &Scope) {
     let single = walk::is_single(cx, scope, point.leaders[0]) && list.view.is_whole();
-    let one_by_one = !single && of_one(cx, (v, rest), scope, sink).one_by_one(cx, point, known(list));
+    let one_by_one = !single && of_one(cx, of, scope).one_by_one(cx, point, known(list));
     let list = if one_by_one { List { repeats: false, ..list.clone() } } else { list.clone() };
     let mut entry = if single { Entry::single(cx) } else { Entry::of(cx, &list) };
     if single {
         entry.position = list.begin;
     }
-    let visit = visit(cx, point, (v, rest), entry, scope, sink);
+    let visit = visit(cx, point, of, entry, scope);
     b.push(Op::Each { list, single, visit });
 }
 
 /// Plans the body at an entry of the leading list.
-fn visit(cx: &Context, point: &Point, (v, rest): (Index, &[Index]), entry: Entry, scope: &Scope, sink: &Sink) -> Visit {
-    let at = cx.symbols.held(&cx.program.vars[v.0].name, Type::I64);
+fn visit(cx: &Context, point: &Point, of: Frame, entry: Entry, scope: &Scope) -> Visit {
+    let at = cx.symbols.held(&cx.program.vars[of.v.0].name, Type::I64);
     let here = Here { access: point.leaders[0], entry: entry.positions(), present: None };
     let body = Block::of(|b| {
-        let scope = arrive::come_to_entries(cx, b, scope, (v, at), [here]);
-        arrive::go_on(cx, b, (v, rest), &point.body, scope, sink, Driven::Stored);
+        let scope = arrive::come_to_entries(cx, b, scope, (of.v, at), [here]);
+        arrive::go_on(cx, b, of, &point.body, scope, Driven::Stored);
     });
     Visit { at, entry, body }
 }

@@ -5,7 +5,7 @@ use super::{
     Context, arrive,
     arrive::{Forall, flagged, resting},
     choice, cut, dense, entries, leaf, levels, made, range,
-    sink::{Sink, effect, is_nothing},
+    sink::{Frame, Sink, effect, is_nothing},
     spread, stepped, tentative, value,
 };
 use crate::algebra::{Op as Fn, Type};
@@ -51,7 +51,7 @@ pub(super) fn plan(cx: &Context, b: &mut Block, vars: &[Index], body: &concrete:
     {
         return b.when(c, |b| plan(cx, b, vars, &body, scope, sink), |_| {});
     }
-    let leaped = spread::leaped(cx, b, &scope, (v, rest), body, sink);
+    let leaped = spread::leaped(cx, b, &scope, Frame { v, rest, sink }, body);
     if !leaped.is_empty() {
         return leap_or_loop(cx, b, leaped.into_iter(), (vars, body), scope, sink);
     }
@@ -111,7 +111,7 @@ pub(super) fn loops(cx: &Context, b: &mut Block, vars: &[Index], body: &concrete
         if apart {
             make_room(cx, b, &part, v, sink);
         }
-        run(cx, b, part, (v, rest), sink);
+        run(cx, b, part, Frame { v, rest, sink });
     }
     if let Some((output, slot)) = sink.appends(v) {
         output.close(b, slot);
@@ -157,10 +157,10 @@ fn lattice(cx: &Context, body: &concrete::Expr, lists: &[AccessId], sink: &Sink)
 }
 
 /// Plans a part of a range that is split piece by piece: the part reserves its own room.
-fn part_within(cx: &Context, b: &mut Block, piece: Piece, (v, rest): (Index, &[Index]), sink: &Sink) {
-    let part = part(cx, b, v, piece, sink);
-    make_room(cx, b, &part, v, sink);
-    run(cx, b, part, (v, rest), sink);
+fn part_within(cx: &Context, b: &mut Block, piece: Piece, of: Frame) {
+    let part = part(cx, b, of.v, piece, of.sink);
+    make_room(cx, b, &part, of.v, of.sink);
+    run(cx, b, part, of);
 }
 
 /// Reserves room for the entries that a part appends, unless its pieces do.
@@ -171,7 +171,8 @@ fn make_room(cx: &Context, b: &mut Block, part: &Part, v: Index, sink: &Sink) {
 }
 
 /// Plans the loops of a range.
-fn run(cx: &Context, b: &mut Block, part: Part, (v, rest): (Index, &[Index]), sink: &Sink) {
+fn run(cx: &Context, b: &mut Block, part: Part, of: Frame) {
+    let v = of.v;
     let what = cx.program.vars[v.0].asked;
     let Part { piece, lattice, fibers, stepped } = part;
     cx.show(|| plan::Loop {
@@ -180,7 +181,7 @@ fn run(cx: &Context, b: &mut Block, part: Part, (v, rest): (Index, &[Index]), si
         points: lattice.points.iter().cloned().map(plan::Point::from).collect(),
     });
     let mut body = Block::default();
-    run_part(cx, &mut body, (&piece, &lattice, &fibers, &stepped), (v, rest), sink);
+    run_part(cx, &mut body, (&piece, &lattice, &fibers, &stepped), of);
     b.push(Op::Asked { what: (what != Asked::default()).then_some(what), body });
 }
 
@@ -188,16 +189,15 @@ fn run_part(
     cx: &Context,
     b: &mut Block,
     (piece, lattice, fibers, stepped): (&Piece, &Lattice, &BTreeMap<AccessId, List>, &[AccessId]),
-    (v, rest): (Index, &[Index]),
-    sink: &Sink,
+    frame: Frame,
 ) {
     if !stepped.is_empty() {
-        let within = |b: &mut Block, piece: Piece| part_within(cx, b, piece, (v, rest), sink);
-        return stepped::stepped(cx, b, piece, stepped, (v, rest), (sink, &within));
+        let within = |b: &mut Block, piece: Piece| part_within(cx, b, piece, frame);
+        return stepped::stepped(cx, b, piece, stepped, frame, &within);
     }
     let top = &lattice.points[0];
     if let Some(a) = alone(top) {
-        return entries::each_entry(cx, b, top, (v, rest), &fibers[&a], &piece.scope, sink);
+        return entries::each_entry(cx, b, top, frame, &fibers[&a], &piece.scope);
     }
     let open = |(a, list): (&AccessId, &List)| {
         let (it, list) = (cx.symbols.name(), list.clone());
@@ -205,7 +205,7 @@ fn run_part(
         (*a, it)
     };
     let lists = fibers.iter().map(open).collect();
-    let forall = Forall { v, rest, piece, lattice, fibers, lists: &lists, sink };
+    let forall = Forall { frame, piece, lattice, fibers, lists: &lists };
     walk_point(cx, b, &forall, top);
 }
 
@@ -255,10 +255,10 @@ fn walk_point(cx: &Context, b: &mut Block, f: &Forall, point: &Point) {
     let at = f.coordinate(cx);
     let stored = |b: &mut Block| {
         let here = resting(cx, b, f, &point.leaders);
-        arrive::arrive(cx, b, f, point, at, &here, Driven::Stored);
+        arrive::arrive(cx, b, f, point, (at, Driven::Stored), &here);
     };
     match how {
-        How::Nothing => f.sink.skip(f.v),
+        How::Nothing => f.frame.sink.skip(f.frame.v),
         How::Every | How::Constant | How::Gaps | How::CountedGaps | How::Between => dense::dense(cx, b, f, point, how),
         How::Decided => tentative::store_decided(cx, b, f, point),
         How::Lanes => tentative::follow_in_lanes(cx, b, f, point),
@@ -271,7 +271,7 @@ fn walk_point(cx: &Context, b: &mut Block, f: &Forall, point: &Point) {
         // Where the lists do not meet, operands have their fill values, and the sum is unchanged.
         How::Flat => tentative::meets(cx, b, f, point, &mut |b, at, mut here, met| {
             here.iter_mut().for_each(|here| here.present = Some(met));
-            arrive::arrive(cx, b, f, point, at, &here, Driven::Stored);
+            arrive::arrive(cx, b, f, point, (at, Driven::Stored), &here);
         }),
         How::Meet => b.push(Op::Intersect { lists: f.names(&point.leaders), at, body: Block::of(stored) }),
         How::Tree | How::FlatTree => tree(cx, b, f, point, how),
@@ -286,18 +286,18 @@ fn tree(cx: &Context, b: &mut Block, f: &Forall, point: &Point, how: How) {
         let flags = [cx.symbols.read("is", Type::Bool), cx.symbols.read("is", Type::Bool)];
         let both = Block::of(|b| {
             let here = resting(cx, b, f, &point.leaders);
-            arrive::arrive(cx, b, f, point, at, &here, Driven::Stored);
+            arrive::arrive(cx, b, f, point, (at, Driven::Stored), &here);
         });
         let some = Block::of(|b| {
             let here = flagged(cx, b, f, &point.leaders, &flags);
-            arrive::arrive(cx, b, f, point, at, &here, Driven::Stored);
+            arrive::arrive(cx, b, f, point, (at, Driven::Stored), &here);
         });
         b.push(Op::UniteFlat { lists, at, flags, both, some });
     } else {
         let arm = |present: &[AccessId], absent: Option<AccessId>| {
             let mut block = Block::default();
             let here = resting(cx, &mut block, f, present);
-            arrive::arrive(cx, &mut block, f, &walk::without(cx, point, absent), at, &here, Driven::Stored);
+            arrive::arrive(cx, &mut block, f, &walk::without(cx, point, absent), (at, Driven::Stored), &here);
             block
         };
         let arms = [arm(&[first, second], None), arm(&[first], Some(second)), arm(&[second], Some(first))];
@@ -317,10 +317,10 @@ fn wide_loop(cx: &Context, b: &mut Block, f: &Forall, point: &Point) {
     let body = Block::of(|b| {
         let here = flagged(cx, b, f, &point.leaders, &present);
         if somewhere {
-            return arrive::arrive(cx, b, f, point, at, &here, Driven::Stored);
+            return arrive::arrive(cx, b, f, point, (at, Driven::Stored), &here);
         }
         let needed = levels::holds(cx, sequence, &|a| present[place(a)]);
-        b.when(needed, |b| arrive::arrive(cx, b, f, point, at, &here, Driven::Stored), |_| {});
+        b.when(needed, |b| arrive::arrive(cx, b, f, point, (at, Driven::Stored), &here), |_| {});
     });
     let lists = point.leaders.iter().map(|a| (*a, f.lists[a])).collect();
     b.push(Op::Wide { lists, live: sequence.clone(), at, present, body });

@@ -13,6 +13,14 @@ use crate::loops::plan::{Arrays, Assembly, Level, Room};
 use crate::loops::plan::{Block, Driven, Op};
 use crate::notation::concrete::{AccessId, Index, Nest, Place, WorkspaceKind};
 
+/// How a loop comes to a coordinate of the result.
+pub(super) struct Arrival {
+    pub at: Sym,
+    pub driven: Driven,
+    /// The positions of operands' entries there, for a result that may have their arrays.
+    pub positions: Vec<(AccessId, Sym)>,
+}
+
 /// The levels of a result.
 pub(super) struct Form {
     pub vars: Vec<Index>,
@@ -235,8 +243,7 @@ impl Output {
         cx: &Facts,
         b: &mut Block,
         slot: &Slot,
-        (at, driven): (Sym, Driven),
-        positions: Vec<(AccessId, Sym)>,
+        Arrival { at, driven, positions }: Arrival,
         inner: impl FnOnce(&mut Block, Slot),
     ) {
         let below = Slot { name: cx.symbols.name(), ..self.below(slot, driven) };

@@ -26,6 +26,17 @@ pub(super) enum Sink<'a> {
     Around { nest: &'a Nest, output: &'a Output, slot: Slot, scratch: &'a Scratch },
 }
 
+/// A loop that is being planned.
+#[derive(Clone, Copy)]
+pub(super) struct Frame<'a> {
+    /// Its variable.
+    pub v: Index,
+    /// The variables of the loops inside of it.
+    pub rest: &'a [Index],
+    /// The destination of values.
+    pub sink: &'a Sink<'a>,
+}
+
 /// A counted copy in one of the two passes.
 pub(super) struct Tally<'a> {
     pub nest: &'a Nest,

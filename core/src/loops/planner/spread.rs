@@ -17,7 +17,7 @@
 
 use super::{
     Context, levels,
-    sink::{self, Sink},
+    sink::{self, Frame, Sink},
     value,
 };
 use crate::algebra::{Op as Fn, Type};
@@ -95,9 +95,8 @@ pub(super) fn leaped(
     cx: &Context,
     b: &mut Block,
     scope: &Scope,
-    (v, rest): (Index, &[Index]),
+    Frame { v, rest, sink }: Frame,
     body: &concrete::Expr,
-    sink: &Sink,
 ) -> Vec<(Sym, Scope)> {
     let symbols = &cx.symbols;
     let mut length = |a: AccessId| {

@@ -18,7 +18,7 @@
 
 use super::{
     Context, bounds, levels, range,
-    sink::{self, Sink},
+    sink::{self, Frame, Sink},
     structure,
 };
 use crate::algebra::{Mode, Op as Fn, Type};
@@ -46,15 +46,8 @@ struct Stepped {
 }
 
 /// Plans the loop over a range in which levels have pieces: one iteration for each stretch up to the next end in any level.
-pub(super) fn stepped(
-    cx: &Context,
-    b: &mut Block,
-    piece: &Piece,
-    stepped: &[AccessId],
-    (v, rest): (Index, &[Index]),
-    (sink, within): (&Sink, Within),
-) {
-    let by = walk::stepped_by(cx, piece, stepped, v, sink::effect(cx, sink));
+pub(super) fn stepped(cx: &Context, b: &mut Block, piece: &Piece, stepped: &[AccessId], of: Frame, within: Within) {
+    let by = walk::stepped_by(cx, piece, stepped, of.v, sink::effect(cx, of.sink));
     cx.aside(|| match by {
         By::Search => {
             let mut asked = piece.clone();
@@ -62,7 +55,7 @@ pub(super) fn stepped(
             within(b, asked);
         }
         By::Presence(a) => stepped_where(cx, b, piece, a, within),
-        By::Block | By::Piece(_) => step_by_step(cx, b, piece, (stepped, by), (v, rest), (sink, within)),
+        By::Block | By::Piece(_) => step_by_step(cx, b, piece, (stepped, by), of, within),
     });
 }
 
@@ -72,8 +65,8 @@ fn step_by_step(
     b: &mut Block,
     piece: &Piece,
     (stepped, by): (&[AccessId], By),
-    (v, rest): (Index, &[Index]),
-    (sink, within): (&Sink, Within),
+    Frame { v, rest, sink }: Frame,
+    within: Within,
 ) {
     let (mut piece, symbols) = (piece.clone(), &cx.symbols);
     let fingers = fingers::followed(cx, &piece, v);

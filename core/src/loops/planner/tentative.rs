@@ -11,6 +11,7 @@ use super::{
     Context,
     arrive::{self, Forall, Here, follow},
     choice,
+    output::Arrival,
     sink::Sink,
     value,
 };
@@ -23,7 +24,7 @@ use crate::notation::concrete::Index;
 /// Plans the loop over an intersection that stores a value at every step, and keeps it where the lists meet.
 pub(super) fn store_always(cx: &Context, b: &mut Block, f: &Forall, point: &Point) {
     meets(cx, b, f, point, &mut |b, at, here, kept| {
-        store_tentatively(cx, b, (f.scope(), f.sink), point, (f.v, at, here), kept);
+        store_tentatively(cx, b, (f.scope(), f.frame.sink), point, (f.frame.v, at, here), kept);
     });
 }
 
@@ -64,8 +65,8 @@ pub(super) fn follow_in_lanes(cx: &Context, b: &mut Block, f: &Forall, point: &P
     let block = Block::of(|b| {
         let present = [(leader, entries[0], None), (follower, entries[1], Some(met))];
         let here = present.map(|(access, entry, present)| Here { access, entry: entry.positions(), present });
-        let scope = arrive::come_to_entries(cx, b, f.scope(), (f.v, at), here);
-        arrive::go_on(cx, b, (f.v, f.rest), &point.body, scope, f.sink, Driven::Stored);
+        let scope = arrive::come_to_entries(cx, b, f.scope(), (f.frame.v, at), here);
+        arrive::go_on(cx, b, f.frame, &point.body, scope, Driven::Stored);
     });
     b.push(Op::MeetLanes { lists: [f.lists[&leader], f.lists[&follower]], at, met, entries, body: block });
     let body = cx.simplify.replace(&point.body, &|x| (x == follower).then(|| cx.fill(x)));
@@ -82,7 +83,7 @@ pub(super) fn store_decided(cx: &Context, b: &mut Block, f: &Forall, point: &Poi
             here.push(follow(cx, b, f, a, at));
         }
         let kept = arrive::enough(cx, point, &here);
-        store_tentatively(cx, b, (f.scope(), f.sink), point, (f.v, at, here), kept);
+        store_tentatively(cx, b, (f.scope(), f.frame.sink), point, (f.frame.v, at, here), kept);
     });
     b.push(Op::Along { list: f.lists[&point.leaders[0]], at, body });
 }
@@ -106,5 +107,6 @@ pub(super) fn store_tentatively(
     debug_assert!(searched.is_empty(), "tentative values need no search");
     let at = output.next_var(slot).and_then(|w| coordinate::of(cx, &scope, w)).expect("its loops are bound");
     let value = value::value(cx, b, &scope, &point.body);
-    output.visit(cx, b, slot, (at, Driven::Stored), vec![], |b, slot| output.store_if(b, &slot, value, kept));
+    let arrival = Arrival { at, driven: Driven::Stored, positions: vec![] };
+    output.visit(cx, b, slot, arrival, |b, slot| output.store_if(b, &slot, value, kept));
 }

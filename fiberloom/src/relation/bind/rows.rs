@@ -330,7 +330,7 @@ impl<'b> Binding<'b, '_> {
         }
         match levels {
             Some(levels) => levels.holding(values, declared.fill, limit),
-            None => self.apart(table, values, (declared, limit), entries, extents, labels),
+            None => self.apart(table, values, (declared, limit), entries, (extents, labels)),
         }
     }
 
@@ -341,8 +341,7 @@ impl<'b> Binding<'b, '_> {
         (values, nulls, null): (Array, &[bool], Value),
         (declared, limit): (&Declared, u64),
         entries: &mut Entries<'static>,
-        extents: &[u64],
-        labels: &[Dictionary],
+        (extents, labels): (&[u64], &[Dictionary]),
     ) -> Result<Tensor<'static>, Fault> {
         table.complete(entries)?;
         let memory = || Fault::from(Unassembled::Memory { bytes: 8 * values.len() as u128 });
