@@ -39,6 +39,9 @@ pub struct Extents {
     vars: Vec<Option<u64>>,
 }
 
+/// An operation on extents; `None` if there is no such extent.
+type Join = fn(u64, u64) -> Option<u64>;
+
 impl Extents {
     /// The extents of a program whose given tensors have these extents.
     ///
@@ -130,7 +133,8 @@ impl Extents {
     fn propagate(&mut self, equation: &Equation) -> Result<(), Refusal> {
         match equation {
             Equation::Product(whole, parts, span) => {
-                let divided = |whole: u64, others: u64| (others != 0 && whole % others == 0).then(|| whole / others);
+                let divided =
+                    |whole: u64, others: u64| (others != 0 && whole.is_multiple_of(others)).then(|| whole / others);
                 self.combine(*whole, parts, *span, (1, u64::checked_mul), divided)
             }
             Equation::Sum(whole, parts, span) => {
@@ -162,8 +166,8 @@ impl Extents {
         whole: Unknown,
         parts: &[Unknown],
         span: Span,
-        (unit, join): (u64, fn(u64, u64) -> Option<u64>),
-        without: fn(u64, u64) -> Option<u64>,
+        (unit, join): (u64, Join),
+        without: Join,
     ) -> Result<(), Refusal> {
         let wrong = |what: &str| Refusal::Shape(span, what.to_string());
         let unknown: Vec<Unknown> = parts.iter().copied().filter(|p| self.get(*p).is_none()).collect();
