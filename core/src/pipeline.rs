@@ -9,7 +9,7 @@
 use crate::concretize::{Copied, concretize};
 use crate::iteration::{Lattice, draw};
 use crate::loops::lower::Options;
-use crate::loops::plan::{Fiber, Loop, Plan};
+use crate::loops::plan::{Fiber, Loop, Plan, Refused};
 use crate::loops::{self, Kernel, Sound};
 use crate::notation::concrete::{self, AccessId};
 use crate::notation::typed::{Stage, VarId};
@@ -75,21 +75,60 @@ pub fn lower_by(
     options: &Options,
     seen: &mut dyn FnMut(&'static str, &Kernel),
 ) -> Result<Lowered, Vec<Diagnostic>> {
-    with_room(|| lower_here(program, options, seen))
+    with_room(|| lower_here(program, options, None, seen)).map_err(|wrong| match wrong {
+        Unplanned::Program(diagnostics) => diagnostics,
+        Unplanned::Plan(Diagnostic { message, .. }) | Unplanned::Loops(message) => defect(message),
+    })
+}
+
+/// Why a program is not lowered by a plan that is given.
+#[derive(Clone, Debug)]
+pub enum Unplanned {
+    /// The program is refused: places are in its text.
+    Program(Vec<Diagnostic>),
+    /// The plan is: the place is in the plan's text.
+    Plan(Diagnostic),
+    /// The plan makes loops that are not well-formed, as this says. The checker of plans is to find that first.
+    Loops(String),
+}
+
+impl From<Vec<Diagnostic>> for Unplanned {
+    fn from(diagnostics: Vec<Diagnostic>) -> Unplanned {
+        Unplanned::Program(diagnostics)
+    }
+}
+
+/// Lowers a checked program by this plan, as [`Lowered::show_plan`] prints plans.
+///
+/// # Errors
+/// As for [`lower()`]; and what is wrong with the plan.
+pub fn lower_planned(program: &typed::Program, options: &Options, plan: &str) -> Result<Lowered, Unplanned> {
+    with_room(|| lower_here(program, options, Some(plan), &mut |_, _| {}))
 }
 
 fn lower_here(
     program: &typed::Program,
     options: &Options,
+    plan: Option<&str>,
     seen: &mut dyn FnMut(&'static str, &Kernel),
-) -> Result<Lowered, Vec<Diagnostic>> {
+) -> Result<Lowered, Unplanned> {
+    let refused = |Refused { line, what }| {
+        let span = plan.filter(|_| line > 0).map_or(Span::default(), |text| line_of(text, line));
+        Unplanned::Plan(Diagnostic::new(span, what))
+    };
     decide(program, options, |decided| {
         let Decided { program, classes, sizes, concrete, summed, .. } = decided;
-        let (kernel, plan) = loops::planned(&concrete, classes, options);
-        plan.check(&concrete).map_err(defect)?;
-        let kernel = rewritten(kernel, &REWRITES, seen).map_err(defect)?;
+        let (kernel, plan) = loops::planned(&concrete, classes, options, plan).map_err(refused)?;
+        let kernel = rewritten(kernel, &REWRITES, seen).map_err(Unplanned::Loops)?;
         Ok(Lowered { concrete, plan, kernel, asked: Asked { summed, ..sizes.asked(program) } })
     })
+}
+
+/// What stands on a line of a text, from 1.
+fn line_of(text: &str, line: usize) -> Span {
+    let begin: usize = text.split_inclusive('\n').take(line - 1).map(str::len).sum();
+    let line = text[begin..].lines().next().unwrap_or_default();
+    Span::new(begin + line.len() - line.trim_start().len(), begin + line.len())
 }
 
 /// What is decided of a program before loops are emitted.
@@ -112,11 +151,11 @@ pub(crate) struct Decided<'a> {
 ///
 /// # Errors
 /// As for [`lower()`].
-pub(crate) fn decide<T>(
+pub(crate) fn decide<T, E: From<Vec<Diagnostic>>>(
     program: &typed::Program,
     options: &Options,
-    then: impl FnOnce(Decided) -> Result<T, Vec<Diagnostic>>,
-) -> Result<T, Vec<Diagnostic>> {
+    then: impl FnOnce(Decided) -> Result<T, E>,
+) -> Result<T, E> {
     let program = &program.decided(&options.thin);
     let given = given(program, options.mode, (&options.thin, &options.empty))?;
     let (program, made) = given.as_ref().map_or((program, &[][..]), |(program, made)| (program, made));

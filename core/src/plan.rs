@@ -34,7 +34,7 @@ pub fn plan(
         let own = options(&typed);
         let (decided, concrete) = decide(&typed, &own, |decided| {
             let commands = Decisions::of(&typed, &decided, own.mode);
-            Ok((commands, decided.concrete))
+            Ok::<_, Vec<Diagnostic>>((commands, decided.concrete))
         })?;
         let reads_back = |said: &[Planned]| {
             let mut told = program.clone();

@@ -133,6 +133,9 @@ impl Kernel {
         if options.engine != Engine::Meaning {
             // Whatever is not lowered is refused before there are data.
             program.lowers(options.mode)?;
+            if options.engine == Engine::Llvm {
+                program.takes_machine_code()?;
+            }
         } else {
             program.is_legal(options.mode)?;
         }

@@ -19,11 +19,11 @@ use fiberloom_core::iteration::{Spares, Thin, show_spaces};
 use fiberloom_core::notation::relation::Fitted;
 use fiberloom_core::notation::spell::Planned;
 use fiberloom_core::notation::typed::{self, Role, SizeId, TURNS, TensorId};
-use fiberloom_core::notation::{self, Diagnostic, syntax};
+use fiberloom_core::notation::{self, Diagnostic, Span, syntax};
 use fiberloom_core::schedule::legal;
 use fiberloom_core::schedule::storage::Asked;
 use fiberloom_core::shape::{self, Classes};
-use fiberloom_core::{Lowered, lower, plan};
+use fiberloom_core::{Lowered, Unplanned, lower, lower_planned, plan};
 pub use given::Given;
 pub(crate) use given::literal;
 use std::borrow::Cow;
@@ -36,7 +36,7 @@ pub struct Program {
     inner: Arc<Inner>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Inner {
     file: String,
     text: String,
@@ -44,6 +44,8 @@ struct Inner {
     typed: typed::Program,
     /// How it is fitted to data.
     fitted: Fitted,
+    /// The plan by which it is lowered: its file and its text.
+    plan: Option<(String, String)>,
     /// The syntax, printed: what kernels are cached by.
     canonical: String,
     /// What a caller must bring.
@@ -149,6 +151,7 @@ impl Program {
                 syntax,
                 typed,
                 fitted,
+                plan: None,
                 canonical,
                 inputs,
                 formats,
@@ -182,7 +185,43 @@ impl Program {
         }
         let (file, text) = (&self.inner.file, &self.inner.text);
         let checked = Program::checked_fitted(file, text, self.inner.syntax.clone(), fitted);
-        checked.map_err(|diagnostics| refused(file, text, diagnostics))
+        let fitted = checked.map_err(|diagnostics| refused(file, text, diagnostics))?;
+        Ok(match &self.inner.plan {
+            Some((file, text)) => fitted.with_plan(file, text),
+            None => fitted,
+        })
+    }
+
+    /// The same program, whose loops are those of a plan, as `fiberloom show plan` prints it; its file has this name in messages.
+    ///
+    /// A plan is checked when the program is lowered: its loops are well-formed. They may compute something else, and leave arrays: such a
+    /// program runs on [`Engine::Loops`], which checks every access.
+    ///
+    /// ```
+    /// # use fiberloom::{Mode, Program};
+    /// let program = Program::parse("tensor a: f64[N] sparse tensor b: f64[N] sparse\n s[] = sum(i: a[i] * b[i])")?;
+    /// let plan = program.lowered(Mode::Algebraic)?.show_plan();
+    /// assert!(plan.contains("meet i in a b {"), "{plan}");
+    /// let leaping = program.with_plan("leap.plan", &plan.replace("meet i in a b", "leap i in a b gallops"));
+    /// assert!(leaping.lowered(Mode::Algebraic).is_ok());
+    /// # Ok::<(), fiberloom::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_plan(&self, file: &str, text: &str) -> Program {
+        let canonical = format!("{}# planned\n{text}", self.inner.canonical);
+        let plan = Some((file.to_string(), text.to_string()));
+        let inner = Inner { plan, canonical, lowers: Default::default(), ..(*self.inner).clone() };
+        Program { inner: Arc::new(inner) }
+    }
+
+    /// Refuses to make machine code by a plan that is given: it checks no access.
+    pub(crate) fn takes_machine_code(&self) -> Result<(), Error> {
+        match &self.inner.plan {
+            None => Ok(()),
+            Some((file, _)) => Err(Error::Call(format!(
+                "machine code checks no access, and the loops of a plan that is given may leave arrays: run `{file}` by `--engine loops`"
+            ))),
+        }
     }
 
     /// A kernel of the program: lowered to loops, so that what cannot be is refused before there are data. Machine code
@@ -264,7 +303,17 @@ impl Program {
     }
 
     pub(crate) fn lowered_for(&self, options: &fiberloom_core::Options) -> Result<Lowered, Error> {
-        lower(&self.inner.typed, options).map_err(|diagnostics| self.refused(diagnostics))
+        let Some((file, text)) = &self.inner.plan else {
+            return lower(&self.inner.typed, options).map_err(|diagnostics| self.refused(diagnostics));
+        };
+        lower_planned(&self.inner.typed, options, text).map_err(|wrong| match wrong {
+            Unplanned::Program(diagnostics) => self.refused(diagnostics),
+            Unplanned::Plan(diagnostic) => refused(file, text, vec![diagnostic]),
+            Unplanned::Loops(what) => {
+                let what = format!("the loops of this plan are not well-formed: {what}");
+                refused(file, text, vec![Diagnostic::new(Span::default(), what)])
+            }
+        })
     }
 
     /// The optimized LLVM IR of [`Program::lowered`].
@@ -307,6 +356,7 @@ impl Program {
     pub fn object(&self, mode: Mode, name: &str) -> Result<(Vec<u8>, String), Error> {
         let no_name =
             |_| Error::Call(format!("`{name}` is no name of a kernel: ASCII letters, digits and `_` expected"));
+        self.takes_machine_code()?;
         let kernel = self.lowered(mode)?.kernel.named(name).map_err(no_name)?;
         let options = codegen::Options { cpu: codegen::Cpu::Baseline, ..Default::default() };
         let classes = Classes::of(&self.inner.typed).map_err(|diagnostics| self.refused(diagnostics))?;

@@ -15,6 +15,8 @@
 //!  #! number a = 0.5               a scalar, or a size that calls say: `--in a=0.5`
 //!  #! out s = 3                    the result, on every engine
 //!  #! stored s = 1                 the number of entries that a result stores, on every engine that compiles
+//!  #! plan                         the plan of the loops, on the lines below: `loops` and `meaning` answer, and stages show what it makes
+//!  #| result s _0 _1: own …
 //!  #! ops loads <= 20              at most so many of an operation under `--engine loops`
 //!  #! derive grad --of y --by A    what is printed of a gradient or a tangent; all else is of that program then
 //!  #| tensor A_bar: …
@@ -22,7 +24,8 @@
 //!  #| kernel …
 //! ```
 //!
-//! In place of results: `#! error 3:9 TEXT`, a message at a line and column; `#! rejected TEXT`, data that is refused; `#! stopped TEXT`, a limit that
+//! In place of results: `#! error 3:9 TEXT`, a message at a line and column, of the plan if
+//! there is one; `#! rejected TEXT`, data that is refused; `#! stopped TEXT`, a limit that
 //! every engine reaches;
 //! `#! unlowered TEXT` beside results, what compiling engines refuse and with which word. `#! mode strict` runs the program in that mode,
 //! and expects the signs of zeros.
@@ -67,6 +70,8 @@ pub enum Directive {
         /// The directive's line in the file, from 0.
         line: usize,
     },
+    /// The lines of a plan.
+    Plan(Vec<String>),
     /// The program runs in strict mode.
     Strict,
     /// A message: its place, as `LINE:COL`, and a part of its text.
@@ -95,10 +100,11 @@ pub fn read(text: &str) -> Result<Vec<Directive>, String> {
                     Directive::Show { expected: lines, .. }
                     | Directive::Derive { expected: lines, .. }
                     | Directive::Table(_, lines)
+                    | Directive::Plan(lines)
                     | Directive::Rows(_, lines),
                 ) => lines.push(print.strip_prefix(' ').unwrap_or(print).into()),
                 _ => {
-                    let what = "lines stand under their `#! show`, `#! derive`, `#! table` or `#! rows`";
+                    let what = "lines stand under their `#! show`, `#! derive`, `#! plan`, `#! table` or `#! rows`";
                     return Err(format!("line {}: {what}", line + 1));
                 }
             }
@@ -120,6 +126,7 @@ fn one(text: &str, line: usize) -> Result<Directive, String> {
         },
         "table" => Directive::Table(rest, Vec::new()),
         "rows" => Directive::Rows(rest, Vec::new()),
+        "plan" => Directive::Plan(Vec::new()),
         "number" => {
             let (name, number) = named()?;
             Directive::Number(name, number.to_string())

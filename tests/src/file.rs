@@ -29,7 +29,9 @@ pub enum Prints {
 pub fn expects(path: &Path, prints: Prints) -> Result<bool, String> {
     let directives = directive::read(&std::fs::read_to_string(path).map_err(|e| e.to_string())?)?;
     Ok(directives.iter().any(|directive| match directive {
-        Directive::In(..) | Directive::InFile(..) | Directive::Table(..) | Directive::Strict => false,
+        Directive::In(..) | Directive::InFile(..) | Directive::Table(..) | Directive::Strict | Directive::Plan(_) => {
+            false
+        }
         Directive::Show { .. } => prints != Prints::Without,
         _ => prints != Prints::Alone,
     }))
@@ -44,12 +46,14 @@ pub fn test(path: &Path, prints: Prints) -> Result<(), String> {
     let mut test = Test {
         path,
         ran: path.to_path_buf(),
+        plan: None,
         directives: directive::read(&text)?,
         text: &text,
         folder: Folder::new(path)?,
     };
     let derived = test.derived(prints == Prints::Blessed)?;
     test.ran = derived.clone().unwrap_or(test.ran);
+    test.plan = test.planned()?;
     let operands = test.operands()?;
     let mut wrong = Vec::new();
     let mut expects = false;
@@ -73,7 +77,7 @@ pub fn test(path: &Path, prints: Prints) -> Result<(), String> {
             }
             Directive::Rows(name, expected) => note(test.rows(&operands, name, expected)),
             Directive::In(..) | Directive::InFile(..) | Directive::Table(..) | Directive::Number(..) => continue,
-            Directive::Out(..) | Directive::Strict => continue,
+            Directive::Out(..) | Directive::Strict | Directive::Plan(_) => continue,
         }
         expects = true;
     }
@@ -92,6 +96,8 @@ struct Test<'a> {
     path: &'a Path,
     /// The program that runs: the file's, or the one that is derived of it.
     ran: PathBuf,
+    /// The file of the plan, if there is one.
+    plan: Option<String>,
     text: &'a str,
     directives: Vec<Directive>,
     folder: Folder,
@@ -151,6 +157,23 @@ impl Test<'_> {
         Ok(Some(file))
     }
 
+    /// The file of the plan, written, if there is one.
+    fn planned(&self) -> Result<Option<String>, String> {
+        let lines = self.directives.iter().find_map(|directive| match directive {
+            Directive::Plan(lines) => Some(lines),
+            _ => None,
+        });
+        let Some(lines) = lines else { return Ok(None) };
+        let file = self.folder.path.join("given.plan");
+        std::fs::write(&file, lines.join("\n") + "\n").map_err(|e| e.to_string())?;
+        Ok(Some(file.display().to_string()))
+    }
+
+    /// The options that give the plan.
+    fn by_plan(&self) -> impl Iterator<Item = &str> {
+        self.plan.iter().flat_map(|file| ["--plan", file])
+    }
+
     fn derive(&self, args: &[String]) -> Result<Ran, String> {
         let path = self.path.display().to_string();
         binary::run(args.iter().map(String::as_str).chain([path.as_str()]))
@@ -194,14 +217,15 @@ impl Test<'_> {
     /// Whether the test expects this engine to answer.
     fn answers(&self, engine: &str) -> bool {
         let unlowered = self.directives.iter().any(|d| matches!(d, Directive::Unlowered(_)));
-        !(unlowered && COMPILERS.contains(&engine))
+        !(unlowered && COMPILERS.contains(&engine) || self.plan.is_some() && engine == "llvm")
     }
 
     fn run(&self, operands: &[String], more: &[&str]) -> Result<Ran, String> {
         let path = self.ran.display().to_string();
         let mode: &[&str] = if self.is_strict() { &["--mode", "strict"] } else { &[] };
         let operands = operands.iter().map(String::as_str);
-        binary::run(["run", &path].into_iter().chain(operands).chain(mode.iter().copied()).chain(more.iter().copied()))
+        let args = ["run", &path].into_iter().chain(operands).chain(self.by_plan());
+        binary::run(args.chain(mode.iter().copied()).chain(more.iter().copied()))
     }
 
     fn is_strict(&self) -> bool {
@@ -246,8 +270,13 @@ impl Test<'_> {
     /// The program is refused with a message at this place.
     fn error(&self, operands: &[String], place: &str, text: &str) -> Result<(), String> {
         let path = self.path.display().to_string();
-        let ran = if operands.is_empty() { binary::run(["check", &path])? } else { self.run(operands, &[])? };
+        let ran = match &self.plan {
+            Some(_) => binary::run(["show", "loops", &path].into_iter().chain(self.by_plan()))?,
+            None if operands.is_empty() => binary::run(["check", &path])?,
+            None => self.run(operands, &[])?,
+        };
         ran.expect(REFUSED)?;
+        let path = self.plan.as_ref().unwrap_or(&path);
         let begin = format!("{path}:{place}:");
         let says = |line: &str| line.strip_prefix(&begin).is_some_and(|message| message.contains(text));
         if ran.stderr.lines().any(says) {
@@ -312,7 +341,8 @@ impl Test<'_> {
     }
 
     fn show(&self, stage: &str, expected: &[String], line: usize, bless: bool) -> Result<(), String> {
-        let ran = binary::run(["show", stage, &self.ran.display().to_string()])?;
+        let path = self.ran.display().to_string();
+        let ran = binary::run(["show", stage, &path].into_iter().chain(self.by_plan()))?;
         ran.expect(0)?;
         let printed: Vec<&str> = ran.stdout.trim_end().lines().collect();
         if printed == expected {

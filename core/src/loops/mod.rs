@@ -68,7 +68,23 @@ pub use turn::{Stored, Turn, fold_of};
 use crate::notation::concrete::Program;
 use crate::shape::Classes;
 
-/// Plans the loops of a concrete program, and emits them.
-pub(crate) fn planned(program: &Program, classes: &Classes, options: &lower::Options) -> (Kernel, plan::Plan) {
-    lower::lower("kernel", program, classes, options, planner::plan)
+/// Plans the loops of a concrete program, and emits them; or, if there is the text of a plan, emits that plan.
+///
+/// # Errors
+/// What is wrong with the plan.
+pub(crate) fn planned(
+    program: &Program,
+    classes: &Classes,
+    options: &lower::Options,
+    text: Option<&str>,
+) -> Result<(Kernel, plan::Plan), plan::Refused> {
+    lower::lower("kernel", program, classes, options, |facts, costs, extents| match text {
+        None => {
+            let plan = planner::plan(facts, costs);
+            plan.check(program, &facts.symbols, extents)
+                .map_err(|wrong| plan::Refused { line: 0, what: wrong.what })?;
+            Ok(plan)
+        }
+        Some(text) => plan::Plan::read(text, facts),
+    })
 }

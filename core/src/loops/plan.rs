@@ -22,6 +22,8 @@
 mod check;
 mod parts;
 mod print;
+mod read;
+mod rules;
 
 use super::choose::cut::Counted;
 use super::choose::scope::Run;
@@ -33,7 +35,10 @@ use crate::looplet::Looplet;
 use crate::notation::concrete::{AccessId, Carried, Expr, Index, Nest, Place};
 use crate::notation::typed::Fun;
 use crate::stream::Shift;
+use crate::text::{Read, Reading};
 use parts::Visitor;
+use read::Reader;
+pub(crate) use read::Refused;
 
 /// A level of an access.
 pub type Level = (AccessId, usize);
@@ -250,6 +255,15 @@ impl List {
     }
 }
 
+/// An open list that comes to the coordinates of others.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Leaping {
+    /// The list.
+    pub list: Name,
+    /// Whether it comes by exponential search.
+    pub gallops: bool,
+}
+
 /// An entry: its position, or the run of its positions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
@@ -335,7 +349,31 @@ macro_rules! operations {
                     }
                 )*}
             }
+
+            /// Whether it has blocks for which alone it defines what it defines.
+            fn is_scope(&self) -> bool {
+                match self {$(
+                    Op::$name { .. } => false $(|| operations!(@scope $ty $(= $role)?))*,
+                )*}
+            }
+
+            /// Reads an operation.
+            fn read(r: &mut Reader) -> Read<Op> {
+                match r.word()? {
+                    $($word => {
+                        $(let $field = operations!(@read r ($($before)?) $($role)?)?;)*
+                        Ok(Op::$name { $($field),* })
+                    })*
+                    other => Err(format!("there is no operation `{other}`")),
+                }
+            }
         }
+    };
+    (@scope $ty:ty = new) => { false };
+    (@scope $ty:ty) => { <$ty as parts::Part>::SCOPE };
+    (@read $r:ident ($($before:literal)?)) => { parts::read_behind(&[$($before)?], $r) };
+    (@read $r:ident ($($before:literal)?) new) => {
+        parts::new_behind(&[$($before)?], $r)
     };
     (@part $v:ident $field:ident ($($before:literal)?)) => { parts::behind(&[$($before)?], $field, $v) };
     (@part $v:ident $field:ident ($($before:literal)?) new) => {
@@ -367,7 +405,7 @@ operations! {
     /** The end of a run of positions. */
     "run_end" RunEnd { it: Sym = new, @"of" run: Run }
     /** The interval of a level of an access below a parent, which is there where `present` holds. */
-    "interval" Interval { is: [Sym; 3] = new, @"of" of: Level, @"below" parent: Sym, @"if" present: Option<Sym> }
+    "interval" Interval { is: [Sym; 3] = new, @"of" of: Level, @"below" parent: Sym, @"where" present: Option<Sym> }
     /** A cursor in a list whose consecutive pieces loops visit. */
     "finger" Finger { it: Name = new, @"in" of: AccessId, @"at" begin: Sym }
     /** A list is opened. */
@@ -381,11 +419,11 @@ operations! {
     /** The entry of an open list, and whether it is at a coordinate. */
     "follow" Follow { here: Sym = new, is: Entry = new, @"of" list: Name, @"at" at: Sym }
     /** An open list moves on where a condition holds. */
-    "next" NextIf { list: Name, @"if" cond: Sym }
+    "advance" NextIf { list: Name, @"if" cond: Sym }
     /** A level is opened at a coordinate. */
     "seek" Seek { is: There = new, @"of" by: Found, @"at" at: Sym }
     /** A level is looked up in the position map of its list, at a coordinate that may be outside of it where `inside` does not hold. */
-    "ask" Ask { found: Sym = new, position: Sym = new, @"of" of: Level, @"at" at: Sym, @"if" inside: Option<Sym> }
+    "ask" Ask { found: Sym = new, position: Sym = new, @"of" of: Level, @"at" at: Sym, @"where" inside: Option<Sym> }
 
     /** Every coordinate of a range. */
     "every" Every { at: Sym = new, @"in" lo: Sym, @".." hi: Sym, body: Block }
@@ -401,8 +439,8 @@ operations! {
     "in_bulk" InBulk { list: List, @"into" into: Name, @"as" said: Name = new, visit: Visit, @"else" otherwise: Block }
     /** The coordinates that all of these lists have. */
     "meet" Intersect { at: Sym = new, @"in" lists: Vec<Name>, body: Block }
-    /** As `Intersect`, with a flag for each list that gallops. */
-    "leap" Leap { at: Sym = new, @"in" lists: Vec<(Name, bool)>, body: Block }
+    /** As `Intersect`, of lists some of which gallop. */
+    "leap" Leap { at: Sym = new, @"in" lists: Vec<Leaping>, body: Block }
     /** The coordinates of the first of these lists, with the condition that all have them. */
     "meet_flat" Meet { at: Sym = new, met: Sym = new, @"in" lists: Vec<Name>, body: Block }
     /** As `Meet`, of two lists, several entries at once. */
@@ -449,7 +487,7 @@ operations! {
     /** Whether the current packed piece has a position for each coordinate, its base, and its first position. */
     "piece_packed" PiecePacked { is: [Sym; 3] = new, @"of" pieces: Name, @"in" of: AccessId }
     /** The next piece, always or where a condition holds. */
-    "leave" Leave { pieces: Name, @"if" cond: Option<Sym> }
+    "leave" Leave { pieces: Name, @"where" cond: Option<Sym> }
 
     /** Where the search for the edges of a cut's pieces begins. */
     "hint" Hint { it: Name = new }
@@ -469,7 +507,7 @@ operations! {
     /** The loops over a fiber of the result begin; at most `bound` entries are appended. */
     "begin" OpenFiber { output: Name, slot: Name, @"room" bound: Sym }
     /** Room for `bound` more entries. */
-    "room" MakeRoom { output: Name, slot: Name, @"for" bound: Sym }
+    "reserve" MakeRoom { output: Name, slot: Name, @"for" bound: Sym }
     /** The loops over a fiber of the result end. */
     "end" CloseFiber { output: Name, slot: Name }
     /** A coordinate of the result's next level. `positions` are those of operands' entries there. */

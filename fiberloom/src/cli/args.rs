@@ -118,6 +118,11 @@ pub struct Program {
     /// Take the program's own schedules away
     #[arg(long)]
     pub no_schedule: bool,
+    /// The plan of the loops, as `show plan` prints it, in the place of the planner's
+    ///
+    /// Its loops run under `--engine loops`, which checks every access; docs/loops.md has the language.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub plan: Option<PathBuf>,
 }
 
 /// `fiberloom run`

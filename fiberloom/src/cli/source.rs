@@ -34,7 +34,10 @@ pub fn program_on(args: &Program, inputs: &[(String, PathBuf)]) -> Result<fiberl
         let format = described.format(rank).to_string();
         Ok(Some(Given { ty: described.ty, fill: Value::zero(described.ty), format }))
     });
-    program.map_err(|error| near(error, inputs))
+    let program = program.map_err(|error| near(error, inputs))?;
+    let Some(path) = &args.plan else { return Ok(program) };
+    let Text { name, text } = read(&Source { path: Some(path.clone()), text: None })?;
+    Ok(program.with_plan(&name, &text))
 }
 
 /// Says of each tensor that is not known which name that was given is nearly its own.

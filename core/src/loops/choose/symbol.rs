@@ -117,6 +117,13 @@ impl Symbols {
         }
     }
 
+    /// The held and read symbols so far, in the order in which they were made.
+    pub fn all_named(&self) -> Vec<Sym> {
+        let known = self.0.borrow();
+        let named = |(_, meaning): &(usize, &Meaning)| matches!(meaning, Meaning::Held(_) | Meaning::Read(_));
+        known.meanings.iter().enumerate().filter(named).map(|(at, _)| Sym(at as u32)).collect()
+    }
+
     /// The value of a symbol, if it is constant.
     pub fn constant(&self, s: Sym) -> Option<Value> {
         if let Meaning::Constant(x) = self.0.borrow().meanings[s.0 as usize] { Some(x) } else { None }

@@ -221,14 +221,17 @@ struct Prepared {
     tables: BTreeMap<(AccessId, usize), Laid>,
 }
 
-/// Emits the kernel of a concrete program, whose loops `plan` plans. Returns the kernel and its plan.
+/// Emits the kernel of a concrete program, whose loops `plan` plans, given the symbols of extents. Returns the kernel and its plan.
+///
+/// # Errors
+/// That of `plan`.
 pub(super) fn lower(
     name: &str,
     program: &Program,
     classes: &Classes,
     options: &Options,
-    plan: fn(&Facts, Costs) -> Plan,
-) -> (Kernel, Plan) {
+    plan: impl FnOnce(&Facts, Costs, &[Sym]) -> Result<Plan, plan::Refused>,
+) -> Result<(Kernel, Plan), plan::Refused> {
     let mut d = Symbolic::default();
     let (symbols, mut extents) = (Symbols::default(), vec![]);
     let mut lengths = extent::extents(&mut d, program, classes);
@@ -242,7 +245,8 @@ pub(super) fn lower(
     };
     let few = options.few.min(Entry::FEW);
     let costs = Costs { few, sought: options.sought.max(1), narrow: options.made.crd == Type::I32 };
-    let plan = plan(&facts, costs);
+    let given: Vec<Sym> = extents.iter().map(|(s, _)| *s).collect();
+    let plan = plan(&facts, costs, &given)?;
     let operand = |t: &Tensor| match t.role {
         Role::Operand(id) => {
             let given = options.operands.get(&id);
@@ -265,15 +269,14 @@ pub(super) fn lower(
     extents.iter().for_each(|(s, e)| cx.say(*s, e.clone()));
     repeat::in_order(&mut cx, &mut d, &plan.steps);
     let arguments = (0..program.tensors.len()).filter_map(|p| argument(&cx, &lengths, Place(p))).collect();
-    let Lengths { params, solved, given, .. } = lengths;
+    let Lengths { params, solved, given: sizes, .. } = lengths;
     let params = params.into_values().collect();
     let asked = std::mem::take(&mut d.asked);
     let (vars, buffers, body) = d.finish();
     let reassociate = options.mode == Mode::Algebraic;
     let name = name.to_string();
-    let kernel = Kernel { name, vars, params, buffers, body, arguments, solved, given, reassociate, asked };
-    let extents = extents.into_iter().map(|(s, _)| s).collect();
-    (kernel, Plan { symbols: facts.symbols, extents, ..plan })
+    let kernel = Kernel { name, vars, params, buffers, body, arguments, solved, given: sizes, reassociate, asked };
+    Ok((kernel, Plan { symbols: facts.symbols, extents: given, ..plan }))
 }
 
 /// The symbol of an extent, which is a number or a variable.

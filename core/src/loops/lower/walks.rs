@@ -161,8 +161,8 @@ pub(super) fn intersection(cx: &Context, d: &mut Symbolic, names: &[Name], at: S
 }
 
 /// The coordinates that all lists have, some of which gallop.
-pub(super) fn leaping(cx: &Context, d: &mut Symbolic, names: &[(Name, bool)], at: Sym, body: &Block) {
-    let lists: Vec<_> = names.iter().map(|(name, gallops)| (cx.list(*name), *gallops)).collect();
+pub(super) fn leaping(cx: &Context, d: &mut Symbolic, lists: &[plan::Leaping], at: Sym, body: &Block) {
+    let lists: Vec<_> = lists.iter().map(|of| (cx.list(of.list), of.gallops)).collect();
     let lists: Vec<_> = lists.iter().map(|(list, gallops)| (list, *gallops)).collect();
     leap(d, &lists, &mut |d, here| {
         cx.say_term(d, at, here);

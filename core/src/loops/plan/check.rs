@@ -1,125 +1,212 @@
 //! Checks a plan: symbols and names are defined once, before they are used and where their use sees them; levels are walked and opened in
 //! ways that they allow.
 
-use super::parts::Visitor;
-use super::{Assembly, Block, Body, Found, Kind, Level, List, Op, Plan, Statement, Step, Turns};
-use crate::format::{Holds, LevelKind};
-use crate::looplet::Looplet;
-use crate::loops::choose::symbol::{Meaning, Name, Sym};
-use crate::notation::concrete::{AccessId, Place, Program};
+use super::parts::{Part, Visitor};
+use super::rules::Thing;
+use super::{Arrays, Assembly, Block, Body, Level, Op, Plan, Statement, Step, Table, Turns};
+use crate::format::Holds;
+use crate::loops::choose::symbol::{Meaning, Name, Sym, Symbols};
+use crate::notation::concrete::{AccessId, Carried, Place, Program, Role};
 use crate::notation::typed::Fun;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 impl Plan {
-    /// Checks a plan against a program.
+    /// Checks a plan against a program: `all` are the symbols in it, and the symbols of extents are known before its first step.
     ///
     /// # Errors
     /// The first operation that cannot be, and the reason.
-    pub fn check(&self, program: &Program) -> Result<(), String> {
-        let mut checker = Checker { plan: self, program, seen: vec![], ever: FxHashSet::default(), wrong: None };
-        checker.seen.push(Seen { symbols: self.extents.iter().copied().collect(), ..Seen::default() });
+    pub(in crate::loops) fn check(&self, program: &Program, all: &Symbols, extents: &[Sym]) -> Result<(), Wrong> {
+        let operand = |place: &Place| matches!(program.tensors[place.0].role, Role::Operand(_));
+        let mut checker = Checker {
+            all,
+            program,
+            seen: vec![Seen { symbols: extents.iter().copied().collect(), ..Seen::default() }],
+            keeps: false,
+            ever: FxHashSet::default(),
+            coming: FxHashMap::default(),
+            vars: FxHashSet::default(),
+            unset: FxHashSet::default(),
+            ends: vec![],
+            made: (0..program.tensors.len()).map(Place).filter(operand).collect(),
+            tables: vec![],
+            marks: vec![],
+            directories: vec![],
+            ops: 0,
+            wrong: None,
+        };
         self.steps.iter().for_each(|step| checker.step(step));
+        checker.ops = 0;
+        let results = program.tensors.iter().enumerate().filter(|(_, t)| matches!(t.role, Role::Result(_)));
+        results.for_each(|(place, _)| checker.note(checker.made(Place(place))));
         checker.wrong.map_or(Ok(()), Err)
     }
 }
 
 /// What the operations of one block have defined so far.
 #[derive(Clone, Default)]
-struct Seen {
-    symbols: FxHashSet<Sym>,
-    names: FxHashSet<Name>,
+pub(super) struct Seen {
+    pub symbols: FxHashSet<Sym>,
+    pub names: FxHashMap<Name, Thing>,
 }
 
-struct Checker<'p> {
-    plan: &'p Plan,
-    program: &'p Program,
-    /// What is defined: in the blocks around, outermost first, and in blocks of the current operation that have ended.
-    seen: Vec<Seen>,
+/// A plan that cannot be.
+pub(in crate::loops) struct Wrong {
+    /// The number of operations that begin before the one that is wrong has begun, and this one; 0 if it is none.
+    pub op: usize,
+    /// What is wrong.
+    pub what: String,
+}
+
+pub(super) struct Checker<'p> {
+    /// The meanings of symbols.
+    pub all: &'p Symbols,
+    pub program: &'p Program,
+    /// What is defined, in the operations and blocks around, outermost first.
+    pub seen: Vec<Seen>,
+    /// Whether what a block of the current operation defines is seen behind the block.
+    keeps: bool,
     /// All names that were ever defined.
     ever: FxHashSet<Name>,
-    wrong: Option<String>,
+    /// What names stand for that the current operation defines.
+    coming: FxHashMap<Name, Thing>,
+    /// Symbols that are set again.
+    pub vars: FxHashSet<Sym>,
+    /// Those of them that may have no value yet; and at the ends of the blocks of the operations around, outermost first.
+    pub unset: FxHashSet<Sym>,
+    ends: Vec<Vec<FxHashSet<Sym>>>,
+    /// The tensors whose arrays are there.
+    pub made: FxHashSet<Place>,
+    /// The tables of the statement.
+    pub tables: Vec<Table>,
+    /// The lists of the statement that have tables of windows.
+    pub marks: Vec<Level>,
+    /// The accesses of the statement that have bucket indices.
+    pub directories: Vec<AccessId>,
+    /// The number of operations so far.
+    ops: usize,
+    wrong: Option<Wrong>,
 }
 
 impl Checker<'_> {
+    /// Notes what is wrong first.
     fn wrong(&mut self, what: impl FnOnce() -> String) {
-        self.wrong.get_or_insert_with(what);
+        let op = self.ops;
+        self.wrong.get_or_insert_with(|| Wrong { op, what: what() });
+    }
+
+    fn note(&mut self, rule: Result<(), String>) {
+        if let Err(what) = rule {
+            self.wrong(|| what);
+        }
     }
 
     fn step(&mut self, step: &Step) {
+        let around = self.seen.len();
         match step {
-            Step::Whole { .. } => {}
+            Step::Whole { target, operand } => {
+                self.note(self.made(*operand));
+                self.made.insert(*target);
+            }
             Step::Nest(of) => self.statement(of),
-            Step::Repeat { turns, steps, .. } => {
+            Step::Repeat { turns, steps, carried } => {
                 match turns {
                     Turns::Count(count) => self.value(*count),
                     Turns::While { go, condition } => {
+                        self.seen.push(Seen::default());
                         self.define(*go);
+                        self.vars.insert(*go);
                         self.block(condition);
                     }
                 }
                 steps.iter().for_each(|step| self.step(step));
+                let ends = |Carried { tensor, last }: &Carried| [*tensor, *last];
+                carried.iter().flat_map(ends).for_each(|place| self.note(self.made(place)));
             }
         }
+        self.seen.truncate(around);
     }
 
     fn statement(&mut self, of: &Statement) {
-        of.directories.iter().for_each(|(_, list, most)| {
-            self.list(list);
-            self.value(*most);
-        });
+        self.prepared(of);
+        let place = of.nest.target.tensor;
+        match of.assembly.arrays {
+            Arrays::Own | Arrays::Counted => {}
+            Arrays::Operand(of) | Arrays::Taken(of) => self.note(self.made(of)),
+            Arrays::Levels(a) | Arrays::Entries(a) => self.note(self.made(self.program.accesses[a.0].tensor)),
+        }
+        of.nest.rhs.inside(&mut |nest| self.made.extend([nest.target.tensor]));
+        self.made.insert(place);
+        self.seen.push(Seen::default());
+        self.coming.extend([(of.output, Thing::Result(place)), (of.root, Thing::Slot(of.output, 0))]);
         [of.output, of.root].into_iter().for_each(|n| self.name(n));
         match &of.body {
             Body::Loops(block) => self.block(block),
             Body::Counted(passes) => passes.iter().for_each(|block| self.block(block)),
             Body::Split { split, otherwise } => {
+                self.note(self.made(self.program.accesses[split.of.0].tensor));
                 [split.rows, split.columns].into_iter().for_each(|s| self.value(s));
                 otherwise.iter().for_each(|block| self.block(block));
             }
         }
     }
 
-    fn kind(&self, (a, level): Level) -> Option<LevelKind> {
-        self.program.tensor(a).format.levels.get(level).copied()
-    }
-
-    /// A list is of a level with coordinates.
-    fn list(&mut self, list: &List) {
-        self.can(list.of, "be walked", |kind| kind.holds(Holds::Coordinates));
-    }
-
-    /// A level is of a kind that can do this.
-    fn can(&mut self, level: Level, what: &str, can: impl Fn(LevelKind) -> bool) {
-        if !self.kind(level).is_some_and(can) {
-            let name = self.program.tensor(level.0).name.clone();
-            self.wrong(|| format!("level {} of `{name}` cannot {what}", level.1));
+    /// What is prepared before a statement's loops: they are of lists.
+    fn prepared(&mut self, of: &Statement) {
+        let is_list =
+            |checker: &Self, list: &Level| checker.can(*list, "be walked", |kind| kind.holds(Holds::Coordinates));
+        for list in of.tables.iter().map(|table| &table.list).chain(of.marks.iter().map(|marks| &marks.list)) {
+            self.note(is_list(self, list));
+        }
+        (self.tables, self.marks) = (of.tables.clone(), of.marks.iter().map(|marks| marks.list).collect());
+        self.directories = of.directories.iter().map(|(a, ..)| *a).collect();
+        for (_, list, most) in &of.directories {
+            self.note(self.list(list));
+            list.show(self);
+            self.value(*most);
         }
     }
 
-    /// The levels of an operation are of kinds that can do what it asks of them.
-    fn levels(&mut self, op: &Op) {
-        let pieces = |kind: Kind| {
-            move |level: LevelKind| match level.looplet() {
-                Looplet::Blocks | Looplet::Aligned(_) => kind == Kind::Blocks,
-                Looplet::Packed => kind == Kind::Packed,
-                _ => kind == Kind::Runs && level.is_stepped(),
-            }
-        };
+    /// Checks an operation, and defines what it defines.
+    fn operation(&mut self, op: &Op) {
+        self.ops += 1;
+        match self.defines(op) {
+            Ok(things) => self.coming.extend(things),
+            Err(what) => self.wrong(|| what),
+        }
+        self.note(self.rule(op));
+        // What the block defines is used by what stands behind it in the operation.
+        let keeps = matches!(op, Op::Steps { .. } | Op::Lay { .. });
+        let around = std::mem::replace(&mut self.keeps, keeps);
+        let before = self.unset.clone();
+        self.ends.push(vec![]);
         match op {
-            Op::Open { list, .. } | Op::Each { list, .. } | Op::Sift { list, .. } | Op::InBulk { list, .. } => {
-                self.list(list);
+            Op::Set { var, to } => {
+                self.value(*to);
+                self.unset.remove(var);
+                self.value(*var);
             }
-            Op::Seek { by: Found::Search { list }, .. } => self.list(list),
-            Op::Seek { by: Found::Hash { list, .. }, .. } => self.can(list.of, "be hashed", LevelKind::has_table),
-            Op::Seek { by: Found::Pieces { list, kind, .. }, .. } | Op::OpenPieces { list, kind, .. } => {
-                self.can(list.of, "be in such pieces", pieces(*kind));
+            _ => op.show(self),
+        }
+        self.keeps = around;
+        let ends = self.ends.pop().unwrap_or_default();
+        self.sets(op, before, ends);
+    }
+
+    /// Notes which variables have values behind an operation: `before` had none before it, `ends` at the ends of its blocks.
+    fn sets(&mut self, op: &Op, before: FxHashSet<Sym>, mut ends: Vec<FxHashSet<Sym>>) {
+        match op {
+            Op::Var { it, .. } => drop(self.vars.insert(*it)),
+            Op::Fresh { it } => drop((self.vars.insert(*it), self.unset.insert(*it))),
+            Op::Work { work } => {
+                self.vars.extend(work.most);
+                self.unset.extend(work.most);
             }
-            Op::Interval { of, .. } => {
-                self.can(*of, "have an interval", |kind| kind.holds(Holds::Positions));
-            }
-            Op::Ask { of, .. } | Op::Lay { list: List { of, .. }, .. } => {
-                self.can(*of, "be in a position map", LevelKind::is_list);
-            }
-            _ => {}
+            Op::Fail { .. } => self.unset.clear(),
+            Op::Asked { .. } => self.unset = ends.pop().unwrap_or(before),
+            Op::When { .. } if ends.len() == 2 => self.unset = ends.into_iter().flatten().collect(),
+            _ if ends.is_empty() => {}
+            // Its blocks may not run.
+            _ => self.unset = before,
         }
     }
 }
@@ -128,7 +215,7 @@ impl Visitor for Checker<'_> {
     fn word(&mut self, _: &str) {}
 
     fn define(&mut self, s: Sym) {
-        let named = self.plan.symbols.named(s);
+        let named = self.all.named(s);
         match &named {
             // A position that is known already.
             _ if self.seen.iter().any(|seen| seen.symbols.contains(&s)) => {}
@@ -138,13 +225,16 @@ impl Visitor for Checker<'_> {
     }
 
     fn value(&mut self, s: Sym) {
-        match self.plan.symbols.meaning(s) {
+        match self.all.meaning(s) {
             Meaning::Constant(_) | Meaning::Length(_) => {}
             Meaning::Load(_, at) => self.value(at),
             Meaning::Of(_, args) => args.iter().for_each(|arg| self.value(*arg)),
             Meaning::Held(_) | Meaning::Read(_) => {
+                if self.unset.contains(&s) {
+                    self.wrong(|| "a variable has no value yet".to_string());
+                }
                 if !self.seen.iter().any(|seen| seen.symbols.contains(&s)) {
-                    let name = self.plan.symbols.named(s).map_or(String::new(), |(name, _)| name);
+                    let name = self.all.named(s).map_or(String::new(), |(name, _)| name);
                     self.wrong(|| format!("`{name}` is used where it is not defined"));
                 }
             }
@@ -155,13 +245,12 @@ impl Visitor for Checker<'_> {
         if !self.ever.insert(n) {
             self.wrong(|| "a name is defined twice".to_string());
         }
-        self.seen.last_mut().map(|seen| seen.names.insert(n));
+        let thing = self.coming.remove(&n).unwrap_or(Thing::Run);
+        self.seen.last_mut().map(|seen| seen.names.insert(n, thing));
     }
 
     fn named(&mut self, n: Name) {
-        if !self.seen.iter().any(|seen| seen.names.contains(&n)) {
-            self.wrong(|| "a name is used where it is not defined".to_string());
-        }
+        self.note(self.thing(n).map(drop));
     }
 
     fn access(&mut self, _: AccessId) {}
@@ -174,14 +263,30 @@ impl Visitor for Checker<'_> {
 
     fn assembly(&mut self, _: &Assembly) {}
 
+    fn scope(&mut self, define: &mut dyn FnMut(&mut dyn Visitor), block: &Block) {
+        self.seen.push(Seen::default());
+        define(self);
+        self.block(block);
+        self.seen.pop();
+    }
+
     fn block(&mut self, Block(ops): &Block) {
+        let unset = self.unset.clone();
         self.seen.push(Seen::default());
         for op in ops {
             let around = self.seen.len();
-            self.levels(op);
-            op.show(self);
-            // What the operation's blocks defined is used by none behind it.
+            if op.is_scope() {
+                self.seen.push(Seen::default());
+            }
+            self.operation(op);
             self.seen.truncate(around);
+        }
+        if !self.keeps {
+            self.seen.pop();
+        }
+        let end = std::mem::replace(&mut self.unset, unset);
+        if let Some(ends) = self.ends.last_mut() {
+            ends.push(end);
         }
     }
 }

@@ -1,8 +1,10 @@
-//! The parts of operations, as a visitor is shown them: symbols and names that an operation defines or uses, levels, blocks, words.
+//! The parts of operations: symbols and names that an operation defines or uses, levels, blocks, words. A part is shown to a visitor, and
+//! read from the text that a printer makes of it.
 
+use super::read::Reader;
 use super::{
-    Assembly, Block, Counted, Directory, Driven, Entry, Flags, Found, Gap, Kind, Level, List, Made, There, View, Visit,
-    Work,
+    Assembly, Block, Counted, Directory, Driven, Entry, Flags, Found, Gap, Kind, Leaping, Level, List, Made, There,
+    View, Visit, Work,
 };
 use crate::iteration::Sequence;
 use crate::loops::choose::cut::Weight;
@@ -12,6 +14,7 @@ use crate::loops::{Asked, Failure};
 use crate::notation::concrete::{AccessId, Place};
 use crate::notation::typed::Fun;
 use crate::stream::Shift;
+use crate::text::{Operators, Read, Reading, Token};
 
 /// Who is shown operations: a printer, a checker.
 pub(super) trait Visitor {
@@ -40,16 +43,34 @@ pub(super) trait Visitor {
     fn assembly(&mut self, assembly: &Assembly);
     /// Operations inside of one.
     fn block(&mut self, block: &Block);
+    /// A block that sees what `define` shows, and nothing else does.
+    fn scope(&mut self, define: &mut dyn FnMut(&mut dyn Visitor), block: &Block);
 }
 
 /// A part of an operation.
-pub(super) trait Part {
+pub(super) trait Part: Sized {
+    /// Whether it has blocks, which see what the operation defines, and nothing behind the operation does.
+    const SCOPE: bool = false;
+
     /// Shows it to a visitor.
     fn show(&self, v: &mut dyn Visitor);
+
+    /// Reads it.
+    fn read(r: &mut Reader) -> Read<Self>;
 
     /// Whether there is nothing to show.
     fn is_absent(&self) -> bool {
         false
+    }
+
+    /// The part that is not shown; `None` if every such part is shown.
+    fn absent() -> Option<Self> {
+        None
+    }
+
+    /// Whether it begins with this token: asked of a part that may be absent, and stands behind no word.
+    fn begins(_: Token) -> bool {
+        true
     }
 }
 
@@ -61,15 +82,46 @@ pub(super) fn behind(words: &[&str], part: &impl Part, v: &mut dyn Visitor) {
     }
 }
 
+/// Reads a part that is defined, behind words.
+pub(super) fn new_behind<T: New>(words: &[&str], r: &mut Reader) -> Read<T> {
+    words.iter().try_for_each(|word| r.the(word))?;
+    T::read_new(r)
+}
+
+/// Reads a part behind words, or the absent one where they do not stand.
+pub(super) fn read_behind<T: Part>(words: &[&str], r: &mut Reader) -> Read<T> {
+    let absent = T::absent();
+    match (words, absent) {
+        ([], Some(absent)) if !T::begins(r.peek()) => Ok(absent),
+        ([], _) => T::read(r),
+        (_, None) => {
+            words.iter().try_for_each(|word| r.the(word))?;
+            T::read(r)
+        }
+        (_, Some(absent)) if !r.is_at(words[0]) => Ok(absent),
+        (_, Some(_)) => {
+            words.iter().try_for_each(|word| r.the(word))?;
+            T::read(r)
+        }
+    }
+}
+
 /// A part that an operation defines.
-pub(super) trait New {
+pub(super) trait New: Sized {
     /// Shows it to a visitor.
     fn show_new(&self, v: &mut dyn Visitor);
+
+    /// Reads it.
+    fn read_new(r: &mut Reader) -> Read<Self>;
 }
 
 impl Part for Sym {
     fn show(&self, v: &mut dyn Visitor) {
         v.value(*self);
+    }
+
+    fn read(r: &mut Reader) -> Read<Sym> {
+        r.expr()
     }
 }
 
@@ -77,11 +129,19 @@ impl New for Sym {
     fn show_new(&self, v: &mut dyn Visitor) {
         v.define(*self);
     }
+
+    fn read_new(r: &mut Reader) -> Read<Sym> {
+        r.define()
+    }
 }
 
 impl Part for Name {
     fn show(&self, v: &mut dyn Visitor) {
         v.named(*self);
+    }
+
+    fn read(r: &mut Reader) -> Read<Name> {
+        r.name()
     }
 }
 
@@ -89,11 +149,19 @@ impl New for Name {
     fn show_new(&self, v: &mut dyn Visitor) {
         v.name(*self);
     }
+
+    fn read_new(r: &mut Reader) -> Read<Name> {
+        r.new_name()
+    }
 }
 
 impl Part for AccessId {
     fn show(&self, v: &mut dyn Visitor) {
         v.access(*self);
+    }
+
+    fn read(r: &mut Reader) -> Read<AccessId> {
+        r.access()
     }
 }
 
@@ -101,22 +169,50 @@ impl Part for Place {
     fn show(&self, v: &mut dyn Visitor) {
         v.place(*self);
     }
+
+    fn read(r: &mut Reader) -> Read<Place> {
+        r.place()
+    }
 }
 
 impl Part for Fun {
     fn show(&self, v: &mut dyn Visitor) {
         v.fun(*self);
     }
+
+    fn read(r: &mut Reader) -> Read<Fun> {
+        r.fun()
+    }
 }
 
 impl Part for Block {
+    const SCOPE: bool = true;
+
     fn show(&self, v: &mut dyn Visitor) {
         v.block(self);
+    }
+
+    fn read(r: &mut Reader) -> Read<Block> {
+        r.block()
+    }
+
+    fn absent() -> Option<Block> {
+        Some(Block::default())
+    }
+
+    fn begins(token: Token) -> bool {
+        token == Token::Sign("{")
     }
 
     fn is_absent(&self) -> bool {
         self.0.is_empty()
     }
+}
+
+/// So many parts as there have to be.
+fn exactly<T, const N: usize>(parts: Vec<T>) -> Read<[T; N]> {
+    let found = parts.len();
+    parts.try_into().map_err(|_| format!("expected {N} parts, found {found}"))
 }
 
 /// Parts behind each other, with signs around and between them.
@@ -136,6 +232,18 @@ impl<T: Part> Part for Vec<T> {
         all(v, self, T::show);
     }
 
+    fn read(r: &mut Reader) -> Read<Vec<T>> {
+        r.enclosed("(", ")", T::read)
+    }
+
+    fn absent() -> Option<Vec<T>> {
+        Some(vec![])
+    }
+
+    fn begins(token: Token) -> bool {
+        token == Token::Sign("(")
+    }
+
     fn is_absent(&self) -> bool {
         self.is_empty()
     }
@@ -145,17 +253,31 @@ impl<T: New> New for Vec<T> {
     fn show_new(&self, v: &mut dyn Visitor) {
         all(v, self, T::show_new);
     }
+
+    fn read_new(r: &mut Reader) -> Read<Vec<T>> {
+        r.enclosed("(", ")", T::read_new)
+    }
 }
 
 impl<T: Part, const N: usize> Part for [T; N] {
+    const SCOPE: bool = T::SCOPE;
+
     fn show(&self, v: &mut dyn Visitor) {
         all(v, self, T::show);
+    }
+
+    fn read(r: &mut Reader) -> Read<[T; N]> {
+        exactly(r.enclosed("(", ")", T::read)?)
     }
 }
 
 impl<T: New, const N: usize> New for [T; N] {
     fn show_new(&self, v: &mut dyn Visitor) {
         all(v, self, T::show_new);
+    }
+
+    fn read_new(r: &mut Reader) -> Read<[T; N]> {
+        exactly(r.enclosed("(", ")", T::read_new)?)
     }
 }
 
@@ -165,11 +287,29 @@ impl<A: Part, B: Part> Part for (A, B) {
         v.word(":");
         self.1.show(v);
     }
+
+    fn read(r: &mut Reader) -> Read<(A, B)> {
+        let a = A::read(r)?;
+        r.sign(":")?;
+        Ok((a, B::read(r)?))
+    }
 }
 
 impl<T: Part> Part for Option<T> {
     fn show(&self, v: &mut dyn Visitor) {
         self.iter().for_each(|part| part.show(v));
+    }
+
+    fn read(r: &mut Reader) -> Read<Option<T>> {
+        T::read(r).map(Some)
+    }
+
+    fn absent() -> Option<Option<T>> {
+        Some(None)
+    }
+
+    fn begins(token: Token) -> bool {
+        T::begins(token)
     }
 
     fn is_absent(&self) -> bool {
@@ -178,8 +318,14 @@ impl<T: Part> Part for Option<T> {
 }
 
 impl<T: Part> Part for Box<T> {
+    const SCOPE: bool = T::SCOPE;
+
     fn show(&self, v: &mut dyn Visitor) {
         (**self).show(v);
+    }
+
+    fn read(r: &mut Reader) -> Read<Box<T>> {
+        T::read(r).map(Box::new)
     }
 }
 
@@ -190,11 +336,23 @@ impl Part for bool {
     fn is_absent(&self) -> bool {
         !self
     }
+
+    fn read(_: &mut Reader) -> Read<bool> {
+        Ok(true)
+    }
+
+    fn absent() -> Option<bool> {
+        Some(false)
+    }
 }
 
 impl Part for Failure {
     fn show(&self, v: &mut dyn Visitor) {
         v.word(self.name());
+    }
+
+    fn read(r: &mut Reader) -> Read<Failure> {
+        r.one_of("failure", Failure::ALL, |why| why.name())
     }
 }
 
@@ -203,31 +361,64 @@ impl Part for Asked {
         v.word(&format!("unroll {}", self.unroll));
         maybe(v, "lanes", &self.lanes);
     }
+
+    fn read(r: &mut Reader) -> Read<Asked> {
+        r.the("unroll")?;
+        Ok(Asked { unroll: r.number()?, lanes: read_behind(&["lanes"], r)? })
+    }
+
+    fn begins(token: Token) -> bool {
+        token == Token::Word("unroll")
+    }
+}
+
+impl Driven {
+    fn name(&self) -> &'static str {
+        match self {
+            Driven::Stored => "stored",
+            Driven::Counted => "counted",
+            Driven::Guarded => "guarded",
+        }
+    }
 }
 
 impl Part for Driven {
     fn show(&self, v: &mut dyn Visitor) {
-        v.word(match self {
-            Driven::Stored => "stored",
-            Driven::Counted => "counted",
-            Driven::Guarded => "guarded",
-        });
+        v.word(self.name());
+    }
+
+    fn read(r: &mut Reader) -> Read<Driven> {
+        r.one_of("way to a coordinate", [Driven::Stored, Driven::Counted, Driven::Guarded], Driven::name)
+    }
+}
+
+impl Kind {
+    fn name(&self) -> &'static str {
+        match self {
+            Kind::Runs => "runs",
+            Kind::Blocks => "blocks",
+            Kind::Packed => "packed",
+        }
     }
 }
 
 impl Part for Kind {
     fn show(&self, v: &mut dyn Visitor) {
-        v.word(match self {
-            Kind::Runs => "runs",
-            Kind::Blocks => "blocks",
-            Kind::Packed => "packed",
-        });
+        v.word(self.name());
+    }
+
+    fn read(r: &mut Reader) -> Read<Kind> {
+        r.one_of("kind of pieces", [Kind::Runs, Kind::Blocks, Kind::Packed], Kind::name)
     }
 }
 
 impl Part for Run {
     fn show(&self, v: &mut dyn Visitor) {
         self.name.show(v);
+    }
+
+    fn read(r: &mut Reader) -> Read<Run> {
+        Ok(Run { name: r.name()?, open: None })
     }
 }
 
@@ -239,6 +430,12 @@ impl New for Entry {
             v.name(run.name);
         }
     }
+
+    fn read_new(r: &mut Reader) -> Read<Entry> {
+        let position = r.define()?;
+        let run = if r.found("run") { Some(Run { name: r.new_name()?, open: None }) } else { None };
+        Ok(Entry { position, run })
+    }
 }
 
 impl New for There {
@@ -249,11 +446,31 @@ impl New for There {
             v.define(found);
         }
     }
+
+    fn read_new(r: &mut Reader) -> Read<There> {
+        let entry = Entry::read_new(r)?;
+        Ok(There { found: if r.found("if") { Some(r.define()?) } else { None }, entry })
+    }
 }
 
 impl Part for Level {
     fn show(&self, v: &mut dyn Visitor) {
         v.level(*self);
+    }
+
+    fn read(r: &mut Reader) -> Read<Level> {
+        r.level()
+    }
+}
+
+impl Part for Leaping {
+    fn show(&self, v: &mut dyn Visitor) {
+        self.list.show(v);
+        maybe(v, "gallops", &self.gallops);
+    }
+
+    fn read(r: &mut Reader) -> Read<Leaping> {
+        Ok(Leaping { list: r.name()?, gallops: read_behind(&["gallops"], r)? })
     }
 }
 
@@ -281,6 +498,22 @@ impl Part for List {
         }
         view.show(v);
     }
+
+    fn read(r: &mut Reader) -> Read<List> {
+        let of = r.level()?;
+        r.sign("[")?;
+        let begin = r.expr()?;
+        r.sign("..")?;
+        let end = r.expr()?;
+        r.sign("]")?;
+        let repeats = r.found("repeats");
+        let run = read_behind(&["run"], r)?;
+        let directory = match r.found("indexed") {
+            true => Some(Directory { extent: read_behind(&["up_to"], r)? }),
+            false => None,
+        };
+        Ok(List { of, begin, end, repeats, view: View::read(r)?, run, directory })
+    }
 }
 
 impl Part for View {
@@ -291,29 +524,68 @@ impl Part for View {
             Some(Shift::Down(c)) => maybe(v, "shift_down", c),
             None => {}
         }
-        let values = [("stride", stride), ("blocks", blocks), ("extent", extent), ("start", start), ("stop", stop)];
+        let values = [("stride", stride), ("in_blocks", blocks), ("extent", extent), ("start", start), ("stop", stop)];
         values.into_iter().for_each(|(word, value)| maybe(v, word, value));
-        maybe(v, "finger", finger);
+        maybe(v, "cursor", finger);
         maybe(v, "mark", mark);
+    }
+
+    fn read(r: &mut Reader) -> Read<View> {
+        let shift = match (r.found("shift"), r.found("shift_down")) {
+            (true, _) => Some(Shift::Up(r.expr()?)),
+            (_, true) => Some(Shift::Down(r.expr()?)),
+            _ => None,
+        };
+        Ok(View {
+            shift,
+            stride: read_behind(&["stride"], r)?,
+            blocks: read_behind(&["in_blocks"], r)?,
+            extent: read_behind(&["extent"], r)?,
+            start: read_behind(&["start"], r)?,
+            stop: read_behind(&["stop"], r)?,
+            finger: read_behind(&["cursor"], r)?,
+            mark: read_behind(&["mark"], r)?,
+        })
     }
 }
 
 impl Part for Visit {
+    const SCOPE: bool = true;
+
     fn show(&self, v: &mut dyn Visitor) {
-        v.word("at");
-        v.define(self.at);
-        v.word("position");
-        self.entry.show_new(v);
-        v.block(&self.body);
+        let define = &mut |v: &mut dyn Visitor| {
+            v.word("at");
+            v.define(self.at);
+            v.word("position");
+            self.entry.show_new(v);
+        };
+        v.scope(define, &self.body);
+    }
+
+    fn read(r: &mut Reader) -> Read<Visit> {
+        r.the("at")?;
+        let at = r.define()?;
+        r.the("position")?;
+        Ok(Visit { at, entry: Entry::read_new(r)?, body: r.block()? })
     }
 }
 
 impl Part for Gap {
+    const SCOPE: bool = true;
+
     fn show(&self, v: &mut dyn Visitor) {
-        v.define(self.begin);
-        v.word("..");
-        v.define(self.end);
-        v.block(&self.body);
+        let define = &mut |v: &mut dyn Visitor| {
+            v.define(self.begin);
+            v.word("..");
+            v.define(self.end);
+        };
+        v.scope(define, &self.body);
+    }
+
+    fn read(r: &mut Reader) -> Read<Gap> {
+        let begin = r.define()?;
+        r.sign("..")?;
+        Ok(Gap { begin, end: r.define()?, body: r.block()? })
     }
 }
 
@@ -329,6 +601,20 @@ impl Part for Sequence {
             Sequence::List(a) => v.access(*a),
             Sequence::And(parts) => joined(v, "all", parts),
             Sequence::Or(parts) => joined(v, "some", parts),
+        }
+    }
+
+    fn read(r: &mut Reader) -> Read<Sequence> {
+        let parts = r.ahead(1) == Token::Sign("(");
+        match r.peek() {
+            Token::Word(word @ ("all" | "some")) if parts => {
+                r.skip();
+                let parts = r.enclosed("(", ")", <Sequence as Part>::read)?;
+                Ok(if word == "all" { Sequence::And(parts) } else { Sequence::Or(parts) })
+            }
+            _ if r.ahead(1) == Token::Sign("@") => r.access().map(Sequence::List),
+            _ if r.found("never") => Ok(Sequence::Empty),
+            _ => r.the("always").map(|()| Sequence::Full),
         }
     }
 }
@@ -352,6 +638,16 @@ impl Part for Found {
             }
         }
     }
+
+    fn read(r: &mut Reader) -> Read<Found> {
+        if r.found("hash") {
+            return Ok(Found::Hash { list: List::read(r)?, parent: read_behind(&["below"], r)? });
+        }
+        if r.found("list") {
+            return Ok(Found::Search { list: List::read(r)? });
+        }
+        Ok(Found::Pieces { kind: Kind::read(r)?, list: List::read(r)?, extent: read_behind(&["up_to"], r)? })
+    }
 }
 
 impl Part for Weight {
@@ -360,6 +656,15 @@ impl Part for Weight {
         [("from", self.begin), ("to", self.end), ("behind", self.before)]
             .into_iter()
             .for_each(|(word, value)| maybe(v, word, &Some(value)));
+    }
+
+    fn read(r: &mut Reader) -> Read<Weight> {
+        Ok(Weight {
+            list: r.level()?,
+            begin: read_behind(&["from"], r)?,
+            end: read_behind(&["to"], r)?,
+            before: read_behind(&["behind"], r)?,
+        })
     }
 }
 
@@ -380,6 +685,20 @@ impl Part for Counted {
             }
         }
     }
+
+    fn read(r: &mut Reader) -> Read<Counted> {
+        match r.word()? {
+            "nothing" => Ok(Counted::Nothing),
+            "coordinates" => Ok(Counted::Coordinates),
+            "weights" => Ok(Counted::Weight(read_behind(&[], r)?)),
+            "entries" => {
+                let (access, first) = r.level()?;
+                let (begin, ends) = (read_behind(&["from"], r)?, read_behind(&["ends"], r)?);
+                Ok(Counted::Entries { access, first, begin, ends })
+            }
+            other => Err(format!("a cut does not count `{other}`")),
+        }
+    }
 }
 
 impl Part for Flags {
@@ -389,15 +708,32 @@ impl Part for Flags {
         v.block(&self.body);
         maybe(v, "if", &self.cond);
     }
+
+    fn read(r: &mut Reader) -> Read<Flags> {
+        r.the("flags")?;
+        Ok(Flags { position: r.define()?, body: read_behind(&[], r)?, cond: read_behind(&["if"], r)? })
+    }
+
+    fn begins(token: Token) -> bool {
+        token == Token::Word("flags")
+    }
 }
 
 impl Part for Made {
+    const SCOPE: bool = true;
+
     fn show(&self, v: &mut dyn Visitor) {
         v.place(self.nest.target.tensor);
         v.name(self.output);
         v.name(self.root);
         v.assembly(&self.assembly);
         v.block(&self.body);
+    }
+
+    fn read(r: &mut Reader) -> Read<Made> {
+        let nest = r.nest()?;
+        let (output, root) = (r.new_name()?, r.new_name()?);
+        Ok(Made { nest, output, root, assembly: r.assembly()?, body: r.block()? })
     }
 }
 
@@ -418,5 +754,16 @@ impl Part for Work {
             v.word("few");
             v.name(*few);
         }
+    }
+
+    fn read(r: &mut Reader) -> Read<Work> {
+        let it = r.new_name()?;
+        r.the("of")?;
+        let nest = r.nest()?;
+        nest.workspace.iter().try_for_each(|w| r.the(&format!("{:?}", w.kind).to_lowercase()))?;
+        let (output, within) = (read_behind(&["for"], r)?, read_behind(&["within"], r)?);
+        let most = if r.found("most") { Some(r.define()?) } else { None };
+        let few = if r.found("few") { Some(r.new_name()?) } else { None };
+        Ok(Work { nest, it, output, within, most, few })
     }
 }

@@ -1,10 +1,10 @@
 //! Prints a plan as text: one operation a line, with the operations inside of it indented.
 
-use super::parts::Visitor;
+use super::parts::{Part, Visitor};
 use super::{Arrays, Assembly, Block, Body, Level, Marks, Op, Plan, Room, Split, Statement, Step, Table, Turns};
 use crate::algebra::{Op as Fn, Type};
-use crate::loops::choose::symbol::{Array, Meaning, Name, Sym};
-use crate::notation::concrete::{AccessId, Place, Program};
+use crate::loops::choose::symbol::{Array, Meaning, Name, Sym, Symbols};
+use crate::notation::concrete::{AccessId, Carried, Place, Program};
 use crate::notation::typed::Fun;
 use crate::text::{Printing, literal};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -13,12 +13,39 @@ use std::fmt::{self, Write};
 impl Plan {
     /// The plan as text, with the names of a program.
     pub fn show(&self, program: &Program) -> String {
-        let (symbols, names) = (FxHashMap::default(), FxHashMap::default());
-        let mut printer =
-            Printer { plan: self, program, symbols, taken: FxHashSet::default(), names, depth: 0, out: String::new() };
+        let mut printer = Printer {
+            plan: self,
+            program,
+            symbols: FxHashMap::default(),
+            given: Given::default(),
+            names: FxHashMap::default(),
+            depth: 0,
+            asked: false,
+            out: String::new(),
+        };
         self.extents.iter().for_each(|s| drop(printer.give(*s)));
         self.steps.iter().for_each(|step| printer.step(step));
         printer.out
+    }
+}
+
+/// The names that are given to symbols.
+#[derive(Default)]
+pub(super) struct Given {
+    taken: FxHashSet<String>,
+}
+
+impl Given {
+    /// A distinct name for a symbol: its own, with a number behind a dot if it is not the first of that name.
+    pub fn give(&mut self, symbols: &Symbols, s: Sym) -> String {
+        let named = symbols.named(s).map_or("value".to_string(), |(name, _)| name);
+        // What begins with `_` is the name of something else.
+        let named = if named.starts_with('_') { format!("v{named}") } else { named };
+        let numbered = (2..).map(|n| format!("{named}.{n}"));
+        let name = std::iter::once(named.clone()).chain(numbered).find(|name| !self.taken.contains(name));
+        let name = name.expect("there are names enough");
+        self.taken.insert(name.clone());
+        name
     }
 }
 
@@ -27,21 +54,19 @@ struct Printer<'p> {
     program: &'p Program,
     /// The printed names of symbols.
     symbols: FxHashMap<Sym, String>,
-    taken: FxHashSet<String>,
+    given: Given,
     /// The numbers of names, in the order in which they are defined.
     names: FxHashMap<Name, usize>,
     depth: usize,
+    /// Whether something is asked of a loop around.
+    asked: bool,
     out: String,
 }
 
 impl Printer<'_> {
-    /// A distinct name for a symbol, which begins with the symbol's own.
+    /// A name for a symbol.
     fn give(&mut self, s: Sym) -> String {
-        let named = self.plan.symbols.named(s).map_or("value".to_string(), |(name, _)| name);
-        let numbered = (2..).map(|n| format!("{named}_{n}"));
-        let name = std::iter::once(named.clone()).chain(numbered).find(|name| !self.taken.contains(name));
-        let name = name.expect("there are names enough");
-        self.taken.insert(name.clone());
+        let name = self.given.give(&self.plan.symbols, s);
         self.symbols.insert(s, name.clone());
         name
     }
@@ -72,7 +97,7 @@ impl Printer<'_> {
                 self.place(*operand);
             }
             Step::Nest(of) => self.statement(of),
-            Step::Repeat { turns, steps, .. } => {
+            Step::Repeat { turns, steps, carried } => {
                 match turns {
                     Turns::Count(count) => {
                         self.words(&["repeat"]);
@@ -84,7 +109,19 @@ impl Printer<'_> {
                         self.block(condition);
                     }
                 }
-                self.inside(|p| steps.iter().for_each(|step| p.step(step)));
+                self.words(&["do", "{"]);
+                self.inside(|p| {
+                    steps.iter().for_each(|step| p.step(step));
+                    for Carried { tensor, last } in carried {
+                        p.line();
+                        p.word("next");
+                        p.place(*tensor);
+                        p.word("=");
+                        p.place(*last);
+                    }
+                });
+                self.line();
+                self.word("}");
             }
         }
         if self.depth == 0 {
@@ -115,13 +152,15 @@ impl Printer<'_> {
                 p.line();
                 p.words(&["marks"]);
                 p.level(*list);
-                by.iter().for_each(|v| p.words(&["by", &p.program.vars[v.0].name]));
+                by.iter().for_each(|v| p.words(&["by", &format!("{}@{}", p.program.vars[v.0].name, v.0)]));
             }
-            for (a, _, most) in directories {
+            for (a, list, most) in directories {
                 p.line();
                 p.words(&["index"]);
                 p.access(*a);
-                p.words(&["most"]);
+                p.word("of");
+                list.show(p);
+                p.word("most");
                 p.value(*most);
             }
         });
@@ -158,15 +197,22 @@ impl Printer<'_> {
         self.inside(|p| p.lines(block));
     }
 
-    /// Operations line by line. A range of which nothing is asked is its operations.
+    /// Operations line by line. A range of which nothing is asked is its operations, unless something is asked of a range around it.
     fn lines(&mut self, Block(ops): &Block) {
         for op in ops {
-            if let Op::Asked { what: None, body } = op {
-                self.lines(body);
-                continue;
+            match op {
+                Op::Asked { what: None, body } if !self.asked => self.lines(body),
+                Op::Asked { what, .. } => {
+                    let around = std::mem::replace(&mut self.asked, what.is_some());
+                    self.line();
+                    op.show(self);
+                    self.asked = around;
+                }
+                _ => {
+                    self.line();
+                    op.show(self);
+                }
             }
-            self.line();
-            op.show(self);
         }
     }
 
@@ -202,11 +248,9 @@ impl Visitor for Printer<'_> {
     }
 
     fn define(&mut self, s: Sym) {
+        let Some((_, ty)) = self.plan.symbols.named(s) else { return self.word("_") };
         let name = self.give(s);
-        match self.plan.symbols.named(s) {
-            Some((_, ty)) if ty != Type::I64 => self.word(&format!("{name}: {ty}")),
-            _ => self.word(&name),
-        }
+        if ty == Type::I64 { self.word(&name) } else { self.word(&format!("{name}: {ty}")) }
     }
 
     fn value(&mut self, s: Sym) {
@@ -250,8 +294,12 @@ impl Visitor for Printer<'_> {
         match arrays {
             Arrays::Own => self.word("own"),
             Arrays::Counted => self.word("counted"),
-            Arrays::Operand(place) | Arrays::Taken(place) => {
-                self.word("arrays");
+            Arrays::Operand(place) => {
+                self.word("operand");
+                self.place(*place);
+            }
+            Arrays::Taken(place) => {
+                self.word("taken");
                 self.place(*place);
             }
             Arrays::Levels(a) => {
@@ -279,6 +327,11 @@ impl Visitor for Printer<'_> {
         self.ops(block);
         self.line();
         self.word("}");
+    }
+
+    fn scope(&mut self, define: &mut dyn FnMut(&mut dyn Visitor), block: &Block) {
+        define(self);
+        self.block(block);
     }
 }
 

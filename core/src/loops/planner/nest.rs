@@ -18,7 +18,7 @@ use crate::loops::choose::{
     symbol::Sym,
     walk::{self, How},
 };
-use crate::loops::plan::{self, Block, Driven, Level, List, Op};
+use crate::loops::plan::{self, Block, Driven, Leaping, Level, List, Op};
 use crate::notation::concrete::{self, AccessId, Index};
 use std::collections::BTreeMap;
 
@@ -182,7 +182,9 @@ fn run(cx: &Context, b: &mut Block, part: Part, of: Frame) {
     });
     let mut body = Block::default();
     run_part(cx, &mut body, (&piece, &lattice, &fibers, &stepped), of);
-    b.push(Op::Asked { what: (what != Asked::default()).then_some(what), body });
+    if !body.0.is_empty() {
+        b.push(Op::Asked { what: (what != Asked::default()).then_some(what), body });
+    }
 }
 
 fn run_part(
@@ -265,7 +267,8 @@ fn walk_point(cx: &Context, b: &mut Block, f: &Forall, point: &Point) {
         How::Each | How::Sift | How::Gapless => arrive::alone_in_loop(cx, b, f, point),
         How::Tentative => tentative::store_always(cx, b, f, point),
         How::Leap => {
-            let lists = point.leaders.iter().map(|a| (f.lists[a], access::gallops(cx, f.scope(), *a))).collect();
+            let leaping = |a: &AccessId| Leaping { list: f.lists[a], gallops: access::gallops(cx, f.scope(), *a) };
+            let lists = point.leaders.iter().map(leaping).collect();
             b.push(Op::Leap { lists, at, body: Block::of(stored) });
         }
         // Where the lists do not meet, operands have their fill values, and the sum is unchanged.

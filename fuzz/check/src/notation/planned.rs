@@ -1,14 +1,18 @@
-//! A law of plans: what the planner says that it decided, given as commands, makes the same loops.
+//! Laws of plans: what the planner says that it decided, given as commands, makes the same loops; so does the plan that it made, given as
+//! text. A damaged plan is refused, or makes loops that are well-formed.
 //!
 //! ```text
-//!  program ──lower──▶ loops, commands
+//!  program ──lower──▶ loops, commands, plan
 //!  program with the commands in its schedules ──lower──▶ the same loops
+//!  program ──lower by the plan's text──▶ the same loops, and the same text
 //! ```
 
 use super::engines::{Finding, Stop};
 use super::subject::Subject;
+use arbitrary::Unstructured;
 use fiberloom_core::notation::{self, typed};
-use fiberloom_core::{Lowered, Options};
+use fiberloom_core::{Lowered, Options, Unplanned};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Holds a program to the law.
 ///
@@ -40,6 +44,53 @@ pub(super) fn reads_back(subject: &impl Subject, lowered: &Lowered) -> Result<()
         return Err(Finding::new("plan read back", what).into());
     }
     Ok(())
+}
+
+/// Holds a program to the laws of its plan's text.
+///
+/// # Errors
+/// A plan that is refused, or that makes other loops; of a damaged one, loops that the checker refuses.
+pub(super) fn makes_its_loops(typed: &typed::Program, options: &Options, lowered: &Lowered) -> Result<(), Stop> {
+    let plan = lowered.show_plan();
+    let found = |what: String| Finding::new("plan's text", format!("{what}\n{plan}"));
+    let again = fiberloom_core::lower_planned(typed, options, &plan).map_err(|wrong| found(format!("{wrong:?}")))?;
+    if again.kernel.to_string() != lowered.kernel.to_string() || again.show_plan() != plan {
+        let texts = [&again, lowered].map(|lowered| format!("{}\n{}", lowered.show_plan(), lowered.kernel));
+        let apart = texts[0].lines().zip(texts[1].lines()).find(|(one, other)| one != other);
+        return Err(found(format!("{apart:#?}\n{}", texts[0])).into());
+    }
+    let damaged = damaged(&mut Unstructured::new(&crate::bytes(plan.len() as u64, DAMAGE)), &plan);
+    let lowered = catch_unwind(AssertUnwindSafe(|| fiberloom_core::lower_planned(typed, options, &damaged)));
+    match lowered.map_err(|_| Finding::new("damaged plan", format!("a panic\n{damaged}")))? {
+        Err(Unplanned::Loops(what)) => Err(Finding::new("damaged plan", format!("{what}\n{damaged}")).into()),
+        _ => Ok(()),
+    }
+}
+
+/// Bytes that damages of a plan are drawn from.
+const DAMAGE: usize = 40;
+
+/// The plan with one damage, or two: a word in the place of another, a line in another's place, twice, or gone.
+fn damaged(u: &mut Unstructured, plan: &str) -> String {
+    let mut lines: Vec<String> = plan.lines().map(str::to_string).collect();
+    for _ in 0..1 + u.choose_index(2).unwrap_or(0) {
+        let mut below = |n: usize| u.choose_index(n).unwrap_or(0);
+        let (at, from, kind) = (below(lines.len()), below(lines.len()), below(6));
+        match kind {
+            0 => lines.swap(at, from),
+            1 => lines.insert(at, lines[from].clone()),
+            2 if lines.len() > 1 => drop(lines.remove(at)),
+            _ => {
+                let other = lines[from].split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>();
+                let other = other.get(below(other.len())).copied().unwrap_or_default().to_string();
+                let mut words: Vec<&str> = lines[at].split(' ').collect();
+                let place = below(words.len());
+                words[place] = &other;
+                lines[at] = words.join(" ");
+            }
+        }
+    }
+    lines.join("\n")
 }
 
 /// The text of a kernel whatever its tensors are numbered, and whichever is named first: a temporary that is asked for stands elsewhere
