@@ -103,7 +103,7 @@ const ARCHITECTURE: &str = "docs/architecture.md";
 const MIRRORED: [&str; 5] = ["core/src", "semantics/src", "fuzz/check/src", "proofs/src", "tests"];
 
 /// Folders of `tests/` that are no noun.
-const OTHER_TESTS: [&str; 6] = ["src", "errors", "issues", "gradients", "conformance", "data"];
+const OTHER_TESTS: [&str; 7] = ["src", "errors", "issues", "gradients", "plans", "conformance", "data"];
 
 /// Lines of a file, and of a function, beyond which nobody reads them; far above what is usual here.
 const LONGEST_FILE: usize = 1000;
