@@ -37,6 +37,7 @@ mod text;
 mod words;
 
 pub use loops::lower::{Options, Widths};
-pub use pipeline::{Lowered, REWRITES, Rewrite, Unplanned, lower, lower_by, lower_planned};
+pub use loops::{REWRITES, Rewrite};
+pub use pipeline::{Lowered, Unplanned, lower, lower_by, lower_planned};
 pub use plan::{give, plan};
 pub use words::{counted, nearest};

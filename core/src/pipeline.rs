@@ -10,7 +10,7 @@ use crate::concretize::{Copied, concretize};
 use crate::iteration::{Lattice, draw};
 use crate::loops::lower::Options;
 use crate::loops::plan::{Fiber, Loop, Plan, Refused};
-use crate::loops::{self, Kernel, Sound};
+use crate::loops::{self, Kernel, REWRITES, Rewrite, Sound};
 use crate::notation::concrete::{self, AccessId};
 use crate::notation::typed::{Stage, VarId};
 use crate::notation::{Diagnostic, Span, typed};
@@ -35,26 +35,6 @@ pub struct Lowered {
     /// What of extents decided, where the program does not say them.
     pub asked: Asked,
 }
-
-/// What is done to loops once they are emitted, in order. None changes what they compute.
-pub const REWRITES: [Rewrite; 13] = [
-    ("sweep", loops::sweep),
-    ("flatten", loops::flatten),
-    ("blocks", loops::blocks),
-    ("inline", loops::inline),
-    ("ranks", loops::ranks),
-    ("downward", loops::downward),
-    ("carries", loops::carries),
-    ("exits", loops::exits),
-    ("partials", loops::partials),
-    ("copies", loops::copies),
-    ("strips", loops::strips),
-    ("tiles", loops::tiles),
-    ("jam", loops::jam),
-];
-
-/// A rewrite of loops, with its name.
-pub type Rewrite = (&'static str, fn(&mut Kernel));
 
 /// Lowers a checked program.
 ///

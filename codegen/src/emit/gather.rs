@@ -14,7 +14,7 @@ use super::Emitter;
 use super::statement::Range;
 use crate::Error;
 use fiberloom_core::algebra::{Op, Type};
-use fiberloom_core::loops::{BufferId, Expr, How, Role, Stmt, Turn, Var, gathers, runs_statements};
+use fiberloom_core::loops::{BufferId, Expr, How, Iteration, Role, Stmt, Var, gathers, runs_statements};
 use inkwell::IntPredicate;
 use inkwell::values::{IntValue, MetadataValue};
 
@@ -77,9 +77,9 @@ impl<'c> Emitter<'c, '_> {
 
     /// The fibers that a loop walks, if its iterations may be lanes.
     fn gathered(&self, var: Var, range: [&Expr; 2], body: &[Stmt]) -> Option<Fibers> {
-        let turn = Turn::of(var, body);
-        let (pos, entries) = (pos_of(range[0])?, *turn.streams().first()?);
-        (turn.only_sets() && self.has_lanes(body)).then_some(Fibers { pos, entries })
+        let iteration = Iteration::of(var, body);
+        let (pos, entries) = (pos_of(range[0])?, *iteration.streams().first()?);
+        (iteration.only_sets() && self.has_lanes(body)).then_some(Fibers { pos, entries })
     }
 
     /// The condition that fibers are long on average.

@@ -26,7 +26,7 @@ use super::Emitter;
 use super::statement::Range;
 use crate::Error;
 use fiberloom_core::algebra::{Op, Type};
-use fiberloom_core::loops::{BufferId, Expr, How, Role, Stmt, Turn, Var, gathers};
+use fiberloom_core::loops::{BufferId, Expr, How, Iteration, Role, Stmt, Var, gathers};
 use inkwell::IntPredicate;
 use inkwell::values::IntValue;
 use std::collections::BTreeSet;
@@ -62,9 +62,9 @@ struct Rows {
 
 impl<'c> Emitter<'c, '_> {
     /// Prefetches the rows that a later iteration of a loop reads, if they are wide.
-    pub(super) fn ask_ahead(&self, var: Var, turn: IntValue<'c>, body: &[Stmt]) -> Result<(), Error> {
+    pub(super) fn ask_ahead(&self, var: Var, iteration: IntValue<'c>, body: &[Stmt]) -> Result<(), Error> {
         let Some(Rows { crd, values, length }) = self.wide_rows(var, body) else { return Ok(()) };
-        let row = self.load(crd, self.later(turn, AHEAD, crd)?)?;
+        let row = self.load(crd, self.later(iteration, AHEAD, crd)?)?;
         let row = self.convert(row, Type::I64)?.into_int_value();
         let begin = self.builder.build_int_nsw_mul(row, self.i64(length), "")?;
         let of_line = LINE / self.kernel.buffers[values.0 as usize].ty.bytes() as i64;
@@ -103,10 +103,10 @@ impl<'c> Emitter<'c, '_> {
 
     /// The arrays of results of which each iteration reads or writes its own element.
     fn filled_in(&self, var: Var, body: &[Stmt]) -> BTreeSet<BufferId> {
-        let turn = Turn::of(var, body);
-        let own = turn.stores.iter().filter(|stored| *stored.at == Expr::Var(var)).map(|stored| stored.buffer);
+        let iteration = Iteration::of(var, body);
+        let own = iteration.stores.iter().filter(|stored| *stored.at == Expr::Var(var)).map(|stored| stored.buffer);
         let result = |b: &BufferId| self.kernel.buffers[b.0 as usize].role == Role::Result;
-        own.chain(turn.streams()).filter(result).collect()
+        own.chain(iteration.streams()).filter(result).collect()
     }
 
     /// The index `ahead` elements further, at most the last index.
@@ -129,8 +129,8 @@ impl<'c> Emitter<'c, '_> {
 
     fn wide_rows(&self, var: Var, body: &[Stmt]) -> Option<Rows> {
         let operand = |b: BufferId| self.kernel.buffers[b.0 as usize].role == Role::Operand;
-        let turn = Turn::of(var, body);
-        let (row, crd) = turn.coordinates().find(|(_, crd)| operand(*crd))?;
+        let iteration = Iteration::of(var, body);
+        let (row, crd) = iteration.coordinates().find(|(_, crd)| operand(*crd))?;
         let mut found = None;
         for stmt in body {
             let Stmt::For { var: column, body, .. } = stmt else { continue };

@@ -13,7 +13,7 @@
 use super::Emitter;
 use super::statement::Range;
 use crate::Error;
-use fiberloom_core::loops::{BufferId, Expr, Holds, How, LevelBuffers, Role, Stmt, Turn, Var, one_fiber};
+use fiberloom_core::loops::{BufferId, Expr, Holds, How, Iteration, LevelBuffers, Role, Stmt, Var, one_fiber};
 use inkwell::IntPredicate;
 use inkwell::values::IntValue;
 
@@ -29,16 +29,16 @@ impl<'c> Emitter<'c, '_> {
 
     /// Whether no iteration of a loop accesses an element that another writes: the loop is a `vector for`, or its form shows it.
     pub(super) fn are_apart(&self, var: Var, range: [&Expr; 2], how: How, body: &[Stmt]) -> bool {
-        let turn = Turn::of(var, body);
-        turn.only_stores() && (how == How::Vector || self.scatters(&turn, range, body))
+        let iteration = Iteration::of(var, body);
+        iteration.only_stores() && (how == How::Vector || self.scatters(&iteration, range, body))
     }
 
     /// Whether an iteration only folds values into dense arrays at the coordinates of one fiber.
-    fn scatters(&self, turn: &Turn, [lo, hi]: [&Expr; 2], body: &[Stmt]) -> bool {
+    fn scatters(&self, iteration: &Iteration, [lo, hi]: [&Expr; 2], body: &[Stmt]) -> bool {
         let Some(crd) = one_fiber(lo, hi).and_then(|(pos, _)| self.coordinates(pos)) else { return false };
-        let Some((at, _)) = turn.coordinates().find(|(_, b)| *b == crd) else { return false };
-        let written: Vec<BufferId> = turn.stores.iter().map(|stored| stored.buffer).collect();
-        let there = turn.stores.iter().all(|stored| *stored.at == Expr::Var(at));
+        let Some((at, _)) = iteration.coordinates().find(|(_, b)| *b == crd) else { return false };
+        let written: Vec<BufferId> = iteration.stores.iter().map(|stored| stored.buffer).collect();
+        let there = iteration.stores.iter().all(|stored| *stored.at == Expr::Var(at));
         there && !written.is_empty() && body.iter().all(|stmt| reads_there(stmt, &written, at))
     }
 

@@ -425,3 +425,24 @@ impl Failure {
         Failure::Unheld,
     ];
 }
+
+/// An expression without a conversion around it.
+pub fn bare(e: &Expr) -> &Expr {
+    match e {
+        Expr::Op(Op::Convert(_), args) => &args[0],
+        _ => e,
+    }
+}
+
+/// The statements of a block, each with the blocks inside of it replaced by what `f` makes of them.
+pub(crate) fn map_blocks(block: Vec<Stmt>, f: &mut dyn FnMut(Vec<Stmt>) -> Vec<Stmt>) -> Vec<Stmt> {
+    let mut each = |mut stmt: Stmt| {
+        match &mut stmt {
+            Stmt::If(_, yes, no) => [yes, no].into_iter().for_each(|inner| *inner = f(std::mem::take(inner))),
+            Stmt::While(_, inner) | Stmt::For { body: inner, .. } => *inner = f(std::mem::take(inner)),
+            _ => {}
+        }
+        stmt
+    };
+    block.into_iter().map(&mut each).collect()
+}

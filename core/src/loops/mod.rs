@@ -13,57 +13,34 @@
 //! used. The checker visits a kernel after its last rewrite and, with debug assertions, after lowering and each rewrite. Checked only by
 //! the interpreter, as it runs (`semantics::machine`): every access is in bounds of an allocated buffer, only elements that were written
 //! are read, and results end with their length set.
-mod appending;
 mod arith;
 mod bind;
-mod blocks;
-mod carry;
 mod check;
 mod choose;
-mod copies;
-mod downward;
-mod exit;
-mod flatten;
-mod inline;
 mod inside;
 mod ir;
-mod jam;
+mod iteration;
 pub mod lower;
 pub(crate) mod names;
-mod partial;
 pub mod plan;
 mod planner;
 mod print;
-mod ranks;
 mod read;
-mod strips;
+mod rewrites;
 mod symbolic;
 #[cfg(test)]
 mod tests;
-mod tiles;
-mod turn;
 
 pub use crate::stream::{BufferId, LANES, Sought};
 pub use crate::text::{DEPTH, LITERALS, is_name};
 pub use bind::{Bound, assembles, bind, collect, settle, shares_borrowed, taken};
-pub use blocks::blocks;
-pub use carry::carries;
 pub use check::{NESTING, Sound, accumulates, check, private};
-pub use copies::{Element, copies, whole_copy};
-pub use downward::downward;
-pub use exit::exits;
-pub use flatten::{bare, flatten, one_fiber, sweep};
-pub use inline::inline;
 pub use ir::*;
-pub use jam::jam;
-pub use partial::partials;
+pub use iteration::{Iteration, Stored, fold_of};
 pub use print::{expression, headline};
-pub use ranks::{ranks, ranks_of};
 pub use read::read;
-pub use strips::{strips, strips_of};
+pub use rewrites::{Element, REWRITES, Rewrite, Tiles, one_fiber, ranks_of, strip_mine_by, tiles_of, whole_copy};
 pub use symbolic::{Symbolic, Term};
-pub use tiles::{Tiles, tiles, tiles_of};
-pub use turn::{Stored, Turn, fold_of};
 
 use crate::notation::concrete::Program;
 use crate::shape::Classes;

@@ -40,7 +40,7 @@ impl Term {
 }
 
 #[derive(Debug, Default)]
-struct Turn {
+struct OpenLoop {
     /// The number of loops begun, including this one.
     number: u64,
     read_before: FxHashSet<Var>,
@@ -59,7 +59,7 @@ pub struct Symbolic {
     version: FxHashMap<Var, u64>,
     clock: u64,
     loops: u64,
-    turns: Vec<Turn>,
+    open: Vec<OpenLoop>,
     /// The requests for the next loops; not for loops inside of them.
     pub wanted: Option<Asked>,
     /// The requests for loops, by their variables.
@@ -86,8 +86,8 @@ impl Symbolic {
         for read in &term.reads {
             let now = self.version.get(&read.var).copied().unwrap_or(0);
             debug_assert_eq!(now, read.version, "a stale read of {}", self.vars[read.var.0 as usize].0);
-            for turn in self.turns.iter_mut().filter(|turn| read.loops < turn.number) {
-                turn.read_before.insert(read.var);
+            for open in self.open.iter_mut().filter(|open| read.loops < open.number) {
+                open.read_before.insert(read.var);
             }
         }
         term.expr.clone()
@@ -108,8 +108,8 @@ impl Symbolic {
         self.emit(Stmt::Set(v, value));
         self.clock += 1;
         self.version.insert(v, self.clock);
-        for turn in &mut self.turns {
-            turn.set.insert(v);
+        for open in &mut self.open {
+            open.set.insert(v);
         }
     }
 
@@ -160,14 +160,14 @@ impl Symbolic {
 
     /// The block of a loop. With debug assertions, it panics if a term that was read before the loop is placed in it and the block sets
     /// the term's variable.
-    fn turn(&mut self, f: impl FnOnce(&mut Symbolic)) -> Vec<Stmt> {
+    fn loop_body(&mut self, f: impl FnOnce(&mut Symbolic)) -> Vec<Stmt> {
         self.loops += 1;
         if cfg!(debug_assertions) {
-            self.turns.push(Turn { number: self.loops, ..Turn::default() });
+            self.open.push(OpenLoop { number: self.loops, ..OpenLoop::default() });
         }
         let block = self.block(f);
-        if let Some(turn) = self.turns.pop() {
-            let stale: Vec<_> = turn.read_before.intersection(&turn.set).map(|v| &self.vars[v.0 as usize].0).collect();
+        if let Some(open) = self.open.pop() {
+            let stale: Vec<_> = open.read_before.intersection(&open.set).map(|v| &self.vars[v.0 as usize].0).collect();
             assert!(stale.is_empty(), "a read from before a loop that sets {stale:?}");
         }
         block
@@ -185,18 +185,18 @@ impl Symbolic {
 
     /// Emits a counted loop over plain expressions; an empty one is omitted.
     pub fn each(&mut self, name: &str, lo: Expr, hi: Expr, body: impl FnOnce(&mut Symbolic, Expr)) {
-        self.turns(How::Serial, name, [lo, hi], body);
+        self.counted(How::Serial, name, [lo, hi], body);
     }
 
     /// Emits a counted loop with independent iterations: none reads or writes what another writes.
     pub fn each_apart(&mut self, name: &str, lo: Expr, hi: Expr, body: impl FnOnce(&mut Symbolic, Expr)) {
-        self.turns(How::Vector, name, [lo, hi], body);
+        self.counted(How::Vector, name, [lo, hi], body);
     }
 
-    fn turns(&mut self, how: How, name: &str, [lo, hi]: [Expr; 2], body: impl FnOnce(&mut Symbolic, Expr)) {
+    fn counted(&mut self, how: How, name: &str, [lo, hi]: [Expr; 2], body: impl FnOnce(&mut Symbolic, Expr)) {
         let var = self.fresh(name, Type::I64);
         let wanted = self.wanted.take();
-        let body = self.turn(|d| body(d, Expr::Var(var)));
+        let body = self.loop_body(|d| body(d, Expr::Var(var)));
         self.wanted = wanted;
         if !body.is_empty() {
             self.asked.extend(wanted.map(|asked| (var, asked)));
@@ -206,7 +206,7 @@ impl Symbolic {
 
     /// Emits a loop while `c` holds.
     pub fn during(&mut self, c: Expr, body: impl FnOnce(&mut Symbolic)) {
-        let body = self.turn(body);
+        let body = self.loop_body(body);
         self.emit(Stmt::While(c, body));
     }
 
@@ -341,7 +341,7 @@ impl Domain for Symbolic {
     fn repeat(&mut self, c: &dyn Fn(&mut Self) -> Term, body: &mut dyn FnMut(&mut Self)) {
         // The condition is evaluated again in every iteration, so it is read inside of the loop.
         let mut condition = None;
-        let body = self.turn(|d| {
+        let body = self.loop_body(|d| {
             let c = d.pure(c);
             condition = Some(d.place(&Term::fixed(c.expr)));
             body(d);

@@ -21,7 +21,7 @@ fn program(file: &str) -> Program {
 /// The kernel of a file test after all rewrites.
 fn kernel(program: &Program) -> Kernel {
     let pairs = program.pairs().expect("it is lowered");
-    let last = pairs.into_iter().rfind(|pair| pair.rewrite == "jam");
+    let last = pairs.into_iter().rfind(|pair| pair.rewrite == "unroll and jam");
     last.expect("jam is a rewrite").after
 }
 

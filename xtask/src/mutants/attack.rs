@@ -177,13 +177,13 @@ const COMPARED: &str = "FIBERLOOM_PRINTS";
 /// Tests of core that compare printed loops with loops that are written down, and the modules that have them.
 pub const CORES_PRINTS: &str = "core's prints";
 const PRINTED: &[&str] = &[
-    "loops::exit::",
-    "loops::partial::",
-    "loops::blocks::",
-    "loops::flatten::",
-    "loops::strips::",
-    "loops::copies::",
-    "loops::jam::",
+    "loops::rewrites::early_exit::",
+    "loops::rewrites::privatize::",
+    "loops::rewrites::blocks::",
+    "loops::rewrites::collapse::",
+    "loops::rewrites::strip_mine::",
+    "loops::rewrites::distribute::",
+    "loops::rewrites::unroll_and_jam::",
 ];
 
 /// Whole nests take minutes, other laws seconds: they are attackers of their own.

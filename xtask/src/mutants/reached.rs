@@ -1,7 +1,7 @@
 //! Which mistakes an attacker reaches, and by which of its tests: noted where nothing is mistaken, by the switch of each mistake.
 //!
 //! ```text
-//!  17 ⇥ loops::strips::ends      the number of a mistake, and the test that came to it
+//!  17 ⇥ loops::rewrites::strip_mine::ends      the number of a mistake, and the test that came to it
 //!  17 ⇥                          somebody came to it whose test is unknown: a thread without a name, a campaign
 //! ```
 //!

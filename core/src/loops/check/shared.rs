@@ -24,7 +24,7 @@
 
 use crate::algebra::Op;
 use crate::loops::arith::{int, plus, times};
-use crate::loops::flatten::bare;
+use crate::loops::bare;
 use crate::loops::{Argument, BufferId, Entry, Expr, Failure, Holds, Kernel, Stmt};
 
 /// The coordinates of a result's last level, if they are an operand's and the values are not: the operand, and which of its levels.

@@ -312,7 +312,7 @@ fn lowered(
         if name == "emitted" {
             // Rows of so few entries as are generated make no strip of the usual length, no tile and no copy of keys.
             let mut short = kernel.clone();
-            loops::strips_of(&mut short, 2);
+            loops::strip_mine_by(&mut short, 2);
             stages.push(short);
             let mut small = kernel.clone();
             loops::tiles_of(&mut small, &Tiles::LEAST);

@@ -99,7 +99,7 @@ impl Program {
         }
         let (_, emitted) = stages.first().ok_or("no kernel")?;
         let mut short = emitted.clone();
-        loops::strips_of(&mut short, 2);
+        loops::strip_mine_by(&mut short, 2);
         pairs.push(Pair { rewrite: "strips of two", before: emitted.clone(), after: short });
         let mut small = emitted.clone();
         loops::tiles_of(&mut small, &Tiles::LEAST);

@@ -24,14 +24,13 @@
 //! previous one, the fold starts again: whether bounds grow affects the cost, not the result.
 
 use super::downward::in_place;
-use super::flatten::map_blocks;
-use super::names::Vars;
-use super::{BufferId, Entry, Expr, Holds, How, Kernel, Stmt, Var, runs_statements};
 use crate::algebra::{Op, Type, Value};
+use crate::loops::names::Vars;
+use crate::loops::{BufferId, Entry, Expr, Holds, How, Kernel, Stmt, Var, map_blocks, runs_statements};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Continues folds over ranges that grow from iteration to iteration of the loop around.
-pub fn carries(kernel: &mut Kernel) {
+pub fn incremental_folds(kernel: &mut Kernel) {
     let body = std::mem::take(&mut kernel.body);
     let asked = kernel.asked.keys().copied().collect();
     let operands = kernel.arguments.iter().filter(|a| a.operand).flat_map(|a| &a.levels);
@@ -50,7 +49,7 @@ struct Carries<'k> {
 
 /// The variables and buffers that a loop's body changes.
 #[derive(Default)]
-struct Turn {
+struct Changes {
     /// Variables that the body defines or sets.
     defined: BTreeSet<Var>,
     /// Variables of `defined` whose values may differ between iterations.
@@ -88,7 +87,7 @@ impl Carries<'_> {
                     out.push(Stmt::For { var, lo, hi, how: How::Serial, body });
                 }
                 Stmt::For { var, lo, hi, how: How::Serial, body } if self.may_carry(var, &body) => {
-                    let turn = Turn::of(var, &body);
+                    let turn = Changes::of(var, &body);
                     let body = self.turn(body, var, &turn, &mut out);
                     out.push(Stmt::For { var, lo, hi, how: How::Serial, body });
                 }
@@ -104,7 +103,7 @@ impl Carries<'_> {
         let [Stmt::For { var: k, lo, hi, how: How::Serial, body: inside }] = body else { return None };
         let [lets @ .., Stmt::For { var: j, lo: first, hi: width, body: leaf, .. }] = &inside[..] else { return None };
         let [named @ .., Stmt::Store(b, at, value)] = &leaf[..] else { return None };
-        let turn = Turn::of(i, body);
+        let turn = Changes::of(i, body);
         let plain = [i, *k, *j].iter().all(|v| !self.asked.contains(v)) && *first == Expr::Const(Value::i64(0));
         if !plain || !grows(hi, i) || !self.is_known(lo, &turn) || !self.is_known(width, &turn) {
             return None;
@@ -161,7 +160,7 @@ impl Carries<'_> {
     }
 
     /// The block of an iteration with its folds continued; their initial values are set `before` the loop.
-    fn turn(&mut self, block: Vec<Stmt>, i: Var, turn: &Turn, before: &mut Vec<Stmt>) -> Vec<Stmt> {
+    fn turn(&mut self, block: Vec<Stmt>, i: Var, turn: &Changes, before: &mut Vec<Stmt>) -> Vec<Stmt> {
         let folds: BTreeMap<usize, Fold> =
             (0..block.len()).filter_map(|n| Some((n, self.fold(&block[..=n], i, turn)?))).collect();
         let begun: BTreeSet<usize> = folds.values().flat_map(|f| f.begins.iter().map(|(_, _, n)| *n)).collect();
@@ -181,7 +180,7 @@ impl Carries<'_> {
     }
 
     /// The fold of a block's last statement, if it is a loop that can be continued.
-    fn fold(&self, block: &[Stmt], i: Var, turn: &Turn) -> Option<Fold> {
+    fn fold(&self, block: &[Stmt], i: Var, turn: &Changes) -> Option<Fold> {
         let (stmt, above) = block.split_last()?;
         let bound = bound(stmt).filter(|bound| grows(bound, i))?;
         let (body, counted) = match stmt {
@@ -195,7 +194,7 @@ impl Carries<'_> {
         let mut own = BTreeSet::new();
         stmt.each_set(&mut |v, _| _ = own.insert(v));
         let begins = own.iter().map(|v| self.begins(above, *v, turn)).collect::<Option<Vec<_>>>()?;
-        let mut inside = Turn::default();
+        let mut inside = Changes::default();
         inside.note(std::slice::from_ref(stmt));
         // The other parts of the condition, such as the length of a list, must not change either.
         let condition = if let Stmt::While(c, _) = stmt { beside_bound(c)? } else { vec![] };
@@ -206,7 +205,7 @@ impl Carries<'_> {
     }
 
     /// The initial value of a variable above a loop, if no statement between reads or sets the variable.
-    fn begins(&self, above: &[Stmt], v: Var, turn: &Turn) -> Option<(Var, Expr, usize)> {
+    fn begins(&self, above: &[Stmt], v: Var, turn: &Changes) -> Option<(Var, Expr, usize)> {
         let n = above.iter().rposition(|stmt| touches(stmt, v))?;
         match &above[n] {
             Stmt::Set(_, e) if self.is_known(e, turn) => Some((v, e.clone(), n)),
@@ -215,7 +214,7 @@ impl Carries<'_> {
     }
 
     /// Whether an expression can be computed before the loop around, and has that value in each iteration.
-    fn is_known(&self, e: &Expr, turn: &Turn) -> bool {
+    fn is_known(&self, e: &Expr, turn: &Changes) -> bool {
         match e {
             Expr::Var(v) => !turn.defined.contains(v),
             Expr::Const(_) => true,
@@ -260,10 +259,10 @@ impl Carries<'_> {
     }
 }
 
-impl Turn {
+impl Changes {
     /// The changes in an iteration of a loop over `i`.
-    fn of(i: Var, body: &[Stmt]) -> Turn {
-        let mut turn = Turn::default();
+    fn of(i: Var, body: &[Stmt]) -> Changes {
+        let mut turn = Changes::default();
         turn.defined.insert(i);
         turn.note(body);
         turn.changing = turn.defined.clone();
@@ -419,7 +418,7 @@ mod tests {
         );
         let mut kernel = read(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
         assert_eq!(check(&kernel), Ok(()), "{text}");
-        carries(&mut kernel);
+        incremental_folds(&mut kernel);
         assert_eq!(check(&kernel), Ok(()), "{kernel}");
         kernel.to_string()
     }

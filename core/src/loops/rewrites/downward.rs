@@ -11,14 +11,13 @@
 //! Iterations have to be independent: each sets what it reads, or reads what no iteration stores, and stores to places of its own. The
 //! fold may have to be regrouped, since its values come in reverse order.
 
-use super::arith::{binary, int, minus, plus};
-use super::carry::{bound, grows, touches};
-use super::check::{folded_with, regroups};
-use super::flatten::map_blocks;
-use super::inline::uses;
-use super::names::Vars;
-use super::{BufferId, Expr, How, Kernel, Stmt, Var};
+use super::incremental::{bound, grows, touches};
+use super::substitute::uses;
 use crate::algebra::{Op, Type};
+use crate::loops::arith::{binary, int, minus, plus};
+use crate::loops::check::{folded_with, regroups};
+use crate::loops::names::Vars;
+use crate::loops::{BufferId, Expr, How, Kernel, Stmt, Var, map_blocks};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Reverses loops whose folds begin later in each iteration.

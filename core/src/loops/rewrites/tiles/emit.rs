@@ -1,13 +1,12 @@
 //! Emits loops over blocks of rows, columns and tiles.
 
-use super::super::arith::{binary, int, minus, plus, times};
-use super::super::downward::in_place;
-use super::super::flatten::map_blocks;
-use super::super::names::Vars;
-use super::super::{BufferId, Entry, Expr, How, Kernel, Stmt, Var};
 use super::nest::{Into, Nest, Range};
 use super::{LONGEST, Tiles, load, workspace};
 use crate::algebra::{Op, Type, Value};
+use crate::loops::arith::{binary, int, minus, plus, times};
+use crate::loops::names::Vars;
+use crate::loops::rewrites::downward::in_place;
+use crate::loops::{BufferId, Entry, Expr, How, Kernel, Stmt, Var, map_blocks};
 use std::collections::BTreeMap;
 
 /// A nest in tiles where there are enough rows, columns and iterations, else as it is. Also the variable of the loop, if there is one,

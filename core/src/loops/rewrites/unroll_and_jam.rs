@@ -17,19 +17,18 @@
 //! folded into each element in the same order as before, and elements are independent, each of one iteration of the inner loop. A row
 //! whose length is a constant is left alone: it stays in registers.
 
-use super::arith::{int, minus, plus, times};
 use super::blocks::{is_fixed, steps_with};
-use super::flatten::map_blocks;
-use super::names::Vars;
-use super::{BufferId, Expr, How, Kernel, Stmt, Turn, Var};
 use crate::algebra::{Op, Type};
+use crate::loops::arith::{int, minus, plus, times};
+use crate::loops::names::Vars;
+use crate::loops::{BufferId, Expr, How, Iteration, Kernel, Stmt, Var, map_blocks};
 use std::collections::BTreeMap;
 
 /// log₂ of the number of rows at a time: as many as leave registers for the rest of the loop.
 const SHIFT: u32 = 2;
 
 /// Folds rows into a row four at a time.
-pub fn jam(kernel: &mut Kernel) {
+pub fn unroll_and_jam(kernel: &mut Kernel) {
     let body = std::mem::take(&mut kernel.body);
     let mut jam = Jam { vars: Vars::of(&mut kernel.vars) };
     kernel.body = jam.block(body);
@@ -41,7 +40,7 @@ struct Jam<'k> {
 
 /// A loop that folds a row into the same row in each iteration.
 struct Rows<'s> {
-    turn: Var,
+    iteration: Var,
     range: [&'s Expr; 2],
     /// The values that the loop over rows names.
     named: Vec<(Var, &'s Expr)>,
@@ -91,10 +90,10 @@ impl Jam<'_> {
         let place = at.renamed(&BTreeMap::from([(rows.column, column)]));
         let (mut body, mut element) = (vec![], vec![]);
         let mut folded = Expr::Load(b, Box::new(place.clone()));
-        for turn in turns {
-            let own = self.vars.again(rows.turn);
-            let mut now = BTreeMap::from([(rows.turn, own), (rows.column, column)]);
-            body.push(Stmt::Let(own, turn));
+        for iteration in turns {
+            let own = self.vars.again(rows.iteration);
+            let mut now = BTreeMap::from([(rows.iteration, own), (rows.column, column)]);
+            body.push(Stmt::Let(own, iteration));
             body.extend(rows.named.iter().map(|said| self.vars.said_again(*said, &mut now)));
             element.extend(rows.element.iter().map(|said| self.vars.said_again(*said, &mut now)));
             folded = Expr::Op(rows.fold.0, vec![folded, rows.fold.1.renamed(&now)]);
@@ -109,25 +108,25 @@ impl Jam<'_> {
 /// The loop, if it only folds a row into the same row in each iteration.
 fn rows(stmt: &Stmt) -> Option<Rows<'_>> {
     let Stmt::For { var, lo, hi, how: How::Serial, body } = stmt else { return None };
-    let turn = Turn::of(*var, body);
-    let [Stmt::For { var: column, lo: from, hi: to, how: How::Serial, body: inner }] = turn.inside[..] else {
+    let iteration = Iteration::of(*var, body);
+    let [Stmt::For { var: column, lo: from, hi: to, how: How::Serial, body: inner }] = iteration.inside[..] else {
         return None;
     };
-    let columns = Turn::of(*column, inner);
+    let columns = Iteration::of(*column, inner);
     let [stored] = &columns.stores[..] else { return None };
-    if !turn.sets.is_empty() || !turn.stores.is_empty() || !columns.only_stores() {
+    if !iteration.sets.is_empty() || !iteration.stores.is_empty() || !columns.only_stores() {
         return None;
     }
     let ((op, folded), b, at) = (stored.fold()?, stored.buffer, stored.at);
-    let moving = turn.moving().into_iter().chain(columns.named.iter().map(|(v, _)| *v)).collect();
-    let elsewhere = turn.named.iter().chain(&columns.named).all(|(_, e)| !e.loads_from(b));
+    let moving = iteration.moving().into_iter().chain(columns.named.iter().map(|(v, _)| *v)).collect();
+    let elsewhere = iteration.named.iter().chain(&columns.named).all(|(_, e)| !e.loads_from(b));
     let one_row = elsewhere && steps_with(at, *column, &moving) && !folded.loads_from(b);
     let as_long = is_fixed(from, &moving) && is_fixed(to, &moving);
     let in_registers = matches!((from, to), (Expr::Const(_), Expr::Const(_)));
     (one_row && as_long && !in_registers).then_some(Rows {
-        turn: *var,
+        iteration: *var,
         range: [lo, hi],
-        named: turn.named,
+        named: iteration.named,
         column: *column,
         columns: [from, to],
         element: columns.named,
@@ -158,7 +157,7 @@ mod tests {
         );
         let mut kernel = read(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
         assert_eq!(check(&kernel), Ok(()), "{text}");
-        jam(&mut kernel);
+        unroll_and_jam(&mut kernel);
         assert_eq!(check(&kernel), Ok(()), "{kernel}");
         kernel.to_string()
     }

@@ -27,19 +27,19 @@
 //! ```
 //!
 //! A loop that only copies becomes a copy of memory ([`whole_copy`]), which the C library does in the best way for the machine. Only
-//! loops that are in no other loop are rewritten: for short rows there are [strips](super::strips).
+//! loops that are in no other loop are rewritten: for short rows there are [strips](super::strip_mine).
 
 use super::appending::{Appending, Appends, in_no_loop};
-use super::arith::{int, minus, plus};
 use super::blocks::{steps_with, with};
-use super::flatten::{Known, one_fiber, replaced};
-use super::names::Vars;
-use super::{Buffer, BufferId, Expr, How, Kernel, Stmt, Var};
+use super::collapse::{Known, one_fiber, replaced};
 use crate::algebra::{Op, Type};
+use crate::loops::arith::{int, minus, plus};
+use crate::loops::names::Vars;
+use crate::loops::{Buffer, BufferId, Expr, How, Kernel, Stmt, Var};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Splits copies off loops that append and are in no other loop.
-pub fn copies(kernel: &mut Kernel) {
+pub fn distribute(kernel: &mut Kernel) {
     let (appends, known) = (Appends::of(kernel), Known::of(kernel));
     let body = std::mem::take(&mut kernel.body);
     let mut copies = Copies { appends, known, buffers: &kernel.buffers, vars: Vars::of(&mut kernel.vars) };
@@ -239,10 +239,10 @@ fn without(turn: Vec<Stmt>, some: &dyn Fn(BufferId) -> bool) -> Vec<Stmt> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loops::appending::frame;
+    use crate::loops::rewrites::appending::frame;
 
     fn rewritten(body: &str) -> String {
-        frame::rewritten(body, copies)
+        frame::rewritten(body, distribute)
     }
 
     const BLOCK: &str = "  for p in A1_pos[0]..A1_pos[n_I] {

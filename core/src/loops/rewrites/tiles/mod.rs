@@ -30,10 +30,9 @@
 mod emit;
 mod nest;
 
-use super::flatten::map_blocks;
-use super::names::Names;
-use super::{Buffer, BufferId, Expr, Kernel, Role, Stmt, Var, check};
 use crate::algebra::Type;
+use crate::loops::names::Names;
+use crate::loops::{Buffer, BufferId, Expr, Kernel, Role, Stmt, Var, check, map_blocks};
 use nest::{Nest, Seen};
 use std::collections::BTreeSet;
 

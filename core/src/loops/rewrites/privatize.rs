@@ -12,13 +12,12 @@
 //! each fiber. With two, only the fold of `part` into `t` waits, once for each fiber. The function must be associative and commutative,
 //! and have an identity, with which `part` begins and which changes nothing when it is folded into `t`.
 
-use super::flatten::map_blocks;
-use super::names::Vars;
-use super::{Expr, How, Kernel, Stmt, Turn, Var, fold_of};
 use crate::algebra::{Mode, Op, Type, Value, identity, properties};
+use crate::loops::names::Vars;
+use crate::loops::{Expr, How, Iteration, Kernel, Stmt, Var, fold_of, map_blocks};
 
 /// Gives folds in nested loops variables of their own.
-pub fn partials(kernel: &mut Kernel) {
+pub fn privatize(kernel: &mut Kernel) {
     let mode = if kernel.reassociate { Mode::Algebraic } else { Mode::Strict };
     let body = std::mem::take(&mut kernel.body);
     kernel.body = Partials { mode, vars: Vars::of(&mut kernel.vars) }.block(body, None);
@@ -61,13 +60,13 @@ impl Partials<'_> {
     /// The fold of a loop that does nothing else.
     fn fold(&self, stmt: &Stmt) -> Option<Fold> {
         let Stmt::For { var, how: How::Serial, body, .. } = stmt else { return None };
-        let turn = Turn::of(*var, body);
-        let [(t, e)] = turn.sets[..] else { return None };
+        let iteration = Iteration::of(*var, body);
+        let [(t, e)] = iteration.sets[..] else { return None };
         let (op, folded) = fold_of(t, e)?;
         let ty = self.vars.ty(t);
         let properties = properties(op, ty, self.mode);
-        let fits = turn.only_sets() && properties.associative && properties.commutative;
-        let only = turn.named.iter().all(|(_, e)| !e.reads(t)) && !folded.reads(t);
+        let fits = iteration.only_sets() && properties.associative && properties.commutative;
+        let only = iteration.named.iter().all(|(_, e)| !e.reads(t)) && !folded.reads(t);
         let begins = identity(op, ty).filter(|_| fits && only && ty != Type::Bool)?;
         // A loop may have no iterations, so the identity must leave every `t` unchanged: gcd(−6, 0) is 6.
         let stays = properties.identities.contains(&(1, begins));
@@ -118,7 +117,7 @@ mod tests {
         );
         let mut kernel = read(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
         assert_eq!(check(&kernel), Ok(()), "{text}");
-        partials(&mut kernel);
+        privatize(&mut kernel);
         assert_eq!(check(&kernel), Ok(()), "{kernel}");
         kernel.to_string()
     }

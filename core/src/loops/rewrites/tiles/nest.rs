@@ -14,12 +14,12 @@
 //! More loops may be between `i` and `k`. `f` is a function of three kinds of parts: those that depend on `i` and on iterations of `k`,
 //! one that depends on iterations of `k` and on `j`, and fixed ones. An iteration of `i` stores to nothing that `f` or a bound reads.
 
-use super::super::arith::{int, minus};
-use super::super::blocks::steps_with;
-use super::super::inside::{Inside, Named};
-use super::super::strips::is_cheap;
-use super::super::{BufferId, Entry, Expr, How, Kernel, Role, Stmt, Stored, Var, fold_of};
 use crate::algebra::{Op, Type, Value};
+use crate::loops::arith::{int, minus};
+use crate::loops::inside::{Inside, Named};
+use crate::loops::rewrites::blocks::steps_with;
+use crate::loops::rewrites::strip_mine::is_cheap;
+use crate::loops::{BufferId, Entry, Expr, How, Kernel, Role, Stmt, Stored, Var, fold_of};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Facts about a whole kernel.

@@ -9,68 +9,16 @@
 //! The iterations and their order stay the same: `pos` ascends (an invariant of operands, checked before a kernel runs), so a fiber
 //! begins where the previous one ends. The outer loop must contain nothing but the inner loop, which must not depend on the fiber, and
 //! the outer loop must visit all positions from its first to its last: from 0 to an extent, or over a fiber. So the rewrite applies
-//! again, level by level. Statements that nothing reads are dropped first, such as coordinates that an outer loop names.
+//! again, level by level. Dead code goes first, such as coordinates that an outer loop names.
 
-use super::arith::plus;
-use super::inline::uses;
-use super::{BufferId, Entry, Expr, Holds, How, Kernel, Role, Stmt, Var};
-use crate::algebra::{Op, Value};
+use super::substitute::uses;
+use crate::algebra::Value;
+use crate::loops::arith::plus;
+use crate::loops::{BufferId, Expr, Holds, How, Kernel, Stmt, Var, bare, map_blocks};
 use std::collections::BTreeSet;
 
-/// Drops every `let` whose variable is not read, stores to and allocations of workspaces that are not read, and empty counted loops,
-/// until nothing changes. Expressions have no effects.
-pub fn sweep(kernel: &mut Kernel) {
-    loop {
-        let used = uses(&kernel.body, kernel.vars.len());
-        let mut read = vec![false; kernel.buffers.len()];
-        reads(&kernel.body, &mut read);
-        let unread = |b: &BufferId| kernel.buffers[b.0 as usize].role == Role::Workspace && !read[b.0 as usize];
-        let keep = |stmt: &Stmt| match stmt {
-            Stmt::Let(v, _) => used[v.0 as usize] > 0,
-            Stmt::Store(b, ..) | Stmt::Call(Entry::Alloc { buffer: b, .. } | Entry::Reserve { buffer: b, .. }) => {
-                !unread(b)
-            }
-            Stmt::For { body, .. } => !body.is_empty(),
-            _ => true,
-        };
-        let before = size(&kernel.body);
-        let body = swept(std::mem::take(&mut kernel.body), &keep);
-        kernel.body = body;
-        if size(&kernel.body) == before {
-            return;
-        }
-    }
-}
-
-fn swept(block: Vec<Stmt>, keep: &impl Fn(&Stmt) -> bool) -> Vec<Stmt> {
-    map_blocks(block.into_iter().filter(keep).collect(), &mut |inner| swept(inner, keep))
-}
-
-/// Marks the buffers of which elements or the capacity are read.
-fn reads(block: &[Stmt], read: &mut [bool]) {
-    for stmt in block {
-        let mut asks = |e: &Expr| {
-            if let Expr::Load(b, _) | Expr::Among(_, b, _) | Expr::Capacity(b) = e {
-                read[b.0 as usize] = true;
-            }
-        };
-        stmt.exprs().for_each(|e| e.each(&mut asks));
-        if let Stmt::Call(
-            entry @ (Entry::Sort { .. } | Entry::SortInto { .. } | Entry::Finish { .. } | Entry::Move { .. }),
-        ) = stmt
-        {
-            entry.buffers().for_each(|b| read[b.0 as usize] = true);
-        }
-        stmt.blocks().for_each(|inner| reads(inner, read));
-    }
-}
-
-fn size(block: &[Stmt]) -> usize {
-    block.iter().map(|stmt| 1 + stmt.blocks().map(size).sum::<usize>()).sum()
-}
-
 /// Joins two loops to one wherever fibers are consecutive.
-pub fn flatten(kernel: &mut Kernel) {
+pub fn collapse(kernel: &mut Kernel) {
     let known = Known::of(kernel);
     let body = std::mem::take(&mut kernel.body);
     kernel.body = joined(body, &known);
@@ -134,14 +82,6 @@ pub fn one_fiber<'e>(lo: &'e Expr, hi: &Expr) -> Option<(BufferId, &'e Expr)> {
     (pos == same && is_next).then_some((*pos, &**at))
 }
 
-/// An expression without a conversion around it.
-pub fn bare(e: &Expr) -> &Expr {
-    match e {
-        Expr::Op(Op::Convert(_), args) => &args[0],
-        _ => e,
-    }
-}
-
 /// A load of `pos`, up to conversions, with its index replaced.
 pub(super) fn replaced(e: &Expr, pos: BufferId, place: &Expr) -> Expr {
     match e {
@@ -150,22 +90,11 @@ pub(super) fn replaced(e: &Expr, pos: BufferId, place: &Expr) -> Expr {
     }
 }
 
-pub(super) fn map_blocks(block: Vec<Stmt>, f: &mut dyn FnMut(Vec<Stmt>) -> Vec<Stmt>) -> Vec<Stmt> {
-    let mut each = |mut stmt: Stmt| {
-        match &mut stmt {
-            Stmt::If(_, yes, no) => [yes, no].into_iter().for_each(|inner| *inner = f(std::mem::take(inner))),
-            Stmt::While(_, inner) | Stmt::For { body: inner, .. } => *inner = f(std::mem::take(inner)),
-            _ => {}
-        }
-        stmt
-    };
-    block.into_iter().map(&mut each).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::loops::read;
+    use crate::loops::rewrites::eliminate_dead_code;
 
     /// A kernel over a matrix in compressed rows of compressed rows, with this body.
     fn kernel(body: &str) -> Kernel {
@@ -188,8 +117,8 @@ mod tests {
 
     fn flat(body: &str) -> String {
         let mut kernel = kernel(body);
-        sweep(&mut kernel);
-        flatten(&mut kernel);
+        eliminate_dead_code(&mut kernel);
+        collapse(&mut kernel);
         kernel.to_string()
     }
 

@@ -34,22 +34,21 @@
 //! cost more than the entries. Strips end before arrays do; the remaining entries are appended one by one.
 
 use super::appending::{Appending, Appends, Ends, Until, in_no_loop};
-use super::arith::{int, minus, plus};
 use super::blocks::{is_fixed, with};
-use super::flatten::map_blocks;
-use super::names::Vars;
-use super::{BufferId, Expr, How, Kernel, LANES, Stmt, Var};
 use crate::algebra::{Op, Type};
+use crate::loops::arith::{int, minus, plus};
+use crate::loops::names::Vars;
+use crate::loops::{BufferId, Expr, How, Kernel, LANES, Stmt, Var, map_blocks};
 use std::collections::BTreeMap;
 
 /// Strip-mines nested loops that append. A strip is long enough for a usual row, and short enough that a row of one entry costs no more
 /// than a mispredicted branch.
-pub fn strips(kernel: &mut Kernel) {
-    strips_of(kernel, LANES);
+pub fn strip_mine(kernel: &mut Kernel) {
+    strip_mine_by(kernel, LANES);
 }
 
 /// As [`strips`], with strips of `lanes` entries.
-pub fn strips_of(kernel: &mut Kernel, lanes: i64) {
+pub fn strip_mine_by(kernel: &mut Kernel, lanes: i64) {
     let appends = Appends::of(kernel);
     let body = std::mem::take(&mut kernel.body);
     let mut strips = Strips { appends, lanes, vars: Vars::of(&mut kernel.vars) };
@@ -251,11 +250,11 @@ pub(super) fn is_cheap(op: Op) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loops::appending::frame;
+    use crate::loops::rewrites::appending::frame;
 
     /// The kernel with this body, rewritten in strips of four.
     fn rewritten(body: &str) -> String {
-        frame::rewritten(body, |kernel| strips_of(kernel, 4))
+        frame::rewritten(body, |kernel| strip_mine_by(kernel, 4))
     }
 
     const ROWS: &str = "  for i in 0..n_I {

@@ -13,12 +13,12 @@
 //! shifted. So one loop copies the positions, which vectorizes, and another the entries, over the consecutive fibers, as in `flatten`. An
 //! entry must not depend on its fiber.
 
-use super::arith::plus;
-use super::flatten::{Known, bare, map_blocks, replaced};
-use super::inline::uses;
-use super::names::Vars;
-use super::{BufferId, Expr, How, Kernel, Stmt, Var};
+use super::collapse::{Known, replaced};
+use super::substitute::uses;
 use crate::algebra::{Op, Type, Value};
+use crate::loops::arith::plus;
+use crate::loops::names::Vars;
+use crate::loops::{BufferId, Expr, How, Kernel, Stmt, Var, bare, map_blocks};
 use std::collections::BTreeSet;
 
 /// Joins consecutive fibers that are appended to one block.
@@ -158,7 +158,8 @@ pub(super) fn with(e: &Expr, v: Var, other: &Expr) -> Expr {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loops::{inline, read, sweep};
+    use crate::loops::read;
+    use crate::loops::rewrites::{eliminate_dead_code, forward};
 
     /// A kernel over a matrix in compressed rows and one as a list, whose entries are appended to a matrix and a list.
     fn rewritten(body: &str) -> String {
@@ -181,7 +182,7 @@ mod tests {
 "
         );
         let mut kernel = read(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
-        [sweep, blocks, inline].iter().for_each(|rewrite| rewrite(&mut kernel));
+        [eliminate_dead_code, blocks, forward].iter().for_each(|rewrite| rewrite(&mut kernel));
         assert_eq!(crate::loops::check(&kernel), Ok(()));
         kernel.to_string()
     }

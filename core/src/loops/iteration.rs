@@ -11,13 +11,12 @@
 //! The analysis is derived from the loop and not stored with it: rewrites change loops, and kernels that are read from text have only
 //! their text.
 
-use super::flatten::bare;
-use super::{BufferId, Expr, Stmt, Var};
+use super::{BufferId, Expr, Stmt, Var, bare};
 use crate::algebra::Op;
 use std::collections::BTreeSet;
 
 /// An iteration of a counted loop.
-pub struct Turn<'s> {
+pub struct Iteration<'s> {
     /// The loop's variable.
     pub var: Var,
     /// The values that are named.
@@ -66,10 +65,10 @@ impl<'s> Stored<'s> {
     }
 }
 
-impl<'s> Turn<'s> {
+impl<'s> Iteration<'s> {
     /// The iteration of a loop with this body.
-    pub fn of(var: Var, body: &'s [Stmt]) -> Turn<'s> {
-        let mut turn = Turn { var, named: vec![], sets: vec![], stores: vec![], inside: vec![], body };
+    pub fn of(var: Var, body: &'s [Stmt]) -> Iteration<'s> {
+        let mut turn = Iteration { var, named: vec![], sets: vec![], stores: vec![], inside: vec![], body };
         for stmt in body {
             match stmt {
                 Stmt::Let(v, e) => turn.named.push((*v, e)),
@@ -146,7 +145,8 @@ mod tests {
     #[test]
     fn a_turn_is_told() {
         let kernel = read(KERNEL).unwrap_or_else(|e| panic!("{e}"));
-        let each = |stmt| if let &Stmt::For { var, ref body, .. } = stmt { Some(Turn::of(var, body)) } else { None };
+        let each =
+            |stmt| if let &Stmt::For { var, ref body, .. } = stmt { Some(Iteration::of(var, body)) } else { None };
         let turn = kernel.body.iter().find_map(each).expect("a loop");
         let name = |b: BufferId| kernel.buffers[b.0 as usize].name.as_str();
         assert_eq!(turn.coordinates().map(|(_, b)| name(b)).collect::<Vec<_>>(), ["A1_crd"]);

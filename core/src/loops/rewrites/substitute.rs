@@ -5,15 +5,15 @@
 //! which bounds the depth of expressions. A value that loads is not substituted as an arm of a `select`: arms are
 //! evaluated only where they are chosen, which would take a branch.
 
-use super::check::is_shallow;
-use super::{Expr, Kernel, Stmt, Var};
 use crate::algebra::Op;
+use crate::loops::check::is_shallow;
+use crate::loops::{Expr, Kernel, Stmt, Var};
 
 /// The depth of the deepest value that is substituted.
 const DEEPEST: usize = 64;
 
 /// Substitutes values everywhere in the kernel.
-pub fn inline(kernel: &mut Kernel) {
+pub fn forward(kernel: &mut Kernel) {
     let uses = uses(&kernel.body, kernel.vars.len());
     kernel.body = block(std::mem::take(&mut kernel.body), &uses);
 }

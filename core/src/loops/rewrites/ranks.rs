@@ -18,13 +18,12 @@
 //! it runs.
 
 use super::appending::in_no_loop;
-use super::arith::{binary, int, minus, plus, times};
 use super::downward::in_place;
-use super::flatten::map_blocks;
-use super::inside::{Inside, Named};
-use super::names::Vars;
-use super::{Buffer, BufferId, Entry, Expr, How, Kernel, Role, Stmt, Var, fold_of};
 use crate::algebra::{Mode, Op, Type, Value, identity, properties};
+use crate::loops::arith::{binary, int, minus, plus, times};
+use crate::loops::inside::{Inside, Named};
+use crate::loops::names::Vars;
+use crate::loops::{Buffer, BufferId, Entry, Expr, How, Kernel, Role, Stmt, Var, fold_of, map_blocks};
 
 /// The fewest keys, and iterations of the outermost loop, for which a copy is made.
 const FEWEST: [i64; 2] = [64, 16];

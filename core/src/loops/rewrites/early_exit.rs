@@ -17,16 +17,15 @@
 //! there in any case; for floats, 0 times NaN is NaN. A loop over consecutive memory without a branch, which vectorizes, is not
 //! rewritten: the test would cost more.
 
-use super::arith::plus;
-use super::flatten::map_blocks;
-use super::inline::uses;
-use super::names::Vars;
-use super::{Expr, How, Kernel, Stmt, Var, fold_of, gathers};
+use super::substitute::uses;
 use crate::algebra::{Mode, Op, Type, Value, properties};
+use crate::loops::arith::plus;
+use crate::loops::names::Vars;
+use crate::loops::{Expr, How, Kernel, Stmt, Var, fold_of, gathers, map_blocks};
 use std::collections::BTreeSet;
 
 /// Ends loops whose folds no further iteration can change.
-pub fn exits(kernel: &mut Kernel) {
+pub fn early_exits(kernel: &mut Kernel) {
     let body = std::mem::take(&mut kernel.body);
     kernel.body = Exits { uses: uses(&body, kernel.vars.len()), vars: Vars::of(&mut kernel.vars) }.block(body);
 }
@@ -210,7 +209,7 @@ mod tests {
 "
         );
         let mut kernel = read(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
-        exits(&mut kernel);
+        early_exits(&mut kernel);
         assert_eq!(check(&kernel), Ok(()));
         kernel.to_string()
     }

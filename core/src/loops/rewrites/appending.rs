@@ -21,11 +21,10 @@
 //! *Free*: every store to the array is at a counter that only grows, nothing reads the array, and it is allocated unset. So neither the
 //! order of a loop's stores there matters, nor what it stores behind the last entry.
 
-use super::arith::{int, plus};
 use super::blocks::steps_with;
-use super::flatten::map_blocks;
-use super::{BufferId, Entry, Expr, How, Kernel, Role, Sought, Stmt, Var, runs_statements};
 use crate::algebra::{Op, Type};
+use crate::loops::arith::{int, plus};
+use crate::loops::{BufferId, Entry, Expr, How, Kernel, Role, Sought, Stmt, Var, map_blocks, runs_statements};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The arrays that a kernel appends to.
