@@ -173,7 +173,7 @@ fn rewritten(
     }
     // Of loops that rewrites have taken away nothing is asked.
     let loops = kernel.loops();
-    kernel.asked.retain(|var, _| loops.contains(var));
+    kernel.hints.retain(|var, _| loops.contains(var));
     Sound::new(kernel).map_err(|e| format!("{last}: {e}"))
 }
 

@@ -199,11 +199,11 @@ impl Program {
     ///
     /// ```
     /// # use fiberloom::{Mode, Program};
-    /// let program = Program::parse("tensor a: f64[N] sparse tensor b: f64[N] sparse\n s[] = sum(i: a[i] * b[i])")?;
+    /// let program = Program::parse("tensor a: f64[N] sparse\n s[] = sum(i: a[i] * a[i])")?;
     /// let plan = program.lowered(Mode::Algebraic)?.show_plan();
-    /// assert!(plan.contains("meet i in a b {"), "{plan}");
-    /// let leaping = program.with_plan("leap.plan", &plan.replace("meet i in a b", "leap i in a b gallops"));
-    /// assert!(leaping.lowered(Mode::Algebraic).is_ok());
+    /// assert!(plan.contains("each a@0.0[a0_pos[0] .. a0_pos[1]] at i position p {"), "{plan}");
+    /// let halved = program.with_plan("half.plan", &plan.replace("= t\n", "= t * 0.5\n"));
+    /// assert!(halved.lowered(Mode::Algebraic).is_ok());
     /// # Ok::<(), fiberloom::Error>(())
     /// ```
     #[must_use]

@@ -12,9 +12,9 @@
 //!
 //! The ledger is `proofs/README.md`: what is shown, by whom, within which bounds, and what is not.
 
+pub mod bucket_index;
 pub mod choose;
 pub mod claims;
-pub mod directory;
 #[cfg(test)]
 mod emitted;
 #[cfg(test)]
@@ -31,10 +31,10 @@ pub mod product;
 #[cfg(test)]
 mod readings;
 
+pub mod position_map;
 pub mod seeks;
 pub mod semiring;
 pub mod set;
-pub mod spread;
 pub mod stream;
 #[cfg(test)]
 mod theorem;

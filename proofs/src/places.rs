@@ -1,10 +1,10 @@
 //! Laws of what is no list alone, over any domain that takes claims: intervals, pieces, hashed levels, tables that lists
-//! are laid on, and directories.
+//! are laid on, and bucket indices.
 
 use crate::claims::{Claims, Given, Law, Order, Place};
 use crate::seeks::Seek;
 use fiberloom_core::stream::{
-    Arith, Directory, Interval, Kind, List, ListFiber, Pieces, Places, Spread, TABLE, Table, View, slot,
+    Arith, BucketIndex, Interval, Kind, List, ListFiber, Pieces, Places, PositionMap, TABLE, Table, View, slot,
 };
 use std::marker::PhantomData;
 
@@ -268,9 +268,9 @@ impl Law for Laid {
         place.assume_below(d, &given.table);
         let zero = d.int(0);
         d.assume_within(&zero, &at, &given.table);
-        let list = Spread::open(d, place.fiber(), TABLE);
+        let list = PositionMap::open(d, place.fiber(), TABLE);
         list.lay(d);
-        let (found, position) = Spread::ask(d, TABLE, &at);
+        let (found, position) = PositionMap::ask(d, TABLE, &at);
         d.claim_where(found.clone(), "what is not laid is there", &|d| {
             let (from, to) = (d.le(&place.begin, &position), d.lt(&position, &place.end));
             let inside = d.and(from, &|_| to.clone());
@@ -289,7 +289,7 @@ impl Law for Laid {
             let there = d.eq(&position, &witness);
             d.and(found.clone(), &|_| there.clone())
         });
-        list.take_up(d);
+        list.clear_map(d);
         let left = d.load(TABLE, &at);
         let none = d.eq(&left, &zero);
         d.claim("something is left on a table", none);
@@ -428,7 +428,7 @@ fn is_first<D: Claims>(d: &mut D, place: &Place<D::I>, p: &D::I, from: &D::I) {
     });
 }
 
-/// *Each stretch begins where its place says*: a directory of stretches of 2^SHIFT coordinates, for any extent that
+/// *Each stretch begins where its place says*: a bucket index of stretches of 2^SHIFT coordinates, for any extent that
 /// comes to as many places as the table has.
 pub struct Stretches<const SHIFT: i64>;
 
@@ -442,22 +442,22 @@ impl<const SHIFT: i64> Law for Stretches<SHIFT> {
         let (place, [extent, stretch]) = (&given.places[0], [0, 1].map(|n| given.numbers[n].clone()));
         place.assume_below(d, &extent);
         let (zero, shift) = (d.int(0), d.int(SHIFT));
-        let places = Directory::places(d, &extent, &shift);
+        let places = BucketIndex::places(d, &extent, &shift);
         let fits = d.le(&places, &given.table);
         d.assume(fits);
         d.assume_within(&zero, &stretch, &places);
-        Directory { table: TABLE, shift: shift.clone(), extent: None }.make(d, "p", place.fiber(), &extent);
+        BucketIndex { table: TABLE, shift: shift.clone(), extent: None }.make(d, "p", place.fiber(), &extent);
         let (begin, here) = (d.arith(Arith::Shl, &stretch, &shift), d.load(TABLE, &stretch));
         is_first(d, place, &here, &begin);
     }
 }
 
-/// *A directory changes nothing*: a list with one lands where it does without, by every kind of seek. The directory is
+/// *A bucket index changes nothing*: a list with one lands where it does without, by every kind of seek. The bucket index is
 /// the second array, and says of the target's stretch what it should. One that knows the extent may be asked for what is behind
 /// it: it says of the extent's stretch what it should.
-pub struct LandsByDirectory<S, const SHIFT: i64, const KNOWN: bool = false>(PhantomData<S>);
+pub struct LandsByBucketIndex<S, const SHIFT: i64, const KNOWN: bool = false>(PhantomData<S>);
 
-impl<S: Seek, const SHIFT: i64, const KNOWN: bool> Law for LandsByDirectory<S, SHIFT, KNOWN> {
+impl<S: Seek, const SHIFT: i64, const KNOWN: bool> Law for LandsByBucketIndex<S, SHIFT, KNOWN> {
     const NAME: &'static str = S::NAME;
     const ARRAYS: &'static [Order] = &[Order::Ascending, Order::None];
     const NUMBERS: usize = 2;
@@ -479,8 +479,8 @@ impl<S: Seek, const SHIFT: i64, const KNOWN: bool> Law for LandsByDirectory<S, S
         table.assume_inside(d, &stretch);
         let (here, begin) = (table.at(d, &stretch), d.arith(Arith::Shl, &stretch, &shift));
         assume_first(d, place, &here, &begin);
-        let directory = Some(Directory { table: table.array, shift, extent: KNOWN.then(|| extent.clone()) });
-        let list = List::open(d, "p", ListFiber { directory, ..place.fiber() });
+        let bucket_index = Some(BucketIndex { table: table.array, shift, extent: KNOWN.then(|| extent.clone()) });
+        let list = List::open(d, "p", ListFiber { bucket_index, ..place.fiber() });
         if S::FROM_BEFORE {
             let valid = list.valid(d);
             let before = d.and(valid, &|d| {
@@ -551,17 +551,17 @@ mod tests {
         exhausts::<FindsInAny>([2, 4]);
     }
 
-    /// Bounds: lists of at most 3 entries below 6, stretches of 1 to 4 coordinates, directories that say what they may.
+    /// Bounds: lists of at most 3 entries below 6, stretches of 1 to 4 coordinates, bucket indices that say what they may.
     #[test]
-    fn directories() {
+    fn bucket_indices() {
         exhausts::<Stretches<0>>([3, 6]);
         exhausts::<Stretches<1>>([3, 6]);
-        exhausts::<LandsByDirectory<Search, 1>>([3, 4]);
-        exhausts::<LandsByDirectory<CatchUp, 1>>([3, 4]);
-        exhausts::<LandsByDirectory<Gallop, 1>>([3, 4]);
-        exhausts::<LandsByDirectory<Leap, 1>>([3, 4]);
-        exhausts::<LandsByDirectory<ComeNear, 2>>([3, 4]);
-        exhausts::<LandsByDirectory<Gallop, 1, true>>([3, 4]);
-        exhausts::<LandsByDirectory<Search, 2, true>>([3, 4]);
+        exhausts::<LandsByBucketIndex<Search, 1>>([3, 4]);
+        exhausts::<LandsByBucketIndex<CatchUp, 1>>([3, 4]);
+        exhausts::<LandsByBucketIndex<Gallop, 1>>([3, 4]);
+        exhausts::<LandsByBucketIndex<Leap, 1>>([3, 4]);
+        exhausts::<LandsByBucketIndex<ComeNear, 2>>([3, 4]);
+        exhausts::<LandsByBucketIndex<Gallop, 1, true>>([3, 4]);
+        exhausts::<LandsByBucketIndex<Search, 2, true>>([3, 4]);
     }
 }

@@ -376,7 +376,7 @@ fn emit(reading: &impl Reading, arrays: usize, index: Type) -> Kernel {
         solved: vec![],
         given: vec![],
         reassociate: false,
-        asked: Default::default(),
+        hints: Default::default(),
     }
 }
 

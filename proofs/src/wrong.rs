@@ -9,7 +9,7 @@
 //! end, and that a load is out of bounds.
 
 use crate::choose::every;
-use crate::{directory, emitted, merge, mistakes, pieces, product, set, spread, stream, view};
+use crate::{bucket_index, emitted, merge, mistakes, pieces, position_map, product, set, stream, view};
 use std::collections::BTreeMap;
 
 /// A wrong iterator.
@@ -50,8 +50,8 @@ fn all() -> Vec<Wrong> {
         product::tests::wrong(),
         pieces::tests::wrong(),
         set::tests::wrong(),
-        spread::tests::wrong(),
-        directory::tests::wrong(),
+        position_map::tests::wrong(),
+        bucket_index::tests::wrong(),
         merge::tests::wrong(),
         emitted::wrong(),
         mistakes::wrong(),
@@ -106,9 +106,9 @@ const LAWS: [(&str, &[&str]); 33] = [
     ("stretches begin where they say", &["a stretch does not begin where it says"]),
     ("stretches are short", &["there are too many stretches", "stretches are too long"]),
     (
-        "a directory changes nothing",
+        "a bucket_index changes nothing",
         &[
-            "a list with a directory comes to elsewhere",
+            "a list with a bucket_index comes to elsewhere",
             "one that is opened within does not begin there",
             "a finger is not moved there",
             "a part of a list is left",

@@ -4,7 +4,7 @@ use super::gather::{Fibers, Lanes};
 use super::{Emitter, Place, Typed};
 use crate::Error;
 use fiberloom_core::algebra::{Op, Type};
-use fiberloom_core::loops::{Asked, Element, Expr, How, Stmt, Var, gathers, runs_statements, whole_copy};
+use fiberloom_core::loops::{Element, Expr, Hints, How, Stmt, Var, gathers, runs_statements, whole_copy};
 use inkwell::IntPredicate;
 use inkwell::basic_block::BasicBlock;
 use inkwell::values::{BasicMetadataValueEnum, IntValue, MetadataValue};
@@ -131,7 +131,7 @@ impl<'c> Emitter<'c, '_> {
         self.builder.position_at_end(some);
         let copied = whole_copy(var, body, &self.kernel.buffers).filter(|_| self.loops == 0);
         let turns = hi.get_sign_extended_constant().zip(lo.get_sign_extended_constant()).map(|(hi, lo)| hi - lo);
-        let asked = self.kernel.asked.get(&var).map(|asked| self.asked(*asked));
+        let asked = self.kernel.hints.get(&var).map(|asked| self.asked(*asked));
         let hints = asked.unwrap_or_else(|| self.hints(how, body, turns));
         let id = (!hints.is_empty()).then(|| self.loop_id(&hints));
         if let Some(copied) = copied {
@@ -244,7 +244,7 @@ impl<'c> Emitter<'c, '_> {
     }
 
     /// LLVM's hints for a loop that a schedule asks to unroll or vectorize.
-    fn asked(&self, Asked { unroll, lanes }: Asked) -> Vec<MetadataValue<'c>> {
+    fn asked(&self, Hints { unroll, lanes }: Hints) -> Vec<MetadataValue<'c>> {
         let times = self.context.i32_type().const_int(unroll.into(), false);
         let yes = self.context.bool_type().const_int(1, false);
         let unroll = (unroll > 0).then(|| self.hint("llvm.loop.unroll.count", times));

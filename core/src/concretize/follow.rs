@@ -8,7 +8,7 @@
 //!
 //! A copy is a nest of its own before the nest that reads it, and runs once. The command `copy` replaces all reads of a tensor in a
 //! statement by reads of a copy. A list that some outer loop moves, and the last one does not, is not copied: a position map holds it
-//! during each iteration of the loops that move it (`loops/lower/spread.rs`).
+//! during each iteration of the loops that move it (`loops/lower/position_map.rs`).
 
 use super::Concretize;
 use super::draft::Draft;

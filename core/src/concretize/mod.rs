@@ -37,7 +37,7 @@
 //!
 //! Each statement defines a new version of its tensor, so that the right side reads it as it was before. The version
 //! before the first statement is the caller's: an operand `T_in`, where the program reads it or `initial` has it. In a block the
-//! last version of a turn is the one with which the next begins (`steps.rs`).
+//! last version of an iteration is the one with which the next begins (`steps.rs`).
 
 mod apart;
 mod bare;

@@ -167,7 +167,7 @@ impl Scheduled {
     /// Records the schedule's variable of a loop.
     fn stands_for(&mut self, own: Index, v: VarId, out: &mut Out) {
         self.named.insert(own, v);
-        out.vars[own.0].asked = self.loops.asked(v);
+        out.vars[own.0].hints = self.loops.hints(v);
     }
 
     /// A new loop variable for each of these.
@@ -252,7 +252,7 @@ impl Scheduled {
         let mut pieces = Pieces { loops: vec![], cut: last };
         for (v, _) in parts.iter().filter(|(v, _)| *v != rest || counted) {
             let own = out.own_loop(*v);
-            out.vars[own.0].asked = said.asked(*v);
+            out.vars[own.0].hints = said.hints(*v);
             out.vars[own.0].limits.push(Limit::Pieces { cut: number, turns: said.length(*v) });
             made.insert(*v, own);
             pieces.loops.push((place(*v), own));

@@ -4,7 +4,7 @@
 //!  tables     names, parameters, which buffer is which array of which tensor        (here)
 //!  typing     every expression has a type, and the one that its place needs         (check/typing.rs)
 //!  flow       on every path: variables set before read, buffers allocated before    (check/flow.rs)
-//!             use, results finished at the end; loops whose turns are independent
+//!             use, results finished at the end; loops whose iterations are independent
 //!  shared     a result whose levels are an operand's has a value for each entry     (check/shared.rs)
 //! ```
 //!

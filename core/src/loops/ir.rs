@@ -3,7 +3,7 @@
 use crate::algebra::{Op, Type, Value};
 pub use crate::format::Holds;
 use crate::format::{Arrays, Format};
-pub use crate::notation::concrete::Asked;
+pub use crate::notation::concrete::Hints;
 use crate::notation::typed::{SizeId, TensorId, VarId};
 use crate::stream::{BufferId, Sought};
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,7 +35,7 @@ pub struct Kernel {
     /// Whether float sums may be reassociated and contracted (algebraic mode).
     pub reassociate: bool,
     /// A schedule's requests for `for` loops, by their variables.
-    pub asked: BTreeMap<Var, Asked>,
+    pub hints: BTreeMap<Var, Hints>,
 }
 
 /// An array in memory. Distinct buffers never overlap.

@@ -28,7 +28,7 @@ mod rules;
 use super::choose::cut::Counted;
 use super::choose::scope::Run;
 use super::choose::symbol::{Name, Sym, Symbols};
-use super::{Asked, Failure};
+use super::{Failure, Hints};
 use crate::algebra::Value;
 use crate::iteration::{self, Sequence, Shape};
 use crate::looplet::Looplet;
@@ -200,12 +200,12 @@ pub(super) struct List {
     /// The run of an entry of the level above, if the fiber is that run; it may end before `end`.
     pub run: Option<Run>,
     /// The bucket index, if there is one.
-    pub directory: Option<Directory>,
+    pub bucket_index: Option<BucketIndex>,
 }
 
 /// A list's bucket index, with the list's extent if a search may go further.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Directory {
+pub(super) struct BucketIndex {
     /// The list's extent.
     pub extent: Option<Sym>,
 }
@@ -400,7 +400,7 @@ operations! {
     /** A conditional. */
     "if" When { cond: Sym, then: Block, @"else" otherwise: Block }
     /** A range of a loop, of which a schedule may ask something. */
-    "range" Asked { what: Option<Asked>, body: Block }
+    "range" Range { hints: Option<Hints>, body: Block }
 
     /** The end of a run of positions. */
     "run_end" RunEnd { it: Sym = new, @"of" run: Run }
@@ -434,7 +434,7 @@ operations! {
     /** The entries of an open list, one after the other, with a cursor. */
     "along" Along { at: Sym = new, @"of" list: Name, body: Block }
     /** The entries of a short fiber, each tested; those of another by `otherwise`. */
-    "sift" Sift { list: List, kept: Sym = new, stored: Visit, @"else" otherwise: Block }
+    "filter" Filter { list: List, kept: Sym = new, stored: Visit, @"else" otherwise: Block }
     /** The entries of a fiber without gaps, inserted into a workspace at once; those of another by `otherwise`. */
     "in_bulk" InBulk { list: List, @"into" into: Name, @"as" said: Name = new, visit: Visit, @"else" otherwise: Block }
     /** The coordinates that all of these lists have. */
@@ -498,33 +498,33 @@ operations! {
     }
 
     /** A list is scattered into its position map, with flags beside it. */
-    "lay" Lay { it: Name = new, @"of" list: List, flags: Option<Flags> }
+    "scatter" Scatter { it: Name = new, @"of" list: List, flags: Option<Flags> }
     /** A list is removed from its position map. */
-    "take_up" TakeUp { it: Name }
+    "clear_map" ClearMap { it: Name }
 
     /** A temporary of a nest is computed. */
     "make" Make { made: Box<Made> }
     /** The loops over a fiber of the result begin; at most `bound` entries are appended. */
-    "begin" OpenFiber { output: Name, slot: Name, @"room" bound: Sym }
+    "begin" OpenFiber { output: Name, insertion: Name, @"room" bound: Sym }
     /** Room for `bound` more entries. */
-    "reserve" MakeRoom { output: Name, slot: Name, @"for" bound: Sym }
+    "reserve" MakeRoom { output: Name, insertion: Name, @"for" bound: Sym }
     /** The loops over a fiber of the result end. */
-    "end" CloseFiber { output: Name, slot: Name }
+    "end" CloseFiber { output: Name, insertion: Name }
     /** A coordinate of the result's next level. `positions` are those of operands' entries there. */
     "visit" Visit {
-        output: Name, slot: Name, @"at" at: Sym, driven: Driven, @"below" below: Name = new,
+        output: Name, insertion: Name, @"at" at: Sym, driver: Driver, @"below" below: Name = new,
         @"entries" positions: Vec<(AccessId, Sym)>, body: Block
     }
     /** A located level of the result at a coordinate. */
-    "locate" Locate { output: Name, slot: Name, @"at" at: Sym, @"below" below: Name = new }
+    "locate" Locate { output: Name, insertion: Name, @"at" at: Sym, @"below" below: Name = new }
     /** A value is stored, or folded into the one that is stored. */
-    "store" Store { output: Name, slot: Name, @"by" fold: Option<Fun>, @"=" value: Sym }
+    "store" Store { output: Name, insertion: Name, @"by" fold: Option<Fun>, @"=" value: Sym }
     /** A value is stored behind the last one, and kept where a condition holds. */
-    "store_if" StoreIf { output: Name, slot: Name, @"=" value: Sym, @"if" kept: Sym }
+    "store_if" StoreIf { output: Name, insertion: Name, @"=" value: Sym, @"if" kept: Sym }
     /** Runs of the result up to a number of pieces' runs are announced. */
-    "expect" Expect { output: Name, slot: Name, @"from" first: Sym, @"room" most: Sym }
+    "expect" Expect { output: Name, insertion: Name, @"from" first: Sym, @"room" most: Sym }
     /** A run is stored; without `lo` it begins where the last one ends. */
-    "store_run" PutRun { output: Name, slot: Name, @"from" lo: Option<Sym>, @".." hi: Sym, @"=" value: Sym }
+    "store_run" PutRun { output: Name, insertion: Name, @"from" lo: Option<Sym>, @".." hi: Sym, @"=" value: Sym }
     /** A value is folded into an element of a vector beside the result. */
     "fold_in" FoldIn { of: Place, @"at" at: Sym, @"by" fun: Fun, @"=" value: Sym }
     /** An entry of a counted copy is counted, or placed at a coordinate with its value. */
@@ -540,9 +540,9 @@ operations! {
     /** A value is put into a workspace. */
     "put" Put { work: Name, @"at" at: Vec<Sym>, @"by" fold: Option<Fun>, @"=" value: Sym }
     /** What a workspace has so far is the old version. */
-    "lay_old" LayOld { work: Name }
+    "mark_old" MarkOld { work: Name }
     /** A workspace is drained into the result, along a list if values were put at its entries alone. */
-    "drain" Drain { work: Name, @"along" along: Option<List>, @"into" output: Name, slot: Name }
+    "drain" Drain { work: Name, @"along" along: Option<List>, @"into" output: Name, insertion: Name }
 }
 
 /// The flags beside a position map: set where a condition holds at an entry's position.
@@ -560,11 +560,11 @@ pub(super) enum Step {
     Whole { target: Place, operand: Place },
     /// A statement with loops.
     Nest(Box<Statement>),
-    /// Steps that run turn after turn, at whose end arrays move.
+    /// Steps that run again and again; at the end of each iteration arrays move.
     Repeat { turns: Turns, steps: Vec<Step>, carried: Vec<Carried> },
 }
 
-/// The turns of a block.
+/// The iterations of a block.
 #[derive(Clone, Debug)]
 pub(super) enum Turns {
     /// So many.
@@ -582,9 +582,9 @@ pub(super) struct Statement {
     /// The tables for the beginnings of windows.
     pub marks: Vec<Marks>,
     /// The lists with bucket indices, each with a bound on the number of slots.
-    pub directories: Vec<(AccessId, List, Sym)>,
+    pub bucket_indices: Vec<(AccessId, List, Sym)>,
     pub assembly: Assembly,
-    /// The result, and the slot above its levels.
+    /// The result, and the insertion point above its levels.
     pub output: Name,
     pub root: Name,
     pub body: Body,
@@ -632,7 +632,7 @@ pub(super) struct Work {
 
 /// How a loop visits a coordinate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Driven {
+pub(super) enum Driver {
     /// The loop is at an entry of a list.
     Stored,
     /// The loop counts through the extent, without conditions.
@@ -641,9 +641,9 @@ pub(super) enum Driven {
     Guarded,
 }
 
-impl Driven {
+impl Driver {
     /// This way of visiting a coordinate, under a condition.
-    pub fn guarded(self) -> Driven {
-        if self == Driven::Counted { Driven::Guarded } else { self }
+    pub fn guarded(self) -> Driver {
+        if self == Driver::Counted { Driver::Guarded } else { self }
     }
 }

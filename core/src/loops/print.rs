@@ -244,11 +244,11 @@ impl<W: Write> Printer<'_, W> {
                     How::Vector => "vector ",
                     How::Parallel => "parallel ",
                 };
-                let asked = self.kernel.asked.get(var).copied().unwrap_or_default();
-                if asked.unroll > 0 {
-                    write!(self.out, "unroll {} ", asked.unroll)?;
+                let hints = self.kernel.hints.get(var).copied().unwrap_or_default();
+                if hints.unroll > 0 {
+                    write!(self.out, "unroll {} ", hints.unroll)?;
                 }
-                let lanes = if asked.lanes { "lanes " } else { "" };
+                let lanes = if hints.lanes { "lanes " } else { "" };
                 self.first(*var);
                 write!(self.out, "{lanes}{how}for {} in ", var_name(self.kernel, *var))?;
                 self.extent(lo, hi)

@@ -10,7 +10,7 @@ mod expr;
 
 use super::check::NESTING;
 use super::{
-    Argument, Asked, Buffer, BufferId, Entry, Expr, Failure, How, Kernel, LevelBuffers, Role, Stmt, Var,
+    Argument, Buffer, BufferId, Entry, Expr, Failure, Hints, How, Kernel, LevelBuffers, Role, Stmt, Var,
     print::role_name,
 };
 use crate::algebra::{Type, Value};
@@ -42,7 +42,7 @@ fn empty() -> Kernel {
         solved,
         given,
         reassociate: false,
-        asked: BTreeMap::new(),
+        hints: BTreeMap::new(),
     }
 }
 
@@ -244,14 +244,14 @@ impl<'t> Reader<'t> {
                 self.each(if word == "vector" { How::Vector } else { How::Parallel }, nesting)
             }
             (Token::Word("for" | "vector" | "parallel"), "lanes") | (Token::Number(_), "unroll") => {
-                self.asked(word, nesting)
+                self.hints(word, nesting)
             }
             _ => self.entry(word).map(Stmt::Call),
         }
     }
 
     /// Reads `unroll 4 for …`, `lanes for …`, `unroll 4 lanes for …`, also with `vector` or `parallel` before `for`.
-    fn asked(&mut self, word: &str, nesting: usize) -> Read<Stmt> {
+    fn hints(&mut self, word: &str, nesting: usize) -> Read<Stmt> {
         let unroll = if word == "unroll" { self.number()? } else { 0 };
         let lanes = word == "lanes" || self.eat(Token::Word("lanes"));
         let how = if self.eat(Token::Word("vector")) {
@@ -264,7 +264,7 @@ impl<'t> Reader<'t> {
         self.expect(Token::Word("for"))?;
         let made = self.each(how, nesting)?;
         if let Stmt::For { var, .. } = &made {
-            self.kernel.asked.insert(*var, Asked { unroll, lanes });
+            self.kernel.hints.insert(*var, Hints { unroll, lanes });
         }
         Ok(made)
     }

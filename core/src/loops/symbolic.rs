@@ -6,7 +6,7 @@
 //! them it is not detected.
 
 use super::names::Names;
-use super::{Asked, Buffer, BufferId, Entry, Expr, How, Role, Sought, Stmt, Var};
+use super::{Buffer, BufferId, Entry, Expr, Hints, How, Role, Sought, Stmt, Var};
 use crate::algebra::{Op, Type, Value, apply, result_type};
 use crate::stream::{Arith, Compare, Domain, State};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -61,9 +61,9 @@ pub struct Symbolic {
     loops: u64,
     open: Vec<OpenLoop>,
     /// The requests for the next loops; not for loops inside of them.
-    pub wanted: Option<Asked>,
+    pub wanted: Option<Hints>,
     /// The requests for loops, by their variables.
-    pub asked: BTreeMap<Var, Asked>,
+    pub hints: BTreeMap<Var, Hints>,
 }
 
 impl Symbolic {
@@ -199,7 +199,7 @@ impl Symbolic {
         let body = self.loop_body(|d| body(d, Expr::Var(var)));
         self.wanted = wanted;
         if !body.is_empty() {
-            self.asked.extend(wanted.map(|asked| (var, asked)));
+            self.hints.extend(wanted.map(|hints| (var, hints)));
             self.emit(Stmt::For { var, lo, hi, how, body });
         }
     }

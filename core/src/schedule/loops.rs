@@ -15,7 +15,7 @@
 use crate::algebra::Mode;
 use crate::notation::Diagnostic;
 use crate::notation::concrete::Counted;
-use crate::notation::concrete::{Asked, Length};
+use crate::notation::concrete::{Hints, Length};
 use crate::notation::typed::{Command, CommandKind, Parts, Program, Statement, TensorId, VarId};
 
 /// A variable that is split into two loops.
@@ -58,7 +58,7 @@ pub struct Loops {
     /// The cuts, in the order of the commands.
     pub cuts: Vec<Cut>,
     /// Requests to unroll or vectorize loops.
-    pub asked: Vec<(VarId, Asked)>,
+    pub hints: Vec<(VarId, Hints)>,
     /// Loops that are parallel, whose iterations are independent or joined. Later commands may not change them.
     pub(super) parallel: Vec<VarId>,
     /// Loops that `collapse` has made, each with the two loops that it combines.
@@ -125,16 +125,16 @@ impl Loops {
     }
 
     /// The requests for a loop, including those for a variable of which it is the innermost loop.
-    pub fn asked(&self, v: VarId) -> Asked {
+    pub fn hints(&self, v: VarId) -> Hints {
         let of = |w: VarId| {
             w == v
                 || self.coordinates(w).last() == Some(&v)
                 || self.cut(w).is_some_and(|cut| self.innermost(cut.whole) == w && cut.loops.last() == Some(&v))
         };
-        let all = self.asked.iter().filter(|(w, _)| of(*w));
-        all.fold(Asked::default(), |all, (_, asked)| Asked {
-            unroll: all.unroll.max(asked.unroll),
-            lanes: all.lanes | asked.lanes,
+        let all = self.hints.iter().filter(|(w, _)| of(*w));
+        all.fold(Hints::default(), |all, (_, hints)| Hints {
+            unroll: all.unroll.max(hints.unroll),
+            lanes: all.lanes | hints.lanes,
         })
     }
 
@@ -282,7 +282,7 @@ impl Apply<'_> {
             CommandKind::Unroll(v, n) => {
                 self.is_loop(*v)?;
                 let unroll = u32::try_from(*n).unwrap_or(u32::MAX);
-                self.loops.asked.push((*v, Asked { unroll, lanes: false }));
+                self.loops.hints.push((*v, Hints { unroll, lanes: false }));
                 Ok(())
             }
             CommandKind::Parallelize(v, unit, race) => self.parallelize(*v, *unit, *race),

@@ -5,7 +5,7 @@
 //! for each coordinate. A fold whose order is part of its meaning has no parallel iterations.
 
 use super::loops::{Apply, Legal};
-use crate::notation::concrete::Asked;
+use crate::notation::concrete::Hints;
 use crate::notation::syntax::{Race, Unit};
 use crate::notation::typed::VarId;
 
@@ -14,7 +14,7 @@ impl Apply<'_> {
         self.is_loop(v)?;
         self.loops.parallel.push(v);
         if unit == Unit::CpuVector {
-            self.loops.asked.push((v, Asked { unroll: 0, lanes: true }));
+            self.loops.hints.push((v, Hints { unroll: 0, lanes: true }));
         }
         let name = self.name(v);
         let target = &self.program.tensors[self.statement.tensor.index()].name;

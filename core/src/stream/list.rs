@@ -16,7 +16,7 @@
 //! Invariant between calls: if entries are runs, `q` is inside the run that begins at `p` or at its end (a block's `q`
 //! always at its end), or both are at the fiber's end; under a stride `p` rests on an entry in view.
 
-use super::directory::Directory;
+use super::bucket_index::BucketIndex;
 use super::domain::{Arith, Compare, Domain, State};
 use super::view::{Mark, View};
 use super::{BufferId, LANES, Sought};
@@ -40,7 +40,7 @@ pub struct ListFiber<I> {
     /// The run of an entry of the level above, if the fiber is that run; it may end before `end`.
     pub run: Option<Run<I>>,
     /// The bucket index, if there is one; then no coordinate repeats.
-    pub directory: Option<Directory<I>>,
+    pub bucket_index: Option<BucketIndex<I>>,
 }
 
 /// The positions of an entry: from its first on those that have its coordinate, up to the fiber's end.
@@ -95,7 +95,7 @@ impl<I: Clone> Run<I> {
 impl<I: Clone> ListFiber<I> {
     /// A fiber without repeated coordinates, all of it in view.
     pub fn unique(crd: BufferId, begin: I, end: I) -> ListFiber<I> {
-        ListFiber { crd, begin, end, repeats: false, view: View::default(), run: None, directory: None }
+        ListFiber { crd, begin, end, repeats: false, view: View::default(), run: None, bucket_index: None }
     }
 
     /// A fiber whose positions are the run of an entry of the level above.
@@ -358,7 +358,7 @@ impl<I: Clone> List<I> {
         let stop = d.arith(Arith::Min, &far, &self.fiber.end);
         let end = d.snapshot("stop", stop);
         // The bucket index may hold positions behind this end.
-        List { fiber: ListFiber { end, directory: None, ..self.fiber.clone() }, ..self.clone() }
+        List { fiber: ListFiber { end, bucket_index: None, ..self.fiber.clone() }, ..self.clone() }
     }
 
     /// The list, ending behind the entries at coordinates up to `last`, which is in view.
@@ -528,7 +528,7 @@ impl<I: Clone> List<I> {
     /// As [`List::gallop`], for a list that rests on an entry before `target`.
     pub fn leap<D: Domain<I = I>>(&self, d: &mut D, target: &I) {
         let stored = self.fiber.view.stored(d, target);
-        match self.fiber.directory {
+        match self.fiber.bucket_index {
             Some(_) => self.move_on(d, &stored),
             None => self.leap_on(d, &stored),
         }
@@ -598,8 +598,8 @@ impl<I: Clone> List<I> {
 
     /// Moves `p` to the bucket index's position for a stored coordinate, if there is a bucket index and its position is further.
     fn look_up<D: Domain<I = I>>(&self, d: &mut D, target: &I) {
-        let Some(directory) = &self.fiber.directory else { return };
-        let (here, near) = (d.get(self.p), directory.near(d, target));
+        let Some(bucket_index) = &self.fiber.bucket_index else { return };
+        let (here, near) = (d.get(self.p), bucket_index.near(d, target));
         let further = d.arith(Arith::Max, &here, &near);
         d.set(self.p, further);
     }
@@ -648,7 +648,7 @@ impl<I: Clone> List<I> {
 
     /// As [`List::move_on`], by the bucket index if there is one, else by a binary search over the rest.
     fn search_on<D: Domain<I = I>>(&self, d: &mut D, target: &I) {
-        match self.fiber.directory {
+        match self.fiber.bucket_index {
             Some(_) => self.move_on(d, target),
             None => self.search(d, self.p, target),
         }

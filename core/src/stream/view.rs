@@ -20,7 +20,7 @@
 //!
 //! ```text
 //!   crd      0   3   4   9   10   15             windows 0..5, 1..6, 2..7
-//!                ▲                               after the second; a table has one for each fiber of a turn
+//!                ▲                               after the second; a table has one for each fiber of an iteration
 //! ```
 //!
 //! *In blocks*, all entries from `c + L·i` to before `c + L·(i + 1)` are one entry at `i`: the outer projection of a split list. The

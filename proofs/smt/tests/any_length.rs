@@ -127,8 +127,8 @@ fn steps() {
     proved_at_length::<LandsIn<Steps, Search>>();
 }
 #[test]
-fn directories() {
-    proved::<LandsByDirectory<Gallop, 3>>();
-    proved::<LandsByDirectory<Search, 3>>();
-    proved::<LandsByDirectory<Gallop, 3, true>>();
+fn bucket_indices() {
+    proved::<LandsByBucketIndex<Gallop, 3>>();
+    proved::<LandsByBucketIndex<Search, 3>>();
+    proved::<LandsByBucketIndex<Gallop, 3, true>>();
 }

@@ -176,11 +176,11 @@ fn hashed_levels_of_three_entries() {
 }
 
 #[test]
-fn directories() {
+fn bucket_indices() {
     in_tables_of::<Stretches<61>>(3, 4);
     in_tables_of::<Stretches<1>>(3, 4);
-    each_seek!(3, LandsByDirectory, 1);
-    holds::<LandsByDirectory<Gallop, 61>>(3);
-    holds::<LandsByDirectory<Gallop, 1, true>>(3);
-    holds::<LandsByDirectory<Search, 61, true>>(3);
+    each_seek!(3, LandsByBucketIndex, 1);
+    holds::<LandsByBucketIndex<Gallop, 61>>(3);
+    holds::<LandsByBucketIndex<Gallop, 1, true>>(3);
+    holds::<LandsByBucketIndex<Search, 61, true>>(3);
 }

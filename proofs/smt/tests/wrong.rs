@@ -74,7 +74,7 @@ fn seeks_are_refuted() {
     wrong_of_any_length::<Lands<Unchecked>>(2);
     wrong_of_any_length::<Lands<Waits>>(2);
     wrong_of_any_length::<LandsIn<Slice, Beyond>>(2);
-    wrong_of_any_length::<LandsByDirectory<Beyond, 3>>(2);
+    wrong_of_any_length::<LandsByBucketIndex<Beyond, 3>>(2);
     wrong::<Lands<Beyond, true>>(2);
 }
 

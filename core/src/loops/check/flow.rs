@@ -359,7 +359,7 @@ fn forget(state: &mut Reached, vars: &[Var]) {
     }
 }
 
-/// The variables that are private to turns of loops inside these statements.
+/// The variables that are private to iterations of loops inside these statements.
 fn undoes(kernel: &Kernel, stmts: &[Stmt], out: &mut Vec<Var>) {
     for stmt in stmts {
         if let Stmt::For { how, body, .. } = stmt {

@@ -46,7 +46,7 @@ pub fn is_all_located(cx: &Facts, scope: &Scope, body: &concrete::Expr) -> bool 
 
 /// Whether a variable depends on a guarded part.
 pub fn is_of_asked(cx: &Facts, scope: &Scope, u: Index) -> bool {
-    scope.all_asked().iter().any(|asked| depends(cx, u, asked.part))
+    scope.guarded_parts().iter().any(|asked| depends(cx, u, asked.part))
 }
 
 /// Whether a variable depends on a part behind which a range may begin.
@@ -55,8 +55,8 @@ pub fn is_of_stray(cx: &Facts, scope: &Scope, u: Index) -> bool {
 }
 
 /// The guards of those guarded parts on which a variable depends.
-pub fn asked_around(cx: &Facts, scope: &Scope, u: Index) -> Vec<Sym> {
-    let asked = scope.all_asked().iter().filter(|asked| depends(cx, u, asked.part));
+pub fn guards_around(cx: &Facts, scope: &Scope, u: Index) -> Vec<Sym> {
+    let asked = scope.guarded_parts().iter().filter(|asked| depends(cx, u, asked.part));
     asked.filter_map(|asked| asked.inside).collect()
 }
 

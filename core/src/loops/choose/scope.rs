@@ -36,7 +36,7 @@ pub enum Phase {
     /// or 1.
     Packed { base: Sym, step: Sym },
     /// Unknown: each coordinate is tested.
-    Asked,
+    Guarded,
 }
 
 /// The levels that an access has opened.
@@ -99,12 +99,12 @@ pub struct Scope {
     /// Parts of concatenations with a range that may begin behind the part.
     stray: FxHashSet<Index>,
     /// Parts of concatenations that are guarded at each coordinate.
-    asked: Vec<Asked>,
+    guarded: Vec<GuardedPart>,
 }
 
 /// A part of a concatenation that is guarded, instead of ending the loop's ranges (`choice.rs`).
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct GuardedPart {
     /// The loop's variable.
     pub by: Index,
     /// The part's variable.
@@ -220,7 +220,7 @@ impl Scope {
     /// holds.
     pub fn walk(&mut self, a: AccessId, place: Positions, present: Option<Sym>) {
         self.descend(a, place, present.into_iter().collect());
-        let walked = self.asked.iter().filter(|asked| asked.walked.contains(&a));
+        let walked = self.guarded.iter().filter(|asked| asked.walked.contains(&a));
         walked.filter_map(|asked| asked.inside).collect::<Vec<_>>().into_iter().for_each(|c| self.imply(a, c));
     }
 
@@ -314,37 +314,38 @@ impl Scope {
     }
 
     /// Records a guarded part. Lists that are walked in its range need no finger: they are not pieces of consecutive ranges.
-    pub fn ask(&mut self, asked: Asked) {
-        asked.walked.iter().for_each(|a| drop(self.fingers.remove(&(*a, self.fiber(*a).depth))));
-        self.asked.push(asked);
+    pub fn guard(&mut self, part: GuardedPart) {
+        part.walked.iter().for_each(|a| drop(self.fingers.remove(&(*a, self.fiber(*a).depth))));
+        self.guarded.push(part);
     }
 
     /// The part under a variable, if it is guarded.
-    pub fn asked(&self, w: Index) -> Option<&Asked> {
-        self.asked.iter().find(|asked| asked.part == w)
+    pub fn guarded(&self, w: Index) -> Option<&GuardedPart> {
+        self.guarded.iter().find(|asked| asked.part == w)
     }
 
     /// The guarded parts.
-    pub fn all_asked(&self) -> &[Asked] {
-        &self.asked
+    pub fn guarded_parts(&self) -> &[GuardedPart] {
+        &self.guarded
     }
 
     /// Records the guard of the nth guarded part at the coordinate of its loop.
     pub fn answer(&mut self, n: usize, inside: Sym) {
-        self.asked[n].inside = Some(inside);
-        self.asked[n].under.clone().into_iter().for_each(|a| self.require(a, inside));
-        self.asked[n].inner.clone().into_iter().for_each(|a| self.imply(a, inside));
+        self.guarded[n].inside = Some(inside);
+        self.guarded[n].under.clone().into_iter().for_each(|a| self.require(a, inside));
+        self.guarded[n].inner.clone().into_iter().for_each(|a| self.imply(a, inside));
     }
 
     /// Whether an access is present only in a part of the next loop that is guarded at each coordinate.
     pub fn is_pending(&self, a: AccessId) -> bool {
-        let pending = |asked: &&Asked| asked.ends.iter().any(Option::is_some) && self.coordinate(asked.by).is_none();
-        self.asked.iter().filter(pending).any(|asked| asked.under.contains(&a))
+        let pending =
+            |asked: &&GuardedPart| asked.ends.iter().any(Option::is_some) && self.coordinate(asked.by).is_none();
+        self.guarded.iter().filter(pending).any(|asked| asked.under.contains(&a))
     }
 
     /// The part in whose range a loop over `v` walks a list, if there is one.
-    pub fn walked_in(&self, a: AccessId, v: Index) -> Option<&Asked> {
-        self.asked.iter().find(|asked| asked.by == v && asked.walked.contains(&a))
+    pub fn walked_in(&self, a: AccessId, v: Index) -> Option<&GuardedPart> {
+        self.guarded.iter().find(|asked| asked.by == v && asked.walked.contains(&a))
     }
 
     /// Records the value of an access, which is loaded.

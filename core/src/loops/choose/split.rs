@@ -37,7 +37,7 @@ const PHASES: usize = 3;
 pub fn is_along(cx: &Facts, scope: &Scope, v: Index, c: &Concat) -> bool {
     let roots = cx.program.roots_of(&c.of);
     let bound = |u: &Index| *u == v || scope.coordinate(*u).is_some();
-    roots.contains(&v) && roots.iter().all(bound) && !c.parts.iter().any(|(u, _)| scope.asked(*u).is_some())
+    roots.contains(&v) && roots.iter().all(bound) && !c.parts.iter().any(|(u, _)| scope.guarded(*u).is_some())
 }
 
 /// Whether an expression is `outside` where these accesses, those that depend on `w`, have no entries, and depends on `w` in no other
@@ -109,7 +109,7 @@ pub fn within_windows(cx: &Facts, v: Index, piece: &Piece, asked: &Scope) -> Opt
         };
         let [(w, _)] = c.parts[..] else { return None };
         c.outside.as_ref()?;
-        holds.push(asked.asked(w)?.range.clone());
+        holds.push(asked.guarded(w)?.range.clone());
         body = along::chosen(cx, &body, &c, 1);
     }
 }

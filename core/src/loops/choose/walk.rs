@@ -25,7 +25,7 @@ pub enum How {
     /// A list's entries.
     Each,
     /// A list's entries; if few are in view, each entry is tested.
-    Sift,
+    Filter,
     /// A list's entries; a fiber without gaps is inserted at once.
     Gapless,
     /// A list's entries; each value is stored speculatively, and kept if the followers have an entry.
@@ -33,7 +33,7 @@ pub enum How {
     /// A list's entries beside blocks of a follower.
     Lanes,
     /// The intersection of lists; each value is stored speculatively, and kept at common coordinates.
-    Tentative,
+    Speculative,
     /// The intersection of lists, some of which gallop.
     Leap,
     /// The intersection of lists; a value is computed at every step.
@@ -171,10 +171,10 @@ impl Loop<'_> {
         let special = match point.shape {
             Shape::Nothing => Some(How::Nothing),
             Shape::Dense => self.of_whole_extent(cx, point),
-            Shape::Each if self.decides_tentatively(cx, point) => Some(How::Decided),
+            Shape::Each if self.decides_speculatively(cx, point) => Some(How::Decided),
             Shape::Each if self.has_follower_in_lanes(cx, point) => Some(How::Lanes),
             Shape::Each => None,
-            Shape::Intersect if point.followers.is_empty() && self.is_tentative(cx, point) => Some(How::Tentative),
+            Shape::Intersect if point.followers.is_empty() && self.is_speculative(cx, point) => Some(How::Speculative),
             Shape::Intersect if point.leaders.iter().any(|a| access::gallops(cx, self.scope, *a)) => Some(How::Leap),
             Shape::Intersect => (self.folds().is_some() && self.is_flat(cx, point)).then_some(How::Flat),
             Shape::Tree => (self.is_flat(cx, point) && self.unites_flat(cx, point)).then_some(How::FlatTree),
@@ -221,17 +221,17 @@ impl Loop<'_> {
 
     /// Whether an intersection stores its values speculatively at every step, and keeps them where the lists meet: values must be cheap
     /// and appended to the last list.
-    fn is_tentative(&self, cx: &Facts, point: &Point) -> bool {
+    fn is_speculative(&self, cx: &Facts, point: &Point) -> bool {
         let last = self.assigns().is_some_and(|stored| stored.last);
         let steps = !point.leaders.iter().any(|a| access::gallops(cx, self.scope, *a));
         last && steps && self.is_flat(cx, point)
     }
 
-    /// As `is_tentative`, for a leader with followers that decide whether its entry has a value.
-    fn decides_tentatively(&self, cx: &Facts, point: &Point) -> bool {
+    /// As `is_speculative`, for a leader with followers that decide whether its entry has a value.
+    fn decides_speculatively(&self, cx: &Facts, point: &Point) -> bool {
         let plain = |a: &AccessId| access::protocol(cx, self.scope, *a).is_none() && !(self.list)(*a).repeats;
         let decide = !point.beside.lists().is_empty() && point.followers.iter().all(plain);
-        decide && self.is_tentative(cx, point)
+        decide && self.is_speculative(cx, point)
     }
 
     /// Whether a list has one follower, several of whose entries can be compared at once with each of the leader's. The body must be
@@ -270,7 +270,7 @@ impl Loop<'_> {
 
     /// Whether each entry of a short fiber is tested, instead of searching for the first one in view. Values must be cheap and appended
     /// to the last list: each is stored speculatively, and kept if it is in view. Nothing else may be read at a coordinate out of view.
-    pub fn sifts(&self, cx: &Facts, point: &Point, fiber: Alone) -> bool {
+    pub fn filters(&self, cx: &Facts, point: &Point, fiber: Alone) -> bool {
         // The level below an entry with several positions is opened, so its value is not flat.
         let scope = self.scope;
         let open = |a: &AccessId| point.leaders.contains(a) || access::next_var(cx, scope, *a).is_none();

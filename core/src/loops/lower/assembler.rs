@@ -3,7 +3,7 @@
 //! The coordinates of a fiber arrive in ascending order, each once, and fibers arrive in order. Several loops, one behind the other, may
 //! append to one fiber, if that is known ([`Ground::resumed`]).
 
-use super::slot::Slot;
+use super::insertion::Insertion;
 use super::{BufferId, Expr, Holds, LevelBuffers, binary, int};
 use crate::algebra::{Mode, Op, Type, Value};
 use crate::loops::{Symbolic, Var};
@@ -27,11 +27,11 @@ pub(super) trait Assembler {
     /// Makes room for `most` more values of the current fiber.
     fn room(&self, d: &mut Symbolic, most: &dyn Fn(&mut Symbolic) -> Expr, grow: Grow);
 
-    /// Stores a value at a coordinate behind those of the current fiber. `slot` is below the level.
-    fn put(&self, d: &mut Symbolic, slot: &Slot, at: Expr, value: Expr);
+    /// Stores a value at a coordinate behind those of the current fiber. `insertion` is below the level.
+    fn put(&self, d: &mut Symbolic, insertion: &Insertion, at: Expr, value: Expr);
 
     /// Whether loops over coordinates store only values that differ from the fill value.
-    fn sifts(&self) -> bool {
+    fn filters(&self) -> bool {
         true
     }
 

@@ -9,8 +9,8 @@
 //! The code has no branch on whether a coordinate is the next one: where entries are scattered it is unpredictable.
 
 use super::assembler::{Assembler, Current, Ground, Grow};
+use super::insertion::Insertion;
 use super::room::{alloc, reserve};
-use super::slot::Slot;
 use super::{Expr, Holds, binary, int, plus, store_index, times};
 use crate::algebra::{Op, Type, Value};
 use crate::loops::{BufferId, Stmt, Symbolic, Var};
@@ -65,7 +65,7 @@ impl Assembler for Blocks {
         grow(d, self.values, values);
     }
 
-    fn put(&self, d: &mut Symbolic, _: &Slot, at: Expr, value: Expr) {
+    fn put(&self, d: &mut Symbolic, _: &Insertion, at: Expr, value: Expr) {
         let (blocks, count) = (Expr::Var(self.blocks), Expr::Var(self.count));
         let begins = binary(Op::Ne, at.clone(), Expr::Var(self.next));
         d.assign(self.blocks, plus(blocks.clone(), Expr::Op(Op::Convert(Type::I64), vec![begins])));
@@ -130,7 +130,7 @@ impl Assembler for Aligned {
     /// Reserves nothing: each block reserves its own room.
     fn room(&self, _: &mut Symbolic, _: &dyn Fn(&mut Symbolic) -> Expr, _: Grow) {}
 
-    fn put(&self, d: &mut Symbolic, _: &Slot, at: Expr, value: Expr) {
+    fn put(&self, d: &mut Symbolic, _: &Insertion, at: Expr, value: Expr) {
         let (blocks, count) = (Expr::Var(self.blocks), Expr::Var(self.count));
         let number = d.define("block", Type::I64, binary(Op::FloorDiv, at.clone(), int(self.size)));
         let begin = |d: &mut Symbolic| {

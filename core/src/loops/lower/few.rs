@@ -10,9 +10,9 @@
 //!
 //! Invariant: reading leaves all flags clear.
 
+use super::insertion::Insertion;
 use super::output::Output;
 use super::room::alloc;
-use super::slot::Slot;
 use super::{Expr, int, plus};
 use crate::algebra::{Op, Type, Value};
 use crate::loops::arith::yes;
@@ -54,10 +54,10 @@ impl Few {
     }
 
     /// Appends all coordinates to a last list, in ascending order, without values. Returns the number of the first entry appended.
-    pub fn note(&self, d: &mut Symbolic, output: &Output, slot: &Slot) -> Expr {
-        output.open(d, slot, &|_| Expr::Var(self.listed));
+    pub fn note(&self, d: &mut Symbolic, output: &Output, insertion: &Insertion) -> Expr {
+        output.open(d, insertion, &|_| Expr::Var(self.listed));
         let begin = output.list().noted(d);
-        output.list().note_sorted(d, slot, self.list, Expr::Var(self.listed));
+        output.list().note_sorted(d, insertion, self.list, Expr::Var(self.listed));
         begin
     }
 

@@ -8,7 +8,7 @@ use crate::loops::plan::{self, Found, There};
 use crate::loops::{LevelBuffers, Symbolic, Term, lower};
 use crate::notation::concrete::AccessId;
 use crate::stream::{
-    Directory, Domain, EntryRun, Interval, Kind, List, ListFiber, Mark, Pieces, Places, Shift, Table, View,
+    BucketIndex, Domain, EntryRun, Interval, Kind, List, ListFiber, Mark, Pieces, Places, Shift, Table, View,
 };
 
 /// The buffers of an access's levels.
@@ -23,12 +23,12 @@ pub(super) fn unopened(cx: &Context, d: &Symbolic, list: &plan::List) -> ListFib
         EntryRun::Open(run) => run,
         EntryRun::Ends(_) => unreachable!("a run that is walked has no known end"),
     });
-    let directory = list.directory.map(|plan::Directory { extent }| {
+    let bucket_index = list.bucket_index.map(|plan::BucketIndex { extent }| {
         let extent = extent.map(|extent| cx.term(d, extent));
-        Directory { extent, ..cx.prepared.directories[&list.of.0].clone() }
+        BucketIndex { extent, ..cx.prepared.bucket_indices[&list.of.0].clone() }
     });
     let (begin, end) = (cx.term(d, list.begin), cx.term(d, list.end));
-    ListFiber { crd, begin, end, repeats: list.repeats, view: view(cx, d, list), run, directory }
+    ListFiber { crd, begin, end, repeats: list.repeats, view: view(cx, d, list), run, bucket_index }
 }
 
 fn view(cx: &Context, d: &Symbolic, list: &plan::List) -> View<Term> {

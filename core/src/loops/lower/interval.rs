@@ -10,8 +10,8 @@
 //! count plus one, so that no coordinate is the next one.
 
 use super::assembler::{Assembler, Current, Ground, Grow};
+use super::insertion::Insertion;
 use super::room::reserve;
-use super::slot::Slot;
 use super::{Expr, Holds, binary, int, plus, store_index};
 use crate::algebra::{Op, Type, Value};
 use crate::loops::{BufferId, Stmt, Symbolic, Var};
@@ -72,7 +72,7 @@ impl Assembler for Interval {
         grow(d, self.values, needed);
     }
 
-    fn put(&self, d: &mut Symbolic, slot: &Slot, at: Expr, value: Expr) {
+    fn put(&self, d: &mut Symbolic, insertion: &Insertion, at: Expr, value: Expr) {
         let position = d.define("position", Type::I64, plus(Expr::Var(self.base), at.clone()));
         let fill_up = |d: &mut Symbolic| {
             reserve(d, self.values, plus(position.clone(), Expr::Var(self.most)));
@@ -87,7 +87,7 @@ impl Assembler for Interval {
             return self.push(d, value);
         };
         let begin = |d: &mut Symbolic| {
-            store_index(d, first, slot.parent(), at.clone());
+            store_index(d, first, insertion.parent(), at.clone());
             d.assign(self.base, binary(Op::Sub, self.appended(), at.clone()));
         };
         let none = binary(Op::Gt, Expr::Var(self.base), self.appended());

@@ -17,14 +17,14 @@
 //! Invariants: between uses the table holds −1 everywhere. Its size is a power of two; it doubles when half of it is
 //! taken, and halves after a use that left seven eighths of it free, so that short rows touch little memory.
 
+use super::insertion::Insertion;
 use super::output::Output;
 use super::room::{alloc, reserve};
 use super::scratch::{Front, Into, Scratch, begun};
-use super::slot::Slot;
 use super::{Context, Expr, binary, call, int, plus, times};
 use crate::algebra::{Op, Type, Value};
 use crate::format::hash;
-use crate::loops::plan::Driven;
+use crate::loops::plan::Driver;
 use crate::loops::{BufferId, Entry, Failure, Role, Stmt, Symbolic, Term, Var};
 use crate::notation::concrete::{Nest, Workspace, WorkspaceKind};
 use crate::notation::typed::Fun;
@@ -150,7 +150,7 @@ impl Keyed {
         cx: &Context,
         d: &mut Symbolic,
         output: &Output,
-        slot: &Slot,
+        slot: &Insertion,
         (t, begin, end): (usize, Expr, Expr),
     ) {
         let list = output.form.is_list(slot.level);
@@ -184,7 +184,7 @@ impl Keyed {
             }
             let at = self.keys.coordinate(t, g);
             let at = d.define(&self.front.vars[t], Type::I64, at);
-            output.visit(d, slot, at, Driven::Stored, &mut |d, slot| match folded {
+            output.visit(d, slot, at, Driver::Stored, &mut |d, slot| match folded {
                 Some(folded) => output.store(d, &slot, false, Expr::Var(folded)),
                 None => self.drain_sorted(cx, d, output, &slot, (t + 1, first.clone(), here.clone())),
             });

@@ -1,7 +1,7 @@
 //! A result's list, or chain of lists: entry by entry, a coordinate is appended to each level.
 
 use super::assembler::{Assembler, Grow};
-use super::slot::Slot;
+use super::insertion::Insertion;
 use super::{Expr, int, plus, store_index};
 use crate::algebra::{Op, Type};
 use crate::loops::{BufferId, Entry, Stmt, Symbolic, Var};
@@ -26,8 +26,8 @@ impl List {
     }
 
     /// Appends an entry.
-    pub fn append(&self, d: &mut Symbolic, slot: &Slot, at: Expr) {
-        self.note(d, slot, at, None);
+    pub fn append(&self, d: &mut Symbolic, insertion: &Insertion, at: Expr) {
+        self.note(d, insertion, at, None);
     }
 
     /// Snapshots the number of entries.
@@ -37,9 +37,9 @@ impl List {
 
     /// Appends an entry if `kept` holds, without a branch: writes the coordinates behind the last entry, and adds the condition to the
     /// number of entries. There must be room for one entry more than are kept. The value may come later ([`List::fill_in`]).
-    pub fn note(&self, d: &mut Symbolic, slot: &Slot, at: Expr, kept: Option<Expr>) {
+    pub fn note(&self, d: &mut Symbolic, insertion: &Insertion, at: Expr, kept: Option<Expr>) {
         for (k, crd) in &self.levels {
-            let at = slot.chained(*k).unwrap_or(&at);
+            let at = insertion.chained(*k).unwrap_or(&at);
             store_index(d, *crd, self.appended(), at.clone());
         }
         let more = kept.map_or(int(1), |kept| Expr::Op(Op::Convert(Type::I64), vec![kept]));
@@ -48,10 +48,10 @@ impl List {
 
     /// Appends the first `len` of `keys`, at most as many as a sorting network takes, in ascending order; [`List::fill_in`] stores their
     /// values.
-    pub fn note_sorted(&self, d: &mut Symbolic, slot: &Slot, keys: BufferId, len: Expr) {
+    pub fn note_sorted(&self, d: &mut Symbolic, insertion: &Insertion, keys: BufferId, len: Expr) {
         let end = plus(self.appended(), len.clone());
         for (k, crd) in &self.levels {
-            match slot.chained(*k) {
+            match insertion.chained(*k) {
                 None => d.call(Entry::SortInto { keys, into: *crd, at: self.appended(), len: len.clone() }),
                 Some(at) => {
                     d.each("q", self.appended(), end.clone(), |d, q| store_index(d, *crd, q, at.clone()));
@@ -91,9 +91,9 @@ impl Assembler for List {
         crds.chain(self.values).for_each(|buffer| grow(d, buffer, needed.clone()));
     }
 
-    fn put(&self, d: &mut Symbolic, slot: &Slot, at: Expr, value: Expr) {
+    fn put(&self, d: &mut Symbolic, insertion: &Insertion, at: Expr, value: Expr) {
         self.store(d, self.appended(), value);
-        self.append(d, slot, at);
+        self.append(d, insertion, at);
     }
 
     fn end(&self) -> Option<Expr> {

@@ -12,7 +12,7 @@
 //! converted results.
 
 use super::form::Form;
-use super::slot::Sides;
+use super::insertion::Sides;
 use super::triangle::{triangle, upper};
 use super::{BufferRole, Expr, binary, compared, int, minus, plus, times};
 use crate::algebra::{Mode, Op, Type, Value};

@@ -10,7 +10,7 @@
 //!  pieces    loops over the pieces of levels: pieces_of.rs; the edges of cuts: cut.rs
 //!  call      declared functions, inlined where they are called                                     (call.rs)
 //!  output    levels of the result, assembled in order: appended, or located                    (output.rs, results.rs)
-//!  slot      the position in a result that loops have reached; room.rs: how its arrays are made and grow
+//!  insertion      the position in a result that loops have reached; room.rs: how its arrays are made and grow
 //!  last      assemblers of the result's last level: list.rs, runs.rs (pieces.rs), interval.rs, blocks.rs  (assembler.rs, last.rs)
 //!  mirror    symmetric results: values behind the diagonal are compared at the end             (mirror.rs)
 //!  workspace results whose coordinates arrive out of order: scatter, put in order, drain      (scratch.rs, workspace.rs)
@@ -28,15 +28,16 @@
 
 mod assembler;
 mod blocks;
+mod bucket_index;
 mod builtin;
 mod call;
 mod counting;
 mod cut;
-mod directory;
 mod extent;
 mod few;
 mod fiber;
 mod form;
+mod insertion;
 mod interval;
 mod keyed;
 mod last;
@@ -47,6 +48,7 @@ mod operation;
 mod output;
 mod pieces;
 mod pieces_of;
+mod position_map;
 mod quotient;
 mod repeat;
 mod results;
@@ -55,8 +57,6 @@ mod runs;
 mod scratch;
 mod set;
 mod shared;
-mod slot;
-mod spread;
 mod statement;
 mod symbols;
 mod triangle;
@@ -82,10 +82,10 @@ use crate::notation::typed;
 use crate::notation::typed::{SizeId, TensorId, VarId};
 use crate::schedule::storage::Magnitude;
 use crate::shape::Classes;
-use crate::stream::Directory;
+use crate::stream::BucketIndex;
 use extent::Lengths;
+use position_map::Laid;
 use shared::Kept;
-use spread::Laid;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
@@ -216,7 +216,7 @@ struct Prepared {
     /// The tables of the marks of windows, by access and level.
     marks: BTreeMap<(AccessId, usize), BufferId>,
     /// The bucket indices of loop-invariant lists, by access.
-    directories: BTreeMap<AccessId, Directory<Term>>,
+    bucket_indices: BTreeMap<AccessId, BucketIndex<Term>>,
     /// The position maps of lists, by access and level.
     tables: BTreeMap<(AccessId, usize), Laid>,
 }
@@ -271,11 +271,11 @@ pub(super) fn lower(
     let arguments = (0..program.tensors.len()).filter_map(|p| argument(&cx, &lengths, Place(p))).collect();
     let Lengths { params, solved, given: sizes, .. } = lengths;
     let params = params.into_values().collect();
-    let asked = std::mem::take(&mut d.asked);
+    let hints = std::mem::take(&mut d.hints);
     let (vars, buffers, body) = d.finish();
     let reassociate = options.mode == Mode::Algebraic;
     let name = name.to_string();
-    let kernel = Kernel { name, vars, params, buffers, body, arguments, solved, given: sizes, reassociate, asked };
+    let kernel = Kernel { name, vars, params, buffers, body, arguments, solved, given: sizes, reassociate, hints };
     Ok((kernel, Plan { symbols: facts.symbols, extents: given, ..plan }))
 }
 

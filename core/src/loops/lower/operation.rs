@@ -1,6 +1,6 @@
 //! Emits the operations of a plan, one after the other.
 
-use super::{Context, Expr, call, cut, fiber, held, made, pieces_of, results, spread, walks};
+use super::{Context, Expr, call, cut, fiber, held, made, pieces_of, position_map, results, walks};
 use crate::loops::choose::symbol::Sym;
 use crate::loops::plan::Op;
 use crate::loops::{Entry, Symbolic, Term, Var};
@@ -40,8 +40,8 @@ pub(super) fn operation(cx: &Context, d: &mut Symbolic, op: &Op) {
             let cond = cx.expr(d, *cond);
             d.when(cond, |d| cx.block(d, then), |d| cx.block(d, otherwise));
         }
-        Op::Asked { what, body } => {
-            let around = std::mem::replace(&mut d.wanted, *what);
+        Op::Range { hints, body } => {
+            let around = std::mem::replace(&mut d.wanted, *hints);
             cx.block(d, body);
             d.wanted = around;
         }
@@ -98,9 +98,11 @@ fn fiber_or_list(cx: &Context, d: &mut Symbolic, op: &Op) {
             cx.list(*list).next_if(d, &cond);
         }
         Op::Seek { by, at, is } => fiber::seek(cx, d, by, *at, is),
-        Op::Ask { of, at, inside, found, position } => spread::ask(cx, d, *of, (*at, *inside), (*found, *position)),
-        Op::Lay { it, list, flags } => spread::lay(cx, d, *it, list, flags.as_ref()),
-        Op::TakeUp { it } => spread::take_up(cx, d, *it),
+        Op::Ask { of, at, inside, found, position } => {
+            position_map::ask(cx, d, *of, (*at, *inside), (*found, *position))
+        }
+        Op::Scatter { it, list, flags } => position_map::lay(cx, d, *it, list, flags.as_ref()),
+        Op::ClearMap { it } => position_map::clear_map(cx, d, *it),
         Op::Hint { it } => {
             let state = d.state("hint", Term::fixed(super::int(0)));
             cx.names.borrow_mut().states.insert(*it, state);
@@ -125,7 +127,7 @@ fn loops(cx: &Context, d: &mut Symbolic, op: &Op) {
         Op::Each { list, single, visit } => walks::each(cx, d, list, *single, visit),
         Op::EachOpen { list, visit } => walks::each_open(cx, d, *list, visit),
         Op::Along { list, at, body } => walks::along(cx, d, *list, *at, body),
-        Op::Sift { list, stored, kept, otherwise } => walks::sift(cx, d, list, (stored, *kept), otherwise),
+        Op::Filter { list, stored, kept, otherwise } => walks::filter(cx, d, list, (stored, *kept), otherwise),
         Op::InBulk { list, into, said, visit, otherwise } => {
             walks::in_bulk(cx, d, list, (*into, *said), visit, otherwise);
         }

@@ -18,13 +18,13 @@
 
 use super::assembler::Ground;
 use super::form::Form;
+use super::insertion::{Insertion, Sides};
 use super::last::Last;
 use super::list::List;
 use super::mirror::Mirror;
 use super::room::{alloc, product, reserve, reserve_more};
 use super::runs::Runs;
 use super::shared::Kept;
-use super::slot::{Sides, Slot};
 use super::triangle::Row;
 use super::{
     BufferRole, Context, Expr, Holds, LevelBuffers, binary, checked_product, compared, int, plus, store_index, times,
@@ -35,7 +35,7 @@ use crate::format::triangle::Triangle;
 use crate::loops::arith::yes;
 use crate::loops::choose::result;
 use crate::loops::lower::{self, fiber};
-use crate::loops::plan::Driven;
+use crate::loops::plan::Driver;
 use crate::loops::plan::{Arrays, Assembly, Level, Room};
 use crate::loops::{BufferId, Entry, Failure, Stmt, Symbolic, Term, Var};
 use crate::notation::concrete::{self, AccessId, Nest, Place, WorkspaceKind};
@@ -182,14 +182,14 @@ impl Output {
         Expr::Capacity(last.expect("a last list has coordinates"))
     }
 
-    /// The access whose entries' positions are the positions of the values below the slot's level.
-    pub fn shared_with(&self, slot: &Slot) -> Option<AccessId> {
-        self.shared().filter(|_| self.form.is_list(slot.level))
+    /// The access whose entries' positions are the positions of the values below the insertion point's level.
+    pub fn shared_with(&self, insertion: &Insertion) -> Option<AccessId> {
+        self.shared().filter(|_| self.form.is_list(insertion.level))
     }
 
-    /// The slot one level further, at an entry's position.
-    pub fn entered(&self, slot: &Slot, position: Expr) -> Slot {
-        Slot { level: slot.level + 1, position, ..slot.clone() }
+    /// The insertion point one level further, at an entry's position.
+    pub fn entered(&self, insertion: &Insertion, position: Expr) -> Insertion {
+        Insertion { level: insertion.level + 1, position, ..insertion.clone() }
     }
 
     /// Empties a result that is computed again, of dense levels and plain lists.
@@ -251,9 +251,9 @@ impl Output {
         }
     }
 
-    /// The slot above all levels.
-    pub fn root(&self) -> Slot {
-        Slot {
+    /// The insertion point above all levels.
+    pub fn root(&self) -> Insertion {
+        Insertion {
             level: 0,
             position: int(0),
             covered: true,
@@ -269,9 +269,11 @@ impl Output {
         }
     }
 
-    /// Whether appending below a slot means appending to the last list and nothing else: there are no flags above it.
-    pub fn appends_last(&self, slot: &Slot) -> bool {
-        slot.level + 1 == self.form.levels.len() && self.form.makers[slot.level] == Maker::List && slot.marks.is_empty()
+    /// Whether appending below an insertion point means appending to the last list and nothing else: there are no flags above it.
+    pub fn appends_last(&self, insertion: &Insertion) -> bool {
+        insertion.level + 1 == self.form.levels.len()
+            && self.form.makers[insertion.level] == Maker::List
+            && insertion.marks.is_empty()
     }
 
     pub(super) fn count(&self, l: usize) -> Expr {
@@ -283,25 +285,25 @@ impl Output {
         if let Some(Last::Interval(interval)) = &self.last { interval.first } else { None }
     }
 
-    /// The assembler of the level below a slot, if that is the last level, and appended to.
-    fn last_below(&self, slot: &Slot) -> Option<&Last> {
-        self.last.as_ref().filter(|_| slot.level + 1 == self.form.levels.len() && self.shared().is_none())
+    /// The assembler of the level below an insertion point, if that is the last level, and appended to.
+    fn last_below(&self, insertion: &Insertion) -> Option<&Last> {
+        self.last.as_ref().filter(|_| insertion.level + 1 == self.form.levels.len() && self.shared().is_none())
     }
 
-    /// Emitted before the loop over a level's coordinates. If the level is the last and appended to, makes the fiber below the slot the
+    /// Emitted before the loop over a level's coordinates. If the level is the last and appended to, makes the fiber below the insertion point the
     /// current one, and makes room for `bound` more values.
-    pub fn open(&self, d: &mut Symbolic, slot: &Slot, bound: &dyn Fn(&mut Symbolic) -> Expr) {
-        if let Some(last) = self.last_below(slot) {
-            last.assembler().enter(d, &slot.position);
-            self.make_room(d, slot, bound);
+    pub fn open(&self, d: &mut Symbolic, insertion: &Insertion, bound: &dyn Fn(&mut Symbolic) -> Expr) {
+        if let Some(last) = self.last_below(insertion) {
+            last.assembler().enter(d, &insertion.position);
+            self.make_room(d, insertion, bound);
         }
     }
 
     /// Makes room for `bound` more values of the current fiber.
-    pub fn make_room(&self, d: &mut Symbolic, slot: &Slot, bound: &dyn Fn(&mut Symbolic) -> Expr) {
-        let Some(last) = self.last_below(slot).filter(|_| self.room.is_none()) else { return };
+    pub fn make_room(&self, d: &mut Symbolic, insertion: &Insertion, bound: &dyn Fn(&mut Symbolic) -> Expr) {
+        let Some(last) = self.last_below(insertion).filter(|_| self.room.is_none()) else { return };
         let grow = |d: &mut Symbolic, buffer: BufferId, needed: Expr| {
-            reserve_more(d, buffer, needed.clone(), self.foreseen(slot, buffer, needed));
+            reserve_more(d, buffer, needed.clone(), self.foreseen(insertion, buffer, needed));
         };
         last.assembler().room(d, bound, &grow);
     }
@@ -309,72 +311,72 @@ impl Output {
     /// The room to make where there is less than `needed`. If loops visit all fibers in order, it is a little more than all fibers need
     /// if the remaining ones are as full as those so far, so that arrays grow once or twice and not by many doublings; but at most
     /// [`GROWTH`] times the present room, since the first fibers may be the fullest.
-    fn foreseen(&self, slot: &Slot, buffer: BufferId, needed: Expr) -> Expr {
-        if slot.level == 0 || !slot.covered || self.form.next_list(0) != Some(slot.level) {
+    fn foreseen(&self, insertion: &Insertion, buffer: BufferId, needed: Expr) -> Expr {
+        if insertion.level == 0 || !insertion.covered || self.form.next_list(0) != Some(insertion.level) {
             return needed;
         }
         let more = plus(needed.clone(), binary(Op::Shr, needed.clone(), int(4)));
-        let each = plus(binary(Op::Div, more, plus(slot.position.clone(), int(1))), int(1));
-        let all = times(each, product(&self.form.widths[..slot.level]));
+        let each = plus(binary(Op::Div, more, plus(insertion.position.clone(), int(1))), int(1));
+        let all = times(each, product(&self.form.widths[..insertion.level]));
         binary(Op::Max, needed, binary(Op::Min, all, times(Expr::Capacity(buffer), int(GROWTH))))
     }
 
     /// Emitted after the loop over a list's coordinates: stores the end of the fiber.
-    pub fn close(&self, d: &mut Symbolic, slot: &Slot) {
-        let Some(pos) = self.form.pos(slot.level).filter(|_| self.shared().is_none()) else { return };
-        let end = match self.last_below(slot) {
+    pub fn close(&self, d: &mut Symbolic, insertion: &Insertion) {
+        let Some(pos) = self.form.pos(insertion.level).filter(|_| self.shared().is_none()) else { return };
+        let end = match self.last_below(insertion) {
             Some(last) => last.assembler().end(),
-            None => Some(self.count(slot.level)),
+            None => Some(self.count(insertion.level)),
         };
         let Some(end) = end else { return };
-        store_index(d, pos, plus(slot.position.clone(), int(1)), end);
+        store_index(d, pos, plus(insertion.position.clone(), int(1)), end);
     }
 
-    /// Emits one coordinate of the slot's level: `inner` stores the values below it.
+    /// Emits one coordinate of the insertion point's level: `inner` stores the values below it.
     pub fn visit(
         &self,
         d: &mut Symbolic,
-        slot: &Slot,
+        insertion: &Insertion,
         at: Expr,
-        driven: Driven,
-        inner: &mut dyn FnMut(&mut Symbolic, Slot),
+        driver: Driver,
+        inner: &mut dyn FnMut(&mut Symbolic, Insertion),
     ) {
-        let l = slot.level;
-        let driven = if self.form.is_mapped(l) && driven == Driven::Counted { Driven::Guarded } else { driven };
-        let counted = slot.counted || driven != Driven::Stored;
+        let l = insertion.level;
+        let driver = if self.form.is_mapped(l) && driver == Driver::Counted { Driver::Guarded } else { driver };
+        let counted = insertion.counted || driver != Driver::Stored;
         if !self.form.is_list(l) {
-            let covered = slot.covered && driven == Driven::Counted;
-            let mut below = self.located(Slot { covered, counted, ..slot.clone() }, at);
+            let covered = insertion.covered && driver == Driver::Counted;
+            let mut below = self.located(Insertion { covered, counted, ..insertion.clone() }, at);
             below.row = below.row.map(|row| row.held(d));
             return inner(d, below);
         }
         if self.form.chained(l) {
-            let chain = slot.chain.iter().cloned().chain([(l, at)]).collect();
-            return inner(d, Slot { level: l + 1, counted, chain, ..slot.clone() });
+            let chain = insertion.chain.iter().cloned().chain([(l, at)]).collect();
+            return inner(d, Insertion { level: l + 1, counted, chain, ..insertion.clone() });
         }
-        let below = Slot {
+        let below = Insertion {
             level: l + 1,
             position: self.count(l),
-            parent: slot.position.clone(),
+            parent: insertion.position.clone(),
             covered: true,
             counted,
             pending: None,
             written: None,
-            ..slot.clone()
+            ..insertion.clone()
         };
         if l + 1 == self.form.levels.len() {
-            let counted = driven != Driven::Stored;
-            return inner(d, Slot { pending: Some(at), counted, ..below });
+            let counted = driver != Driver::Stored;
+            return inner(d, Insertion { pending: Some(at), counted, ..below });
         }
-        let below = Slot { chain: vec![], marks: vec![], ..below };
+        let below = Insertion { chain: vec![], marks: vec![], ..below };
         let list = self.lists[l].as_ref().expect("levels above the last are located, or lists");
         for (_, crd) in &list.levels {
             reserve(d, *crd, plus(self.count(l), int(1)));
         }
         self.make_block(d, l);
         let append = |d: &mut Symbolic| {
-            list.append(d, slot, at.clone());
-            slot.mark(d);
+            list.append(d, insertion, at.clone());
+            insertion.mark(d);
         };
         match self.form.next_list(l + 1) {
             Some(m) => {
@@ -385,42 +387,43 @@ impl Output {
                 inner(d, below);
                 d.when(binary(Op::Gt, self.count(m), before), append, |_| {});
             }
-            None if driven == Driven::Stored => {
+            None if driver == Driver::Stored => {
                 inner(d, below);
                 append(d);
             }
             None => {
                 let written = d.fresh("written", Type::Bool);
                 d.assign(written, Expr::Const(Value::bool(false)));
-                inner(d, Slot { written: Some(written), ..below });
+                inner(d, Insertion { written: Some(written), ..below });
                 d.when(Expr::Var(written), append, |_| {});
             }
         }
     }
 
-    /// The slot one located level further.
-    pub fn located(&self, mut slot: Slot, at: Expr) -> Slot {
-        let (l, above) = (slot.level, slot.position.clone());
-        slot.position = match (self.form.makers[l], slot.row.take()) {
+    /// The insertion point one located level further.
+    pub fn located(&self, mut insertion: Insertion, at: Expr) -> Insertion {
+        let (l, above) = (insertion.level, insertion.position.clone());
+        insertion.position = match (self.form.makers[l], insertion.row.take()) {
             (Maker::Triangle(_), Some(Row { base, at: row, behind: Some(behind) })) => {
                 let is_behind = binary(Op::Lt, row, at.clone());
-                slot.sides = Some(Sides { is_behind, position: plus(behind, at.clone()) });
+                insertion.sides = Some(Sides { is_behind, position: plus(behind, at.clone()) });
                 plus(base, at)
             }
             (Maker::Triangle(side), Some(Row { base, at: row, .. })) => {
                 let [low, high] = if side == Triangle::Upper { [row, at.clone()] } else { [at.clone(), row] };
                 let within = binary(Op::Le, low, high);
-                slot.inside = Some(slot.inside.into_iter().fold(within, |all, other| binary(Op::AndAlso, other, all)));
+                insertion.inside =
+                    Some(insertion.inside.into_iter().fold(within, |all, other| binary(Op::AndAlso, other, all)));
                 plus(base, at)
             }
             _ => {
-                slot.row = self.form.row(l + 1, above.clone(), &at);
+                insertion.row = self.form.row(l + 1, above.clone(), &at);
                 plus(times(above, self.form.extents[l].clone()), at)
             }
         };
-        slot.marks.extend(self.flags[slot.level].map(|flags| (flags, slot.position.clone())));
-        slot.level += 1;
-        slot
+        insertion.marks.extend(self.flags[insertion.level].map(|flags| (flags, insertion.position.clone())));
+        insertion.level += 1;
+        insertion
     }
 
     /// Makes room below the entry of level `l` that is about to be appended, down to the next list.
@@ -464,75 +467,75 @@ impl Output {
 
     /// Appends a value to a last list if a condition holds, without a branch: writes it behind the last entry, and adds the
     /// condition to the number of entries. There must be room for one entry more than are kept.
-    pub fn store_if(&self, d: &mut Symbolic, slot: &Slot, value: Expr, kept: Expr) {
-        self.list().store(d, slot.position.clone(), value);
-        self.list().note(d, slot, slot.pending.clone().expect("a last list"), Some(kept));
+    pub fn store_if(&self, d: &mut Symbolic, insertion: &Insertion, value: Expr, kept: Expr) {
+        self.list().store(d, insertion.position.clone(), value);
+        self.list().note(d, insertion, insertion.pending.clone().expect("a last list"), Some(kept));
     }
 
     /// The value that is stored below all levels; outside of a triangle, the initial value.
-    pub fn held(&self, slot: &Slot) -> Expr {
-        let value = match (&self.mirror, &slot.sides) {
-            (Some(mirror), Some(sides)) => mirror.load(slot.position.clone(), sides),
-            _ => Expr::Load(self.values, Box::new(slot.position.clone())),
+    pub fn held(&self, insertion: &Insertion) -> Expr {
+        let value = match (&self.mirror, &insertion.sides) {
+            (Some(mirror), Some(sides)) => mirror.load(insertion.position.clone(), sides),
+            _ => Expr::Load(self.values, Box::new(insertion.position.clone())),
         };
-        match &slot.inside {
+        match &insertion.inside {
             Some(inside) => Expr::Op(Op::Select, vec![inside.clone(), value, Expr::Const(self.initial)]),
             None => value,
         }
     }
 
     /// Stores a value below all levels. `folds`: the value replaces a stored one, which was folded into it.
-    pub fn store(&self, d: &mut Symbolic, slot: &Slot, folds: bool, value: Expr) {
+    pub fn store(&self, d: &mut Symbolic, insertion: &Insertion, folds: bool, value: Expr) {
         let put = |d: &mut Symbolic, value: Expr| {
-            self.put(d, slot, value);
-            slot.mark(d);
+            self.put(d, insertion, value);
+            insertion.mark(d);
         };
         let ty = self.fill.ty();
         let differs = |value: &Expr| compared(self.mode, Op::Ne, value.clone(), (Expr::Const(self.fill), ty));
-        if let (Some(at), Some(last)) = (slot.pending.clone(), &self.last) {
+        if let (Some(at), Some(last)) = (insertion.pending.clone(), &self.last) {
             let last = last.assembler();
             let append = |d: &mut Symbolic, value: Expr| {
-                last.put(d, slot, at, value);
-                slot.mark(d);
+                last.put(d, insertion, at, value);
+                insertion.mark(d);
             };
-            if !slot.counted || !last.sifts() {
+            if !insertion.counted || !last.filters() {
                 return append(d, value);
             }
             let value = d.define("value", ty, value);
             return d.when(differs(&value), |d| append(d, value), |_| {});
         }
-        if let Some(inside) = &slot.inside {
+        if let Some(inside) = &insertion.inside {
             let value = d.define("value", ty, value);
             let fail = |d: &mut Symbolic| d.call(Entry::Fail(Failure::Unheld));
             let other = |d: &mut Symbolic| d.when(differs(&value), fail, |_| {});
             d.when(inside.clone(), |d| put(d, value.clone()), other);
-        } else if folds || slot.marks.is_empty() || !slot.counted {
+        } else if folds || insertion.marks.is_empty() || !insertion.counted {
             put(d, value);
         } else {
             // Where no flag is set the value must stay bit-identical to the fill value; a zero of the other sign is not.
             let value = d.define("value", ty, value);
             d.when(differs(&value), |d| put(d, value.clone()), |_| {});
         }
-        if let Some(flag) = slot.written {
+        if let Some(flag) = insertion.written {
             d.assign(flag, yes());
         }
     }
 
     /// Stores a value below levels all of which are located.
-    fn put(&self, d: &mut Symbolic, slot: &Slot, value: Expr) {
+    fn put(&self, d: &mut Symbolic, insertion: &Insertion, value: Expr) {
         let store = |d: &mut Symbolic, values, at, value| d.emit(Stmt::Store(values, at, value));
-        let (Some(mirror), Some(sides)) = (&self.mirror, &slot.sides) else {
-            return store(d, self.values, slot.position.clone(), value);
+        let (Some(mirror), Some(sides)) = (&self.mirror, &insertion.sides) else {
+            return store(d, self.values, insertion.position.clone(), value);
         };
         let value = d.define("value", self.fill.ty(), value);
         let behind = |d: &mut Symbolic| store(d, mirror.behind, sides.position.clone(), value.clone());
-        let before = |d: &mut Symbolic| store(d, self.values, slot.position.clone(), value.clone());
+        let before = |d: &mut Symbolic| store(d, self.values, insertion.position.clone(), value.clone());
         d.when(sides.is_behind.clone(), behind, before);
     }
 
-    /// The assembler of runs, if they are the last level, right below the slot.
-    pub fn runs(&self, slot: &Slot) -> Option<&Runs> {
-        match self.last_below(slot) {
+    /// The assembler of runs, if they are the last level, right below the insertion point.
+    pub fn runs(&self, insertion: &Insertion) -> Option<&Runs> {
+        match self.last_below(insertion) {
             Some(Last::Runs(runs)) => Some(runs),
             _ => None,
         }
@@ -695,9 +698,9 @@ fn make_table(d: &mut Symbolic, (pos, crd, table): (BufferId, BufferId, BufferId
         let (begin, end) = (d.index(pos, q.clone()), d.index(pos, plus(q.clone(), int(1))));
         d.each("p", begin, end, |d, p| {
             let at = Term::fixed(d.index(crd, p.clone()));
-            let slot = whole.free(d, &Term::fixed(q), &at);
-            let slot = d.place(&slot);
-            store_index(d, table, slot, p);
+            let insertion = whole.free(d, &Term::fixed(q), &at);
+            let insertion = d.place(&insertion);
+            store_index(d, table, insertion, p);
         });
     });
 }

@@ -2,9 +2,9 @@
 
 use super::{Context, Expr, call, counting, fiber, workspace};
 use crate::loops::choose::symbol::{Name, Sym};
+use crate::loops::lower::insertion::Insertion;
 use crate::loops::lower::scratch::Scratch;
-use crate::loops::lower::slot::Slot;
-use crate::loops::plan::{Block, Driven, Op};
+use crate::loops::plan::{Block, Driver, Op};
 use crate::loops::{Stmt, Symbolic};
 use crate::notation::concrete::AccessId;
 use std::rc::Rc;
@@ -12,47 +12,47 @@ use std::rc::Rc;
 /// Emits an operation on a result or a workspace.
 pub(super) fn emit(cx: &Context, d: &mut Symbolic, op: &Op) {
     match op {
-        Op::OpenFiber { output, slot, bound } => {
-            let ((output, slot), bound) = (cx.slot((*output, *slot)), cx.expr(d, *bound));
-            output.open(d, &slot, &|_| bound.clone());
+        Op::OpenFiber { output, insertion, bound } => {
+            let ((output, insertion), bound) = (cx.insertion((*output, *insertion)), cx.expr(d, *bound));
+            output.open(d, &insertion, &|_| bound.clone());
         }
-        Op::MakeRoom { output, slot, bound } => {
-            let ((output, slot), bound) = (cx.slot((*output, *slot)), cx.expr(d, *bound));
-            output.make_room(d, &slot, &|_| bound.clone());
+        Op::MakeRoom { output, insertion, bound } => {
+            let ((output, insertion), bound) = (cx.insertion((*output, *insertion)), cx.expr(d, *bound));
+            output.make_room(d, &insertion, &|_| bound.clone());
         }
-        Op::CloseFiber { output, slot } => {
-            let (output, slot) = cx.slot((*output, *slot));
-            output.close(d, &slot);
+        Op::CloseFiber { output, insertion } => {
+            let (output, insertion) = cx.insertion((*output, *insertion));
+            output.close(d, &insertion);
         }
-        Op::Visit { output, slot, at, driven, below, positions, body } => {
-            visit(cx, d, (*output, *slot), (*at, *driven), (*below, positions), body);
+        Op::Visit { output, insertion, at, driver, below, positions, body } => {
+            visit(cx, d, (*output, *insertion), (*at, *driver), (*below, positions), body);
         }
-        Op::Locate { output, slot, at, below } => {
-            let ((output, slot), at) = (cx.slot((*output, *slot)), cx.expr(d, *at));
-            say(cx, *below, output.located(slot, at));
+        Op::Locate { output, insertion, at, below } => {
+            let ((output, insertion), at) = (cx.insertion((*output, *insertion)), cx.expr(d, *at));
+            say(cx, *below, output.located(insertion, at));
         }
-        Op::Store { output, slot, fold, value } => {
-            let ((output, slot), value) = (cx.slot((*output, *slot)), cx.expr(d, *value));
+        Op::Store { output, insertion, fold, value } => {
+            let ((output, insertion), value) = (cx.insertion((*output, *insertion)), cx.expr(d, *value));
             let value = match fold {
-                Some(fun) => call::applied(cx, d, *fun, vec![output.held(&slot), value]),
+                Some(fun) => call::applied(cx, d, *fun, vec![output.held(&insertion), value]),
                 None => value,
             };
-            output.store(d, &slot, fold.is_some(), value);
+            output.store(d, &insertion, fold.is_some(), value);
         }
-        Op::StoreIf { output, slot, value, kept } => {
-            let (output, slot) = cx.slot((*output, *slot));
+        Op::StoreIf { output, insertion, value, kept } => {
+            let (output, insertion) = cx.insertion((*output, *insertion));
             let (value, kept) = (cx.expr(d, *value), cx.expr(d, *kept));
-            output.store_if(d, &slot, value, kept);
+            output.store_if(d, &insertion, value, kept);
         }
-        Op::Expect { output, slot, first, most } => {
-            let (output, slot) = cx.slot((*output, *slot));
+        Op::Expect { output, insertion, first, most } => {
+            let (output, insertion) = cx.insertion((*output, *insertion));
             let (first, most) = (cx.expr(d, *first), cx.expr(d, *most));
-            output.runs(&slot).iter().for_each(|runs| runs.expect(d, first.clone(), most.clone()));
+            output.runs(&insertion).iter().for_each(|runs| runs.expect(d, first.clone(), most.clone()));
         }
-        Op::PutRun { output, slot, lo, hi, value } => {
-            let (output, slot) = cx.slot((*output, *slot));
+        Op::PutRun { output, insertion, lo, hi, value } => {
+            let (output, insertion) = cx.insertion((*output, *insertion));
             let (lo, hi, value) = (lo.map(|lo| cx.expr(d, lo)), cx.expr(d, *hi), cx.expr(d, *value));
-            output.runs(&slot).expect("a result of runs").put_run(d, &slot, (lo, hi), value);
+            output.runs(&insertion).expect("a result of runs").put_run(d, &insertion, (lo, hi), value);
         }
         Op::FoldIn { of, at, fun, value } => {
             let (values, at, value) = (super::arrays_of(cx, *of).values, cx.expr(d, *at), cx.expr(d, *value));
@@ -69,9 +69,9 @@ pub(super) fn emit(cx: &Context, d: &mut Symbolic, op: &Op) {
     }
 }
 
-/// Defines a slot.
-fn say(cx: &Context, name: Name, slot: Slot) {
-    cx.names.borrow_mut().slots.insert(name, slot);
+/// Defines an insertion point.
+fn say(cx: &Context, name: Name, insertion: Insertion) {
+    cx.names.borrow_mut().insertions.insert(name, insertion);
 }
 
 /// Emits a coordinate of a result's next level. A result with an operand's levels has that operand's position.
@@ -79,19 +79,19 @@ fn visit(
     cx: &Context,
     d: &mut Symbolic,
     of: (Name, Name),
-    (at, driven): (Sym, Driven),
+    (at, driver): (Sym, Driver),
     (below, positions): (Name, &[(AccessId, Sym)]),
     body: &Block,
 ) {
-    let (output, slot) = cx.slot(of);
-    if let Some(a) = output.shared_with(&slot) {
+    let (output, insertion) = cx.insertion(of);
+    if let Some(a) = output.shared_with(&insertion) {
         let (_, position) = positions.iter().find(|(b, _)| *b == a).expect("loops visit its entries");
-        say(cx, below, output.entered(&slot, cx.expr(d, *position)));
+        say(cx, below, output.entered(&insertion, cx.expr(d, *position)));
         return cx.block(d, body);
     }
     let at = cx.expr(d, at);
-    output.visit(d, &slot, at, driven, &mut |d, slot| {
-        say(cx, below, slot);
+    output.visit(d, &insertion, at, driver, &mut |d, insertion| {
+        say(cx, below, insertion);
         cx.block(d, body);
     });
 }
@@ -107,11 +107,11 @@ fn work(cx: &Context, d: &mut Symbolic, op: &Op) {
             let value = cx.expr(d, *value);
             cx.work(*work).put(cx, d, *fold, &at, value);
         }
-        Op::LayOld { work } => cx.work(*work).lay(d),
-        Op::Drain { work, along, output, slot } => {
+        Op::MarkOld { work } => cx.work(*work).lay(d),
+        Op::Drain { work, along, output, insertion } => {
             let along = along.as_ref().map(|list| fiber::unopened(cx, d, list));
-            let (output, slot) = cx.slot((*output, *slot));
-            cx.work(*work).drain(cx, d, along.as_ref(), (&output, &slot));
+            let (output, insertion) = cx.insertion((*output, *insertion));
+            cx.work(*work).drain(cx, d, along.as_ref(), (&output, &insertion));
         }
         _ => unreachable!("every operation is emitted"),
     }

@@ -12,9 +12,9 @@
 //! every fiber before it reach the extent.
 
 use super::assembler::{Assembler, Ground, Grow};
+use super::insertion::Insertion;
 use super::pieces::Pieces;
 use super::room::reserve;
-use super::slot::Slot;
 use super::{BufferId, Expr, Holds, binary, compared, held, int, plus, store_index};
 use crate::algebra::{Mode, Op, Type, Value};
 use crate::loops::{Stmt, Symbolic, Var};
@@ -89,9 +89,9 @@ impl Runs {
 
     /// Stores a value for the coordinates from `lo` up to `hi`, at least one. For a run announced by [`Runs::expect`] `lo` is `None`: the
     /// run begins where the last one ends.
-    pub fn put_run(&self, d: &mut Symbolic, slot: &Slot, (lo, hi): (Option<Expr>, Expr), value: Expr) {
+    pub fn put_run(&self, d: &mut Symbolic, insertion: &Insertion, (lo, hi): (Option<Expr>, Expr), value: Expr) {
         self.put_up_to(d, (lo, hi), value);
-        slot.mark(d);
+        insertion.mark(d);
     }
 
     fn put_up_to(&self, d: &mut Symbolic, (lo, hi): (Option<Expr>, Expr), value: Expr) {
@@ -175,11 +175,11 @@ impl Assembler for Runs {
     /// Reserves nothing: each run reserves its own room.
     fn room(&self, _: &mut Symbolic, _: &dyn Fn(&mut Symbolic) -> Expr, _: Grow) {}
 
-    fn put(&self, d: &mut Symbolic, _: &Slot, at: Expr, value: Expr) {
+    fn put(&self, d: &mut Symbolic, _: &Insertion, at: Expr, value: Expr) {
         self.put_up_to(d, (Some(at.clone()), plus(at, int(1))), value);
     }
 
-    fn sifts(&self) -> bool {
+    fn filters(&self) -> bool {
         false
     }
 

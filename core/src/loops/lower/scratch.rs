@@ -1,7 +1,7 @@
 //! What a workspace does, and what all of them have.
 
+use super::insertion::Insertion;
 use super::output::Output;
-use super::slot::Slot;
 use super::{Context, Expr, call};
 use crate::algebra::Value;
 use crate::loops::{Symbolic, Term};
@@ -10,8 +10,8 @@ use crate::notation::typed::Fun;
 use crate::stream::ListFiber;
 use std::rc::Rc;
 
-/// A result, and the slot below which a workspace is drained.
-pub(super) type Into<'a> = (&'a Output, &'a Slot);
+/// A result, and the insertion point below which a workspace is drained.
+pub(super) type Into<'a> = (&'a Output, &'a Insertion);
 
 /// A workspace of one nest.
 pub(super) trait Scratch {

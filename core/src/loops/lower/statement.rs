@@ -1,7 +1,7 @@
 //! Emits a statement: its preparations, the allocation of its result, its loops, the end of its result.
 
 use super::output::Output;
-use super::{Context, Prepared, counting, directory, made, quotient, shared, spread, window};
+use super::{Context, Prepared, bucket_index, counting, made, position_map, quotient, shared, window};
 use crate::loops::Symbolic;
 use crate::loops::lower;
 use crate::loops::plan::Arrays;
@@ -11,10 +11,10 @@ use crate::loops::plan::{Body, Statement};
 pub(super) fn statement(cx: &mut Context, d: &mut Symbolic, of: &Statement) {
     let (nest, arrays) = (&of.nest, of.assembly.arrays);
     let place = nest.target.tensor;
-    let tables = spread::tables(cx, d, &of.tables);
+    let tables = position_map::tables(cx, d, &of.tables);
     let marks = window::marks(cx, d, &of.marks);
     cx.prepared = Prepared { tables, marks, ..Prepared::default() };
-    cx.prepared.directories = directory::directories(cx, d, &of.directories);
+    cx.prepared.bucket_indices = bucket_index::bucket_indices(cx, d, &of.bucket_indices);
     let kept = if let Arrays::Entries(a) = arrays { Some(shared::entries(cx, nest, a)) } else { None };
     let along = if let Arrays::Levels(a) = arrays { Some(a) } else { None };
     if along.is_none() {

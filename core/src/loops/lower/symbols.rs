@@ -1,6 +1,6 @@
 //! What the names and symbols of a plan stand for where its operations are emitted.
 
-use super::{Context, Expr, output::Output, scratch::Scratch, slot::Slot, spread::Scattered};
+use super::{Context, Expr, insertion::Insertion, output::Output, position_map::Scattered, scratch::Scratch};
 use crate::algebra::Type;
 use crate::format::Holds;
 use crate::loops::choose::symbol::{Array, Meaning, Name, Sym};
@@ -30,7 +30,7 @@ pub(super) struct Names {
     /// Open lists, each with its access.
     pub lists: FxHashMap<Name, (AccessId, List<Term>)>,
     pub pieces: FxHashMap<Name, Rc<Pieces<Term>>>,
-    pub slots: FxHashMap<Name, Slot>,
+    pub insertions: FxHashMap<Name, Insertion>,
     pub outputs: FxHashMap<Name, Rc<Output>>,
     pub works: FxHashMap<Name, Rc<dyn Scratch>>,
     pub scattered: FxHashMap<Name, Rc<Scattered>>,
@@ -135,16 +135,16 @@ impl Context<'_> {
         self.names.borrow().runs[&name].clone()
     }
 
-    /// A result, and a slot in it.
-    pub fn slot(&self, (output, slot): (Name, Name)) -> (Rc<Output>, Slot) {
+    /// A result, and an insertion point in it.
+    pub fn insertion(&self, (output, insertion): (Name, Name)) -> (Rc<Output>, Insertion) {
         let names = self.names.borrow();
-        (names.outputs[&output].clone(), names.slots[&slot].clone())
+        (names.outputs[&output].clone(), names.insertions[&insertion].clone())
     }
 
-    /// Defines a result, and the slot above its levels.
+    /// Defines a result, and the insertion point above its levels.
     pub fn say_output(&self, (name, root): (Name, Name), output: Output) -> Rc<Output> {
         let (output, names) = (Rc::new(output), &mut *self.names.borrow_mut());
-        names.slots.insert(root, output.root());
+        names.insertions.insert(root, output.root());
         names.outputs.insert(name, output.clone());
         output
     }

@@ -63,7 +63,7 @@ pub(super) fn along(cx: &Context, d: &mut Symbolic, list: Name, at: Sym, body: &
 }
 
 /// The entries of a fiber: of a short one each is stored, and kept if it is in view.
-pub(super) fn sift(
+pub(super) fn filter(
     cx: &Context,
     d: &mut Symbolic,
     list: &plan::List,
@@ -74,7 +74,7 @@ pub(super) fn sift(
     let length = d.arith(Arith::Sub, &fiber.end, &fiber.begin);
     let most = d.int(SIFTED);
     let short = d.compare(Compare::Le, &length, &most);
-    let sift = &mut |d: &mut Symbolic| {
+    let filter = &mut |d: &mut Symbolic| {
         d.count(&named(cx, "q", list), fiber.begin.clone(), fiber.end.clone(), &mut |d, position| {
             let here = d.load(fiber.crd, &position);
             let here = d.snapshot(&cx.named(stored.at).0, here);
@@ -86,7 +86,7 @@ pub(super) fn sift(
             cx.block(d, &stored.body);
         });
     };
-    d.branch(short, sift, &mut |d| cx.block(d, otherwise));
+    d.branch(short, filter, &mut |d| cx.block(d, otherwise));
 }
 
 /// The entries of a fiber: those of one without gaps are inserted into a workspace in bulk. Its body has no branch, so that each

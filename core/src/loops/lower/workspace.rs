@@ -15,16 +15,16 @@
 //! folded in without a test.
 
 use super::few::Few;
+use super::insertion::Insertion;
 use super::keyed::Keyed;
 use super::output::Output;
 use super::room::alloc;
 use super::scratch::{Front, Into, Scratch, begun};
 use super::set::Set;
-use super::slot::Slot;
 use super::{Context, Expr, binary, call, int, plus};
 use crate::algebra::{Op, Type, Value};
 use crate::loops::arith::yes;
-use crate::loops::plan::{Driven, Work};
+use crate::loops::plan::{Driver, Work};
 use crate::loops::{BufferId, Role, Stmt, Symbolic, Term, Var};
 use crate::notation::concrete::{Nest, WorkspaceKind};
 use crate::notation::typed::Fun;
@@ -81,10 +81,12 @@ impl Scratch for Row {
         d.emit(Stmt::Store(self.values, at[0].clone(), folded));
     }
 
-    fn drain(&self, _: &Context, d: &mut Symbolic, _: Option<&ListFiber<Term>>, (output, slot): Into) {
+    fn drain(&self, _: &Context, d: &mut Symbolic, _: Option<&ListFiber<Term>>, (output, insertion): Into) {
         self.each(d, &mut |d, at| {
             let value = Expr::Load(self.values, Box::new(at.clone()));
-            output.visit(d, slot, at, Driven::Counted, &mut |d, slot| output.store(d, &slot, false, value.clone()));
+            output.visit(d, insertion, at, Driver::Counted, &mut |d, insertion| {
+                output.store(d, &insertion, false, value.clone())
+            });
         });
     }
 }
@@ -223,23 +225,23 @@ impl Scratch for Dense {
     }
 
     /// Moves all values into the result's next levels, and leaves the workspace empty.
-    fn drain(&self, _: &Context, d: &mut Symbolic, along: Option<&ListFiber<Term>>, (output, slot): Into) {
+    fn drain(&self, _: &Context, d: &mut Symbolic, along: Option<&ListFiber<Term>>, (output, insertion): Into) {
         match (&self.reached, along) {
-            (Reached::Anywhere { set, most, .. }, _) => self.drain_set(d, (set, *most), output, slot),
-            (Reached::Few(few), _) => self.drain_few(d, *few, output, slot),
-            (Reached::Within { there }, Some(list)) => self.drain_along(d, (list, *there), output, slot),
+            (Reached::Anywhere { set, most, .. }, _) => self.drain_set(d, (set, *most), output, insertion),
+            (Reached::Few(few), _) => self.drain_few(d, *few, output, insertion),
+            (Reached::Within { there }, Some(list)) => self.drain_along(d, (list, *there), output, insertion),
             (Reached::Said | Reached::Within { .. }, _) => unreachable!("who has the set, or the list, drains"),
         }
-        output.close(d, slot);
+        output.close(d, insertion);
     }
 }
 
 impl Dense {
     /// Appends the coordinates of a short row, sorted, then their values. Places are cleared along the unsorted list,
     /// so that the next row does not wait for the sort.
-    fn drain_few(&self, d: &mut Symbolic, few: Few, output: &Output, slot: &Slot) {
+    fn drain_few(&self, d: &mut Symbolic, few: Few, output: &Output, insertion: &Insertion) {
         let name = &self.front.vars[0];
-        let begin = few.note(d, output, slot);
+        let begin = few.note(d, output, insertion);
         output
             .list()
             .fill_in(d, (name, begin), &mut |d, at| d.define("value", self.front.initial.ty(), self.value(&at)));
@@ -248,24 +250,24 @@ impl Dense {
 
     /// Moves out the coordinates of a set. To the last list, coordinates are appended first and values filled in
     /// behind: the number of coordinates in a word of the set is unpredictable, and so no value waits for that branch.
-    fn drain_set(&self, d: &mut Symbolic, (set, most): (&Set, Var), output: &Output, slot: &Slot) {
+    fn drain_set(&self, d: &mut Symbolic, (set, most): (&Set, Var), output: &Output, insertion: &Insertion) {
         let name = &self.front.vars[0];
         let most = binary(Op::Min, Expr::Var(most), self.front.extents[0].clone());
-        if output.appends_last(slot) {
+        if output.appends_last(insertion) {
             // One coordinate more is written and not kept: the second of a pair.
-            output.open(d, slot, &|_| plus(most.clone(), int(1)));
+            output.open(d, insertion, &|_| plus(most.clone(), int(1)));
             let begin = output.list().noted(d);
-            set.drain_pairs(d, &mut |d, at, kept| output.list().note(d, slot, at, kept));
+            set.drain_pairs(d, &mut |d, at, kept| output.list().note(d, insertion, at, kept));
             return output.list().fill_in(d, (name, begin), &mut |d, at| {
                 let value = d.define("value", self.front.initial.ty(), self.value(&at));
                 self.wipe(d, at);
                 value
             });
         }
-        output.open(d, slot, &|_| most.clone());
+        output.open(d, insertion, &|_| most.clone());
         set.drain(d, name, &mut |d, at| {
-            output.visit(d, slot, at.clone(), Driven::Stored, &mut |d, slot| {
-                output.store(d, &slot, false, self.value(&at));
+            output.visit(d, insertion, at.clone(), Driver::Stored, &mut |d, insertion| {
+                output.store(d, &insertion, false, self.value(&at));
             });
             self.wipe(d, at);
         });
@@ -278,27 +280,27 @@ impl Dense {
         d: &mut Symbolic,
         (fiber, there): (&ListFiber<Term>, BufferId),
         output: &Output,
-        slot: &Slot,
+        insertion: &Insertion,
     ) {
         let (begin, end) = (d.place(&fiber.begin), d.place(&fiber.end));
-        output.open(d, slot, &|_| binary(Op::Sub, end.clone(), begin.clone()));
+        output.open(d, insertion, &|_| binary(Op::Sub, end.clone(), begin.clone()));
         d.count("q", fiber.begin.clone(), fiber.end.clone(), &mut |d, q| {
             let at = d.load(fiber.crd, &q);
             let at = d.snapshot(&self.front.vars[0], at);
             let at = d.place(&at);
             let put = Expr::Load(there, Box::new(at.clone()));
             let gone = Stmt::Store(there, at.clone(), Expr::Const(Value::bool(false)));
-            if output.appends_last(slot) {
-                output.visit(d, slot, at.clone(), Driven::Stored, &mut |d, slot| {
-                    output.store_if(d, &slot, self.value(&at), put.clone());
+            if output.appends_last(insertion) {
+                output.visit(d, insertion, at.clone(), Driver::Stored, &mut |d, insertion| {
+                    output.store_if(d, &insertion, self.value(&at), put.clone());
                 });
                 d.emit(gone);
                 return self.wipe(d, at);
             }
             let append = |d: &mut Symbolic| {
                 d.emit(gone);
-                output.visit(d, slot, at.clone(), Driven::Stored, &mut |d, slot| {
-                    output.store(d, &slot, false, self.value(&at));
+                output.visit(d, insertion, at.clone(), Driver::Stored, &mut |d, insertion| {
+                    output.store(d, &insertion, false, self.value(&at));
                 });
                 self.wipe(d, at.clone());
             };

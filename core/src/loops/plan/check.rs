@@ -30,7 +30,7 @@ impl Plan {
             made: (0..program.tensors.len()).map(Place).filter(operand).collect(),
             tables: vec![],
             marks: vec![],
-            directories: vec![],
+            bucket_indices: vec![],
             ops: 0,
             wrong: None,
         };
@@ -81,7 +81,7 @@ pub(super) struct Checker<'p> {
     /// The lists of the statement that have tables of windows.
     pub marks: Vec<Level>,
     /// The accesses of the statement that have bucket indices.
-    pub directories: Vec<AccessId>,
+    pub bucket_indices: Vec<AccessId>,
     /// The number of operations so far.
     ops: usize,
     wrong: Option<Wrong>,
@@ -137,7 +137,7 @@ impl Checker<'_> {
         of.nest.rhs.inside(&mut |nest| self.made.extend([nest.target.tensor]));
         self.made.insert(place);
         self.seen.push(Seen::default());
-        self.coming.extend([(of.output, Thing::Result(place)), (of.root, Thing::Slot(of.output, 0))]);
+        self.coming.extend([(of.output, Thing::Result(place)), (of.root, Thing::Insertion(of.output, 0))]);
         [of.output, of.root].into_iter().for_each(|n| self.name(n));
         match &of.body {
             Body::Loops(block) => self.block(block),
@@ -158,8 +158,8 @@ impl Checker<'_> {
             self.note(is_list(self, list));
         }
         (self.tables, self.marks) = (of.tables.clone(), of.marks.iter().map(|marks| marks.list).collect());
-        self.directories = of.directories.iter().map(|(a, ..)| *a).collect();
-        for (_, list, most) in &of.directories {
+        self.bucket_indices = of.bucket_indices.iter().map(|(a, ..)| *a).collect();
+        for (_, list, most) in &of.bucket_indices {
             self.note(self.list(list));
             list.show(self);
             self.value(*most);
@@ -175,7 +175,7 @@ impl Checker<'_> {
         }
         self.note(self.rule(op));
         // What the block defines is used by what stands behind it in the operation.
-        let keeps = matches!(op, Op::Steps { .. } | Op::Lay { .. });
+        let keeps = matches!(op, Op::Steps { .. } | Op::Scatter { .. });
         let around = std::mem::replace(&mut self.keeps, keeps);
         let before = self.unset.clone();
         self.ends.push(vec![]);
@@ -202,7 +202,7 @@ impl Checker<'_> {
                 self.unset.extend(work.most);
             }
             Op::Fail { .. } => self.unset.clear(),
-            Op::Asked { .. } => self.unset = ends.pop().unwrap_or(before),
+            Op::Range { .. } => self.unset = ends.pop().unwrap_or(before),
             Op::When { .. } if ends.len() == 2 => self.unset = ends.into_iter().flatten().collect(),
             _ if ends.is_empty() => {}
             // Its blocks may not run.

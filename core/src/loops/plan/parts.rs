@@ -3,14 +3,14 @@
 
 use super::read::Reader;
 use super::{
-    Assembly, Block, Counted, Directory, Driven, Entry, Flags, Found, Gap, Kind, Leaping, Level, List, Made, There,
+    Assembly, Block, BucketIndex, Counted, Driver, Entry, Flags, Found, Gap, Kind, Leaping, Level, List, Made, There,
     View, Visit, Work,
 };
 use crate::iteration::Sequence;
 use crate::loops::choose::cut::Weight;
 use crate::loops::choose::scope::Run;
 use crate::loops::choose::symbol::{Name, Sym};
-use crate::loops::{Asked, Failure};
+use crate::loops::{Failure, Hints};
 use crate::notation::concrete::{AccessId, Place};
 use crate::notation::typed::Fun;
 use crate::stream::Shift;
@@ -356,15 +356,15 @@ impl Part for Failure {
     }
 }
 
-impl Part for Asked {
+impl Part for Hints {
     fn show(&self, v: &mut dyn Visitor) {
         v.word(&format!("unroll {}", self.unroll));
         maybe(v, "lanes", &self.lanes);
     }
 
-    fn read(r: &mut Reader) -> Read<Asked> {
+    fn read(r: &mut Reader) -> Read<Hints> {
         r.the("unroll")?;
-        Ok(Asked { unroll: r.number()?, lanes: read_behind(&["lanes"], r)? })
+        Ok(Hints { unroll: r.number()?, lanes: read_behind(&["lanes"], r)? })
     }
 
     fn begins(token: Token) -> bool {
@@ -372,23 +372,23 @@ impl Part for Asked {
     }
 }
 
-impl Driven {
+impl Driver {
     fn name(&self) -> &'static str {
         match self {
-            Driven::Stored => "stored",
-            Driven::Counted => "counted",
-            Driven::Guarded => "guarded",
+            Driver::Stored => "stored",
+            Driver::Counted => "counted",
+            Driver::Guarded => "guarded",
         }
     }
 }
 
-impl Part for Driven {
+impl Part for Driver {
     fn show(&self, v: &mut dyn Visitor) {
         v.word(self.name());
     }
 
-    fn read(r: &mut Reader) -> Read<Driven> {
-        r.one_of("way to a coordinate", [Driven::Stored, Driven::Counted, Driven::Guarded], Driven::name)
+    fn read(r: &mut Reader) -> Read<Driver> {
+        r.one_of("way to a coordinate", [Driver::Stored, Driver::Counted, Driver::Guarded], Driver::name)
     }
 }
 
@@ -481,7 +481,7 @@ fn maybe(v: &mut dyn Visitor, word: &str, part: &impl Part) {
 
 impl Part for List {
     fn show(&self, v: &mut dyn Visitor) {
-        let List { of, begin, end, repeats, view, run, directory } = self;
+        let List { of, begin, end, repeats, view, run, bucket_index } = self;
         v.level(*of);
         v.word("[");
         begin.show(v);
@@ -492,7 +492,7 @@ impl Part for List {
             v.word("repeats");
         }
         maybe(v, "run", run);
-        if let Some(Directory { extent }) = directory {
+        if let Some(BucketIndex { extent }) = bucket_index {
             v.word("indexed");
             maybe(v, "up_to", extent);
         }
@@ -508,11 +508,11 @@ impl Part for List {
         r.sign("]")?;
         let repeats = r.found("repeats");
         let run = read_behind(&["run"], r)?;
-        let directory = match r.found("indexed") {
-            true => Some(Directory { extent: read_behind(&["up_to"], r)? }),
+        let bucket_index = match r.found("indexed") {
+            true => Some(BucketIndex { extent: read_behind(&["up_to"], r)? }),
             false => None,
         };
-        Ok(List { of, begin, end, repeats, view: View::read(r)?, run, directory })
+        Ok(List { of, begin, end, repeats, view: View::read(r)?, run, bucket_index })
     }
 }
 

@@ -20,7 +20,7 @@ impl Plan {
             given: Given::default(),
             names: FxHashMap::default(),
             depth: 0,
-            asked: false,
+            hinted: false,
             out: String::new(),
         };
         self.extents.iter().for_each(|s| drop(printer.give(*s)));
@@ -59,7 +59,7 @@ struct Printer<'p> {
     names: FxHashMap<Name, usize>,
     depth: usize,
     /// Whether something is asked of a loop around.
-    asked: bool,
+    hinted: bool,
     out: String,
 }
 
@@ -134,7 +134,7 @@ impl Printer<'_> {
     }
 
     fn statement(&mut self, of: &Statement) {
-        let Statement { nest, tables, marks, directories, assembly, output, root, body } = of;
+        let Statement { nest, tables, marks, bucket_indices, assembly, output, root, body } = of;
         self.words(&["result"]);
         self.place(nest.target.tensor);
         self.name(*output);
@@ -154,7 +154,7 @@ impl Printer<'_> {
                 p.level(*list);
                 by.iter().for_each(|v| p.words(&["by", &format!("{}@{}", p.program.vars[v.0].name, v.0)]));
             }
-            for (a, list, most) in directories {
+            for (a, list, most) in bucket_indices {
                 p.line();
                 p.words(&["index"]);
                 p.access(*a);
@@ -201,12 +201,12 @@ impl Printer<'_> {
     fn lines(&mut self, Block(ops): &Block) {
         for op in ops {
             match op {
-                Op::Asked { what: None, body } if !self.asked => self.lines(body),
-                Op::Asked { what, .. } => {
-                    let around = std::mem::replace(&mut self.asked, what.is_some());
+                Op::Range { hints: None, body } if !self.hinted => self.lines(body),
+                Op::Range { hints, .. } => {
+                    let around = std::mem::replace(&mut self.hinted, hints.is_some());
                     self.line();
                     op.show(self);
-                    self.asked = around;
+                    self.hinted = around;
                 }
                 _ => {
                     self.line();

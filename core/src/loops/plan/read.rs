@@ -266,7 +266,7 @@ impl<'t> Reader<'t> {
     fn statement(&mut self) -> Read<Statement> {
         let nest = self.nest()?;
         let (output, root, assembly) = (self.new_name()?, self.new_name()?, self.assembly()?);
-        let (mut tables, mut marks, mut directories) = (vec![], vec![], vec![]);
+        let (mut tables, mut marks, mut bucket_indices) = (vec![], vec![], vec![]);
         loop {
             if self.found("table") {
                 let list = self.level()?;
@@ -279,13 +279,13 @@ impl<'t> Reader<'t> {
             } else if self.found("index") {
                 let a = self.access()?;
                 let list = read_behind(&["of"], self)?;
-                directories.push((a, list, read_behind(&["most"], self)?));
+                bucket_indices.push((a, list, read_behind(&["most"], self)?));
             } else {
                 break;
             }
         }
         let body = self.body()?;
-        Ok(Statement { nest, tables, marks, directories, assembly, output, root, body })
+        Ok(Statement { nest, tables, marks, bucket_indices, assembly, output, root, body })
     }
 
     fn body(&mut self) -> Read<Body> {

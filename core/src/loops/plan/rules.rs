@@ -24,8 +24,8 @@ pub(super) enum Thing {
     Run,
     /// A result.
     Result(Place),
-    /// A slot of a result, above a level.
-    Slot(Name, usize),
+    /// An insertion point of a result, above a level.
+    Insertion(Name, usize),
     /// A workspace of a tensor, of a number of variables; with the bound on the number of values that are put.
     Workspace(Place, usize, WorkspaceKind, Option<Sym>),
     /// A list in its position map.
@@ -40,7 +40,7 @@ impl Thing {
             Thing::Pieces(_) => "the pieces of a level",
             Thing::Run => "a run",
             Thing::Result(_) => "a result",
-            Thing::Slot(..) => "a slot",
+            Thing::Insertion(..) => "a insertion",
             Thing::Workspace(..) => "a workspace",
             Thing::Laid => "a list in its position map",
         }
@@ -62,15 +62,15 @@ impl Checker<'_> {
             Op::Finger { it, .. } | Op::Hint { it } => vec![(*it, Thing::Cursor)],
             Op::Open { it, list } => vec![(*it, Thing::List { runs: runs(list) })],
             Op::OpenPieces { it, kind, .. } => vec![(*it, Thing::Pieces(*kind))],
-            Op::Lay { it, .. } => vec![(*it, Thing::Laid)],
+            Op::Scatter { it, .. } => vec![(*it, Thing::Laid)],
             Op::InBulk { into, said, .. } => vec![(*said, self.thing(*into)?)],
             Op::Make { made } => {
                 let place = made.nest.target.tensor;
-                vec![(made.output, Thing::Result(place)), (made.root, Thing::Slot(made.output, 0))]
+                vec![(made.output, Thing::Result(place)), (made.root, Thing::Insertion(made.output, 0))]
             }
-            Op::Visit { output, slot, below, .. } | Op::Locate { output, slot, below, .. } => {
-                let (_, level) = self.slot(*output, *slot)?;
-                vec![(*below, Thing::Slot(*output, level + 1))]
+            Op::Visit { output, insertion, below, .. } | Op::Locate { output, insertion, below, .. } => {
+                let (_, level) = self.insertion(*output, *insertion)?;
+                vec![(*below, Thing::Insertion(*output, level + 1))]
             }
             Op::Work { work } => {
                 let w = work.nest.workspace.ok_or("the nest has no workspace")?;
@@ -93,7 +93,7 @@ impl Checker<'_> {
                 let types = args.iter().map(|arg| self.ty(*arg)).collect::<Rule<Vec<_>>>()?;
                 self.has(*it, self.applied(*fun, &types)?)
             }
-            Op::Fail { .. } | Op::Asked { .. } | Op::Hint { .. } => Ok(()),
+            Op::Fail { .. } | Op::Range { .. } | Op::Hint { .. } => Ok(()),
             Op::When { cond, .. } => self.holds(*cond),
             op => self.of_lists(op),
         }
@@ -127,7 +127,7 @@ impl Checker<'_> {
                 let ty = if by_value { self.program.tensor(of.0).ty } else { Type::Bool };
                 self.has(*found, ty).and(self.number(*position))
             }
-            Op::Lay { list, flags, .. } => {
+            Op::Scatter { list, flags, .. } => {
                 self.list(list)?;
                 self.table(list.of)?;
                 let flagged = self.tables.iter().any(|table| table.list == list.of && table.flagged);
@@ -138,7 +138,7 @@ impl Checker<'_> {
                     None => Ok(()),
                 }
             }
-            Op::TakeUp { it } => self.want(*it, |thing| thing == Thing::Laid, "a list in its position map"),
+            Op::ClearMap { it } => self.want(*it, |thing| thing == Thing::Laid, "a list in its position map"),
             Op::Edge { is, of, hints, at, count, extents, .. } => {
                 hints.iter().try_for_each(|hint| self.cursor(*hint))?;
                 self.numbers(is)?;
@@ -161,10 +161,10 @@ impl Checker<'_> {
             Op::Each { list, visit, .. } => self.list(list).and(self.visit(visit, runs(list))),
             Op::EachOpen { list, visit } => self.visit(visit, self.runs(*list)?),
             Op::Along { at, list, .. } => self.open(*list).and(self.number(*at)),
-            Op::Sift { list, kept, stored, .. } => {
+            Op::Filter { list, kept, stored, .. } => {
                 self.list(list)?;
                 if list.view.start.is_none() {
-                    return Err("a list that is all in view is not sifted".to_string());
+                    return Err("a list that is all in view is not filtered".to_string());
                 }
                 self.holds(*kept).and(self.visit(stored, false))
             }
@@ -252,39 +252,39 @@ impl Checker<'_> {
 
     fn of_results(&self, op: &Op) -> Rule {
         match op {
-            Op::OpenFiber { output, slot, bound } | Op::MakeRoom { output, slot, bound } => {
-                self.above(*output, *slot)?;
+            Op::OpenFiber { output, insertion, bound } | Op::MakeRoom { output, insertion, bound } => {
+                self.above(*output, *insertion)?;
                 self.number(*bound)
             }
-            Op::CloseFiber { output, slot } => self.above(*output, *slot).map(drop),
-            Op::Visit { output, slot, at, positions, .. } => {
-                self.above(*output, *slot)?;
+            Op::CloseFiber { output, insertion } => self.above(*output, *insertion).map(drop),
+            Op::Visit { output, insertion, at, positions, .. } => {
+                self.above(*output, *insertion)?;
                 positions.iter().try_for_each(|(_, position)| self.number(*position))?;
                 self.number(*at)
             }
-            Op::Locate { output, slot, at, .. } => {
-                let (place, level) = self.above(*output, *slot)?;
+            Op::Locate { output, insertion, at, .. } => {
+                let (place, level) = self.above(*output, *insertion)?;
                 let maker = self.program.tensors[place.0].format.levels[level].looplet();
                 if maker != Looplet::Lookup && self.program.tensors[place.0].format.levels[level].is_list() {
                     return Err(format!("level {level} of `{}` is not located", self.program.tensors[place.0].name));
                 }
                 self.number(*at)
             }
-            Op::Store { output, slot, fold, value } => {
-                let ty = self.below(*output, *slot)?;
+            Op::Store { output, insertion, fold, value } => {
+                let ty = self.below(*output, *insertion)?;
                 fold.map_or(Ok(ty), |fun| self.applied(fun, &[ty, ty]))?;
                 self.has(*value, ty)
             }
-            Op::StoreIf { output, slot, value, kept } => {
-                let ty = self.below(*output, *slot)?;
+            Op::StoreIf { output, insertion, value, kept } => {
+                let ty = self.below(*output, *insertion)?;
                 self.has(*value, ty).and(self.holds(*kept))
             }
-            Op::Expect { output, slot, first, most } => {
-                self.above(*output, *slot)?;
+            Op::Expect { output, insertion, first, most } => {
+                self.above(*output, *insertion)?;
                 self.number(*first).and(self.number(*most))
             }
-            Op::PutRun { output, slot, lo, hi, value } => {
-                let (place, _) = self.above(*output, *slot)?;
+            Op::PutRun { output, insertion, lo, hi, value } => {
+                let (place, _) = self.above(*output, *insertion)?;
                 lo.map_or(Ok(()), |lo| self.number(lo))?;
                 self.number(*hi).and(self.has(*value, self.program.tensors[place.0].ty))
             }
@@ -312,7 +312,7 @@ impl Checker<'_> {
                 self.workspace(*work).and(self.workspace(*few))?;
                 self.holds(*is_short)
             }
-            Op::Clear { work } | Op::LayOld { work } => self.workspace(*work).map(drop),
+            Op::Clear { work } | Op::MarkOld { work } => self.workspace(*work).map(drop),
             Op::Put { work, at, fold, value } => {
                 let (place, vars) = self.workspace(*work)?;
                 let ty = self.program.tensors[place.0].ty;
@@ -323,7 +323,7 @@ impl Checker<'_> {
                 fold.map_or(Ok(ty), |fun| self.applied(fun, &[ty, ty]))?;
                 self.has(*value, ty)
             }
-            Op::Drain { work, along, output, slot } => {
+            Op::Drain { work, along, output, insertion } => {
                 self.workspace(*work)?;
                 if let Thing::Workspace(.., Some(most)) = self.thing(*work)?
                     && self.unset.contains(&most)
@@ -331,7 +331,7 @@ impl Checker<'_> {
                     return Err("the bound on the number of values has no value yet".to_string());
                 }
                 along.as_ref().map_or(Ok(()), |list| self.list(list))?;
-                self.above(*output, *slot).map(drop)
+                self.above(*output, *insertion).map(drop)
             }
             _ => Ok(()),
         }
@@ -387,20 +387,20 @@ impl Checker<'_> {
         }
     }
 
-    /// A result, and the level below one of its slots.
-    fn slot(&self, output: Name, slot: Name) -> Rule<(Place, usize)> {
-        match (self.thing(output)?, self.thing(slot)?) {
-            (Thing::Result(place), Thing::Slot(of, level)) if of == output => Ok((place, level)),
-            (Thing::Result(_), Thing::Slot(..)) => Err("the slot is another result's".to_string()),
+    /// A result, and the level below one of its insertion points.
+    fn insertion(&self, output: Name, insertion: Name) -> Rule<(Place, usize)> {
+        match (self.thing(output)?, self.thing(insertion)?) {
+            (Thing::Result(place), Thing::Insertion(of, level)) if of == output => Ok((place, level)),
+            (Thing::Result(_), Thing::Insertion(..)) => Err("the insertion is another result's".to_string()),
             (Thing::Result(_), other) | (other, _) => {
-                Err(format!("expected a result and its slot, found {}", other.word()))
+                Err(format!("expected a result and its insertion, found {}", other.word()))
             }
         }
     }
 
     /// A result and a level that is there.
-    fn above(&self, output: Name, slot: Name) -> Rule<(Place, usize)> {
-        let (place, level) = self.slot(output, slot)?;
+    fn above(&self, output: Name, insertion: Name) -> Rule<(Place, usize)> {
+        let (place, level) = self.insertion(output, insertion)?;
         let tensor = &self.program.tensors[place.0];
         if level < tensor.format.rank() {
             Ok((place, level))
@@ -409,15 +409,15 @@ impl Checker<'_> {
         }
     }
 
-    /// The type of a result's values, if the slot is below all levels.
-    fn below(&self, output: Name, slot: Name) -> Rule<Type> {
-        let (place, level) = self.slot(output, slot)?;
+    /// The type of a result's values, if the insertion point is below all levels.
+    fn below(&self, output: Name, insertion: Name) -> Rule<Type> {
+        let (place, level) = self.insertion(output, insertion)?;
         let tensor = &self.program.tensors[place.0];
         if level == tensor.format.rank() {
             return Ok(tensor.ty);
         }
         Err(format!(
-            "a value of `{}` is below {} levels, and this slot below {level}",
+            "a value of `{}` is below {} levels, and this insertion below {level}",
             tensor.name,
             tensor.format.rank()
         ))
@@ -544,14 +544,14 @@ impl Checker<'_> {
         self.in_view(list)
     }
 
-    fn in_view(&self, List { of, begin, end, view, run, directory, .. }: &List) -> Rule {
+    fn in_view(&self, List { of, begin, end, view, run, bucket_index, .. }: &List) -> Rule {
         self.numbers(&[*begin, *end])?;
         let shift = view.shift.as_ref().map(|(Shift::Up(c) | Shift::Down(c))| *c);
         let parts = [shift, view.stride, view.blocks, view.extent, view.start, view.stop, view.mark];
         self.numbers(&parts.into_iter().flatten().collect::<Vec<_>>())?;
         view.finger.map_or(Ok(()), |finger| self.cursor(finger))?;
         run.map_or(Ok(()), |run| self.run(run.name))?;
-        if directory.is_some() && !self.directories.contains(&of.0) {
+        if bucket_index.is_some() && !self.bucket_indices.contains(&of.0) {
             return Err("the list has no bucket index".to_string());
         }
         if view.mark.is_some() && !self.marks.contains(of) {

@@ -1,10 +1,11 @@
 //! A coordinate of a loop: followers are advanced to it, levels are opened, guards are tested, and the loops inside begin.
 
 use super::{
-    Context, choice, leaf, levels,
+    Context, choice,
+    destination::{Destination, Frame, effect, is_nothing},
+    leaf, levels,
     output::Arrival,
-    sink::{Frame, Sink, effect, is_nothing},
-    spread, value,
+    position_map, value,
 };
 use crate::algebra::Type;
 use crate::iteration::{Lattice, Point};
@@ -15,7 +16,7 @@ use crate::loops::choose::{
     symbol::{Name, Sym},
     walk::{How, Listed, Loop},
 };
-use crate::loops::plan::{Block, Driven, Entry, List, Op, Visit};
+use crate::loops::plan::{Block, Driver, Entry, List, Op, Visit};
 use crate::notation::concrete::{self, AccessId, Index};
 use std::collections::BTreeMap;
 
@@ -61,7 +62,7 @@ impl Forall<'_> {
 
     /// Applies a function to the description of this loop that choices of walks use.
     pub fn chosen<R>(&self, cx: &Context, of: impl FnOnce(&Loop) -> R) -> R {
-        let (goal, effect) = (self.frame.sink.goal(self.frame.v), effect(cx, self.frame.sink));
+        let (goal, effect) = (self.frame.destination.goal(self.frame.v), effect(cx, self.frame.destination));
         let list = |a: AccessId| Listed { lanes: self.fibers[&a].has_lanes(), repeats: self.fibers[&a].is_of_runs() };
         of(&Loop { rest: self.frame.rest, scope: self.scope(), goal, effect, list: &list })
     }
@@ -77,7 +78,7 @@ pub(super) fn alone_in_loop(cx: &Context, b: &mut Block, f: &Forall, point: &Poi
     let a = point.leaders[0];
     let (at, entry) = (f.coordinate(cx), f.entry(cx, a));
     let here = Here { access: a, entry: entry.positions(), present: None };
-    let body = Block::of(|b| arrive(cx, b, f, point, (at, Driven::Stored), &[here]));
+    let body = Block::of(|b| arrive(cx, b, f, point, (at, Driver::Stored), &[here]));
     let visit = Visit { at, entry, body };
     b.push(Op::EachOpen { list: f.lists[&a], visit });
 }
@@ -108,7 +109,7 @@ pub(super) fn arrive(
     b: &mut Block,
     f: &Forall,
     point: &Point,
-    (at, driven): (Sym, Driven),
+    (at, driver): (Sym, Driver),
     here: &[Here],
 ) {
     let mut all: Vec<Here> = here.to_vec();
@@ -124,11 +125,11 @@ pub(super) fn arrive(
     }
     let enough = enough(cx, point, &all);
     let scope = come_to_entries(cx, b, f.scope(), (f.frame.v, at), all);
-    let body = |b: &mut Block| go_on(cx, b, f.frame, &point.body, scope, driven);
+    let body = |b: &mut Block| go_on(cx, b, f.frame, &point.body, scope, driver);
     if deciding.is_empty() {
         return body(b);
     }
-    f.frame.sink.skip(f.frame.v);
+    f.frame.destination.skip(f.frame.v);
     b.when(enough, body, |_| {});
 }
 
@@ -164,42 +165,44 @@ pub(super) fn come_to_entries(
 }
 
 /// Plans the body of a loop that has bound `v`: opens levels, under a guard if a search may fail.
-pub(super) fn go_on(cx: &Context, b: &mut Block, of: Frame, body: &concrete::Expr, mut scope: Scope, driven: Driven) {
-    let Frame { v, rest, sink } = of;
-    if is_nothing(cx, sink, body) {
-        return sink.skip(v);
+pub(super) fn go_on(cx: &Context, b: &mut Block, of: Frame, body: &concrete::Expr, mut scope: Scope, driver: Driver) {
+    let Frame { v, rest, destination } = of;
+    if is_nothing(cx, destination, body) {
+        return destination.skip(v);
     }
-    if driven != Driven::Counted {
-        sink.passes();
+    if driver != Driver::Counted {
+        destination.passes();
     }
-    let nothing = |e: &concrete::Expr| is_nothing(cx, sink, e);
-    if let Some((conditions, behind)) = condition::first_asked(cx, &scope, body, sink.falls(cx.program), &nothing) {
+    let nothing = |e: &concrete::Expr| is_nothing(cx, destination, e);
+    if let Some((conditions, behind)) =
+        condition::first_asked(cx, &scope, body, destination.falls(cx.program), &nothing)
+    {
         conditions.iter().for_each(|c| drop(value::locate(cx, b, &mut scope, c, false)));
         let all: Vec<Sym> = conditions.iter().map(|c| value::value(cx, b, &scope, c)).collect();
         let all = cx.symbols.all(all).expect("some are asked");
-        sink.skip(v);
-        return b.when(all, |b| go_on(cx, b, of, &behind, scope, driven.guarded()), |_| {});
+        destination.skip(v);
+        return b.when(all, |b| go_on(cx, b, of, &behind, scope, driver.guarded()), |_| {});
     }
-    let flagged = !rest.is_empty() || body.has_loops() || sink.keeps_entries();
+    let flagged = !rest.is_empty() || body.has_loops() || destination.keeps_entries();
     let searched = value::locate(cx, b, &mut scope, body, flagged);
     let guard = if searched.is_empty() {
         None
     } else {
-        value::guard(cx, &mut scope, body, &searched, &|e| is_nothing(cx, sink, e))
+        value::guard(cx, &mut scope, body, &searched, &|e| is_nothing(cx, destination, e))
     };
-    let Some(guard) = guard else { return sieved(cx, b, of, body, scope, driven) };
-    if let (Sink::Scalar { var, fun, begun: None }, []) = (sink, rest)
-        && let Some(value) = spread::folded_anyway(cx, b, (&scope, &searched), body)
+    let Some(guard) = guard else { return under_guard(cx, b, of, body, scope, driver) };
+    if let (Destination::Scalar { var, fun, begun: None }, []) = (destination, rest)
+        && let Some(value) = position_map::folded_branch_free(cx, b, (&scope, &searched), body)
     {
         return leaf::accumulate(cx, b, (*var, *fun), None, value);
     }
     let body = &scope.holding(&searched).fold(body.clone(), |body, c| condition::where_it_holds(cx, &body, c));
-    sink.skip(v);
-    b.when(guard, |b| sieved(cx, b, of, body, scope, driven.guarded()), |_| {});
+    destination.skip(v);
+    b.when(guard, |b| under_guard(cx, b, of, body, scope, driver.guarded()), |_| {});
 }
 
 /// A guard that bound variables determine, without which a body has no effect, and the body under that guard; `None` if there is none.
-pub(super) fn sieve(
+pub(super) fn early_guard(
     cx: &Context,
     b: &mut Block,
     scope: &Scope,
@@ -223,44 +226,44 @@ fn all_hold(
 /// Plans the rest of the body under those guards that can be evaluated here. They stand before the loops inside. An innermost loop has
 /// only guards that keep entries out of a result: guards from properties of functions (sets that omit coordinates), and comparisons of
 /// values. Elsewhere a guard costs more than the value.
-fn sieved(cx: &Context, b: &mut Block, of: Frame, body: &concrete::Expr, scope: Scope, driven: Driven) {
-    let Frame { v, rest, sink } = of;
-    let loops = !rest.is_empty() || !sink.inside().is_empty();
-    let nothing = |e: &concrete::Expr| is_nothing(cx, sink, e);
-    let sieve = if loops {
-        sieve(cx, b, &scope, body, &nothing)
+fn under_guard(cx: &Context, b: &mut Block, of: Frame, body: &concrete::Expr, scope: Scope, driver: Driver) {
+    let Frame { v, rest, destination } = of;
+    let loops = !rest.is_empty() || !destination.inside().is_empty();
+    let nothing = |e: &concrete::Expr| is_nothing(cx, destination, e);
+    let early_guard = if loops {
+        early_guard(cx, b, &scope, body, &nothing)
     } else {
-        let keeps = sink.keeps_entries();
+        let keeps = destination.keeps_entries();
         let produces = keeps.then(|| condition::produces(cx, &scope, body, &nothing)).flatten();
         let produces = produces.map(|c| (value::value(cx, b, &scope, &c), body.clone()));
         // Values are put into a workspace without a test.
-        let stores = keeps && matches!(sink, Sink::Store { .. });
+        let stores = keeps && matches!(destination, Destination::Store { .. });
         produces.or_else(|| all_hold(cx, b, &scope, stores.then(|| condition::on_values(cx, &scope, body, &nothing))?))
     };
-    match sieve {
-        None => inside(cx, b, of, body, scope, driven),
+    match early_guard {
+        None => inside(cx, b, of, body, scope, driver),
         Some((c, body)) => {
-            sink.skip(v);
-            b.when(c, |b| inside(cx, b, of, &body, scope, driven.guarded()), |_| {});
+            destination.skip(v);
+            b.when(c, |b| inside(cx, b, of, &body, scope, driver.guarded()), |_| {});
         }
     }
 }
 
-pub(super) fn inside(cx: &Context, b: &mut Block, of: Frame, body: &concrete::Expr, mut scope: Scope, driven: Driven) {
-    let Frame { v, rest, sink } = of;
+pub(super) fn inside(cx: &Context, b: &mut Block, of: Frame, body: &concrete::Expr, mut scope: Scope, driver: Driver) {
+    let Frame { v, rest, destination } = of;
     if !rest.is_empty() || body.has_loops() {
         value::keep_values(cx, b, &mut scope, body);
     }
-    let entered = sink.enters(v).and_then(|(output, slot)| {
-        let at = coordinate::of(cx, &scope, output.next_var(slot)?)?;
-        Some((output, slot, at))
+    let entered = destination.enters(v).and_then(|(output, insertion)| {
+        let at = coordinate::of(cx, &scope, output.next_var(insertion)?)?;
+        Some((output, insertion, at))
     });
-    let Some((output, slot, at)) = entered else { return (cx.nest)(cx, b, rest, body, scope, sink) };
-    output.notes.reached(slot.level, &|a| scope.fiber(a).depth);
-    let positions = output.shared(slot, &scope);
-    output.visit(cx, b, slot, Arrival { at, driven, positions }, |b, slot| {
-        let slot = output.locate(cx, b, slot, &scope);
-        (cx.nest)(cx, b, rest, body, scope.clone(), &sink.at(slot));
+    let Some((output, insertion, at)) = entered else { return (cx.nest)(cx, b, rest, body, scope, destination) };
+    output.notes.reached(insertion.level, &|a| scope.fiber(a).depth);
+    let positions = output.shared(insertion, &scope);
+    output.visit(cx, b, insertion, Arrival { at, driver, positions }, |b, insertion| {
+        let insertion = output.locate(cx, b, insertion, &scope);
+        (cx.nest)(cx, b, rest, body, scope.clone(), &destination.at(insertion));
     });
 }
 

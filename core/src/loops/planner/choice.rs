@@ -25,7 +25,7 @@ use crate::loops::choose::{
     access, along,
     piece::Piece,
     range::{Bound, Range},
-    scope::{Asked, Scope},
+    scope::{GuardedPart, Scope},
     split,
     split::Along,
     symbol::Sym,
@@ -69,7 +69,7 @@ fn ranges_of(cx: &Context, b: &mut Block, (v, rest): (Index, &[Index]), mut whol
     if split::is_split(cx, &whole, v) {
         return range::pieces(cx, b, v, whole);
     }
-    let pieces = asked(cx, b, v, rest, whole);
+    let pieces = guarded(cx, b, v, rest, whole);
     pieces.into_iter().flat_map(|piece| range::pieces(cx, b, v, piece)).collect()
 }
 
@@ -97,7 +97,7 @@ fn loosened(
     let ([(w, inside)], Some(outside)) = (&made_of.parts[..], &made_of.outside) else { return made };
     let under = access::under(cx, inside, *w);
     // A bucket index covers no coordinate outside of the extent, so a list that has one is searched inside the window only.
-    let lists = || under.iter().all(|a| access::is_listed_under(cx, *a, *w) && !cx.prepared.directories.contains(a));
+    let lists = || under.iter().all(|a| access::is_listed_under(cx, *a, *w) && !cx.prepared.bucket_indices.contains(a));
     // Another concatenation over the same variable would be evaluated outside of the window, too.
     let once = || split::concats_of(whole, *w).into_iter().all(|other| other == **c);
     if along(c) && split::is_quiet(cx, (*w, inside), &under, outside) && lists() && once() {
@@ -108,7 +108,7 @@ fn loosened(
 }
 
 /// The ranges of a loop with guarded concatenations. If the loop visits its whole extent, one range is where all windows hold.
-fn asked(cx: &Context, b: &mut Block, v: Index, rest: &[Index], piece: Piece) -> Vec<Piece> {
+fn guarded(cx: &Context, b: &mut Block, v: Index, rest: &[Index], piece: Piece) -> Vec<Piece> {
     let mut of = Asking { v, whole: piece.range.clone(), scope: piece.scope.clone(), ends: Vec::new() };
     let body = asking(cx, b, &mut of, &piece.body, &piece.range);
     let asked = Piece { body: cx.simplify.simplify(&body), scope: of.scope, ..piece.clone() };
@@ -130,7 +130,7 @@ fn asked(cx: &Context, b: &mut Block, v: Index, rest: &[Index], piece: Piece) ->
     let last = last.map(|at| bound("last", cx.symbols.max(at, lo.at)));
     let hi = last.clone().unwrap_or(piece.range.hi.clone());
     let mut middle = Piece { body, ..piece.within(lo.clone(), hi.clone()) };
-    let parts = asked.scope.all_asked().iter().filter(|asked| asked.by == v);
+    let parts = asked.scope.guarded_parts().iter().filter(|asked| asked.by == v);
     range::mark_strays(&mut middle, parts.map(|asked| asked.part));
     // The ranges before and behind it are short.
     let mut short = asked;
@@ -185,9 +185,9 @@ fn bounds_between(cx: &Context, b: &mut Block, of: &mut Asking, range: &Range, c
 fn ask_for(cx: &Context, of: &mut Asking, (w, part): (Index, &concrete::Expr), range: Range) {
     let (v, scope) = (of.v, &mut of.scope);
     let extent = |c| cx.extents.known_extent(c);
-    let here = |of: &&Asked| of.by == v;
-    let within = |of: &Asked, a: &AccessId| of.under.contains(a) || of.walked.contains(a);
-    let known = |a: &AccessId| scope.all_asked().iter().filter(here).any(|of| within(of, a));
+    let here = |of: &&GuardedPart| of.by == v;
+    let within = |of: &GuardedPart, a: &AccessId| of.under.contains(a) || of.walked.contains(a);
+    let known = |a: &AccessId| scope.guarded_parts().iter().filter(here).any(|of| within(of, a));
     let (inner, mut under): (Vec<AccessId>, _) = access::under(cx, part, w).into_iter().partition(known);
     let exact = |a: &AccessId| {
         let tensor = cx.program.tensor(*a);
@@ -203,7 +203,7 @@ fn ask_for(cx: &Context, of: &mut Asking, (w, part): (Index, &concrete::Expr), r
     let (walked, under) = under.into_iter().partition(|a| lists.contains(a));
     let end = |at: &Bound, of: &Bound| (at.at != of.at).then_some(at.at);
     let ends = [end(&range.lo, &of.whole.lo), end(&range.hi, &of.whole.hi)];
-    scope.ask(Asked { by: v, part: w, range, ends, under, walked, inner, inside: None });
+    scope.guard(GuardedPart { by: v, part: w, range, ends, under, walked, inner, inside: None });
 }
 
 /// Binds a loop's variable, and defines the guards that depend on it.
@@ -211,8 +211,8 @@ pub(super) fn bind(cx: &Context, b: &mut Block, scope: &mut Scope, v: Index, at:
     scope.bind(v, at);
     let symbols = &cx.symbols;
     let mut answers: Vec<([Option<Sym>; 2], Sym)> = Vec::new();
-    for n in 0..scope.all_asked().len() {
-        let Asked { by, ends, .. } = scope.all_asked()[n].clone();
+    for n in 0..scope.guarded_parts().len() {
+        let GuardedPart { by, ends, .. } = scope.guarded_parts()[n].clone();
         let above = ends[0].map(|lo| symbols.op(Fn::Le, [lo, at]));
         let below = ends[1].map(|hi| symbols.op(Fn::Lt, [at, hi]));
         let inside = symbols.all(above.into_iter().chain(below));

@@ -1,6 +1,6 @@
 //! Transposing by counting: the entries of a copy, in both of its passes.
 
-use super::{Context, sink::Tally, value};
+use super::{Context, destination::Tally, value};
 use crate::loops::choose::scope::Scope;
 use crate::loops::plan::{Block, Op};
 

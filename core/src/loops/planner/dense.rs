@@ -17,14 +17,13 @@
 use super::{
     Context,
     arrive::{self, Forall, Here, follow},
-    leaf,
-    sink::Sink,
-    value,
+    destination::Destination,
+    leaf, value,
 };
 use crate::algebra::{Op as Fn, Type};
 use crate::iteration::Point;
 use crate::loops::choose::{coordinate, symbol::Sym, walk, walk::How};
-use crate::loops::plan::{Block, Driven, Gap, Op, Visit};
+use crate::loops::plan::{Block, Driver, Gap, Op, Visit};
 use crate::notation::concrete::{self, AccessId};
 use crate::notation::typed::Fun;
 
@@ -40,12 +39,12 @@ pub(super) fn dense(cx: &Context, b: &mut Block, f: &Forall, point: &Point, how:
     }
     let (lo, hi, at) = (f.piece.range.lo.at, f.piece.range.hi.at, held(cx, f));
     let body = Block::of(|b| match point.followers[..] {
-        [] => arrive::arrive(cx, b, f, point, (at, Driven::Counted), &[]),
+        [] => arrive::arrive(cx, b, f, point, (at, Driver::Counted), &[]),
         [a] => cursor(cx, b, f, point, a, at),
         _ => {
             let here: Vec<_> = point.followers.iter().map(|&a| follow(cx, b, f, a, at)).collect();
             let bare = Point { followers: Vec::new(), ..point.clone() };
-            arrive::arrive(cx, b, f, &bare, (at, Driven::Counted), &here);
+            arrive::arrive(cx, b, f, &bare, (at, Driver::Counted), &here);
             for Here { access, present, .. } in here {
                 b.push(Op::NextIf { list: f.lists[&access], cond: present.expect("a follower's flag") });
             }
@@ -69,14 +68,14 @@ fn gaps(cx: &Context, b: &mut Block, f: &Forall, point: &Point, a: AccessId, (re
         true => count_gap(cx, b, f, rest, (begin, end)),
         false => {
             let at = held(cx, f);
-            let arrive = |b: &mut Block| arrive::arrive(cx, b, f, &absent, (at, Driven::Counted), &[]);
+            let arrive = |b: &mut Block| arrive::arrive(cx, b, f, &absent, (at, Driver::Counted), &[]);
             let body = Block::of(arrive);
             b.push(Op::Every { at, lo: begin, hi: end, body });
         }
     });
     let (at, entry) = (f.coordinate(cx), f.entry(cx, a));
     let here = Here { access: a, entry: entry.positions(), present: None };
-    let arrive = |b: &mut Block| arrive::arrive(cx, b, f, &present, (at, Driven::Counted), &[here]);
+    let arrive = |b: &mut Block| arrive::arrive(cx, b, f, &present, (at, Driver::Counted), &[here]);
     let body = Block::of(arrive);
     let counts = (counts && f.fibers[&a].is_counted()).then(|| coordinate::length(cx, &f.piece.range));
     let (from, to) = (f.piece.range.lo.at, f.piece.range.hi.at);
@@ -105,7 +104,7 @@ fn between(cx: &Context, b: &mut Block, f: &Forall, point: &Point, rest: &concre
     let gap = gap(cx, |b, ends| count_gap(cx, b, f, rest, ends));
     let body = Block::of(|b| {
         let here = arrive::flagged(cx, b, f, &point.followers, &present);
-        arrive::arrive(cx, b, f, &bare, (at, Driven::Counted), &here);
+        arrive::arrive(cx, b, f, &bare, (at, Driver::Counted), &here);
     });
     b.push(Op::Between { lists: f.names(&point.followers), from, to, at, present, body, gap });
 }
@@ -118,7 +117,9 @@ fn count_gap(cx: &Context, b: &mut Block, f: &Forall, body: &concrete::Expr, (be
 
 /// Folds a constant once for all coordinates of a range, of which there is at least one.
 fn count(cx: &Context, b: &mut Block, f: &Forall, body: &concrete::Expr, (begin, end): (Sym, Sym)) {
-    let Sink::Scalar { var, fun, begun: None } = f.frame.sink else { unreachable!("what counts is a scalar's") };
+    let Destination::Scalar { var, fun, begun: None } = f.frame.destination else {
+        unreachable!("what counts is a scalar's")
+    };
     let mut value = value::value(cx, b, f.scope(), &f.chosen(cx, |of| of.folded(body)));
     if *fun == Fun::Op(Fn::Add) && body.ty() != Type::Bool {
         value = repeated(cx, value, body.ty(), cx.symbols.sub(end, begin));
@@ -138,9 +139,9 @@ fn cursor(cx: &Context, b: &mut Block, f: &Forall, point: &Point, a: AccessId, a
     let (with, without) = with_and_without(cx, point, a);
     let present = Block::of(|b| {
         let here = arrive::resting(cx, b, f, &[a]);
-        arrive::arrive(cx, b, f, &with, (at, Driven::Counted), &here);
+        arrive::arrive(cx, b, f, &with, (at, Driver::Counted), &here);
     });
-    let absent = Block::of(|b| arrive::arrive(cx, b, f, &without, (at, Driven::Counted), &[]));
+    let absent = Block::of(|b| arrive::arrive(cx, b, f, &without, (at, Driver::Counted), &[]));
     b.push(Op::Beside { list: f.lists[&a], at, present, absent });
 }
 
@@ -163,11 +164,15 @@ fn repeated(cx: &Context, value: Sym, ty: Type, count: Sym) -> Sym {
 
 /// Stores one run of the result for a range.
 fn store_run(cx: &Context, b: &mut Block, f: &Forall, point: &Point) {
-    let Some((output, slot)) = f.frame.sink.slot().filter(|(output, slot)| output.has_runs(slot)) else { return };
+    let Some((output, insertion)) =
+        f.frame.destination.insertion().filter(|(output, insertion)| output.has_runs(insertion))
+    else {
+        return;
+    };
     let (lo, hi) = (f.piece.range.lo.at, f.piece.range.hi.at);
     let put = |b: &mut Block, lo| {
         let value = value::value(cx, b, f.scope(), &point.body);
-        b.push(Op::PutRun { output: output.name, slot: slot.name, lo, hi, value });
+        b.push(Op::PutRun { output: output.name, insertion: insertion.name, lo, hi, value });
     };
     match f.piece.in_runs {
         true => put(b, (!f.piece.gapless).then_some(lo)),

@@ -9,8 +9,8 @@
 use super::{
     Context,
     arrive::{self, Here},
-    sink::{self, Frame, Sink},
-    tentative,
+    destination::{self, Destination, Frame},
+    speculative,
 };
 use crate::algebra::Type;
 use crate::iteration::Point;
@@ -19,22 +19,22 @@ use crate::loops::choose::{
     symbol::Sym,
     walk::{self, Alone, How, Listed, Loop},
 };
-use crate::loops::plan::{Block, Driven, Entry, List, Op, Visit};
+use crate::loops::plan::{Block, Driver, Entry, List, Op, Visit};
 
 /// Plans the loop over a single list: it is counted, with no comparison of coordinates, for a whole fiber without repetitions.
 pub(super) fn each_entry(cx: &Context, b: &mut Block, point: &Point, of: Frame, list: &List, scope: &Scope) {
     let alone = of_one(cx, of, scope);
-    let (sifts, gapless) = (alone.sifts(cx, point, known(list)), alone.goes_in_bulk(cx, point, known(list)));
-    let how = match (sifts, gapless) {
-        (true, _) => How::Sift,
+    let (filters, gapless) = (alone.filters(cx, point, known(list)), alone.goes_in_bulk(cx, point, known(list)));
+    let how = match (filters, gapless) {
+        (true, _) => How::Filter,
         (_, true) => How::Gapless,
         _ => How::Each,
     };
     let seen = |b: &mut Block| seen(cx, b, point, of, list, scope);
     match how {
-        How::Sift => {
-            let (stored, kept) = cx.aside(|| sift(cx, point, of, scope));
-            b.push(Op::Sift { list: list.clone(), stored, kept, otherwise: Block::of(seen) });
+        How::Filter => {
+            let (stored, kept) = cx.aside(|| filter(cx, point, of, scope));
+            b.push(Op::Filter { list: list.clone(), stored, kept, otherwise: Block::of(seen) });
         }
         How::Gapless => in_bulk(cx, b, point, (of, list), scope, seen),
         _ => seen(b),
@@ -49,10 +49,10 @@ fn known(list: &List) -> Alone {
 }
 
 /// The description of a loop over a single list, for the choice of its walk.
-fn of_one<'a>(cx: &Context, Frame { v, rest, sink }: Frame<'a>, scope: &'a Scope) -> Loop<'a> {
+fn of_one<'a>(cx: &Context, Frame { v, rest, destination }: Frame<'a>, scope: &'a Scope) -> Loop<'a> {
     // The choice for a single list does not use these properties of lists.
     let list = &|_| Listed { lanes: false, repeats: true };
-    Loop { rest, scope, goal: sink.goal(v), effect: sink::effect(cx, sink), list }
+    Loop { rest, scope, goal: destination.goal(v), effect: destination::effect(cx, destination), list }
 }
 
 /// Plans the loop over a fiber without gaps, whose coordinates are inserted in bulk, beside the loop over any other. Its body has no
@@ -65,20 +65,24 @@ fn in_bulk(
     scope: &Scope,
     seen: impl FnOnce(&mut Block),
 ) {
-    let Sink::Scatter { nest, scratch } = of.sink else { unreachable!("it was asked what may have no gap") };
+    let Destination::Scatter { nest, scratch } = of.destination else {
+        unreachable!("it was asked what may have no gap")
+    };
     let (said, into) = (cx.symbols.name(), scratch.name);
     let inserted = scratch.inserted(said);
-    let sink = Sink::Scatter { nest, scratch: &inserted };
-    let visit = cx.aside(|| visit(cx, point, Frame { rest: &[], sink: &sink, ..of }, Entry::single(cx), scope));
+    let destination = Destination::Scatter { nest, scratch: &inserted };
+    let visit =
+        cx.aside(|| visit(cx, point, Frame { rest: &[], destination: &destination, ..of }, Entry::single(cx), scope));
     b.push(Op::InBulk { list: list.clone(), into, said, visit, otherwise: Block::of(seen) });
 }
 
 /// Plans the visit of all entries of a fiber: each is stored, and kept if it is in view.
-fn sift(cx: &Context, point: &Point, of: Frame, scope: &Scope) -> (Visit, Sym) {
+fn filter(cx: &Context, point: &Point, of: Frame, scope: &Scope) -> (Visit, Sym) {
     let (at, kept) = (cx.symbols.read("stored", Type::I64), cx.symbols.read("kept", Type::Bool));
     let entry = Entry::single(cx);
     let here = vec![Here { access: point.leaders[0], entry: entry.positions(), present: None }];
-    let store = |b: &mut Block| tentative::store_tentatively(cx, b, (scope, of.sink), point, (of.v, at, here), kept);
+    let store =
+        |b: &mut Block| speculative::store_speculatively(cx, b, (scope, of.destination), point, (of.v, at, here), kept);
     (Visit { at, entry, body: Block::of(store) }, kept)
 }
 
@@ -101,7 +105,7 @@ fn visit(cx: &Context, point: &Point, of: Frame, entry: Entry, scope: &Scope) ->
     let here = Here { access: point.leaders[0], entry: entry.positions(), present: None };
     let body = Block::of(|b| {
         let scope = arrive::come_to_entries(cx, b, scope, (of.v, at), [here]);
-        arrive::go_on(cx, b, of, &point.body, scope, Driven::Stored);
+        arrive::go_on(cx, b, of, &point.body, scope, Driver::Stored);
     });
     Visit { at, entry, body }
 }

@@ -2,10 +2,9 @@
 
 use super::{
     Context, builtin, counting,
-    output::{Output, Slot},
-    places,
-    sink::Sink,
-    value,
+    destination::Destination,
+    output::{Insertion, Output},
+    places, value,
     workspace::{Reached, Scratch},
 };
 use crate::algebra::{Op as Fn, Type};
@@ -15,21 +14,21 @@ use crate::notation::concrete::{self, Both, Index, Nest};
 use crate::notation::typed::Fun;
 
 /// Plans the bottom of a nest. A scatter runs only where no coordinate is missing.
-pub(super) fn landed(cx: &Context, b: &mut Block, body: &concrete::Expr, scope: &Scope, sink: &Sink) {
+pub(super) fn landed(cx: &Context, b: &mut Block, body: &concrete::Expr, scope: &Scope, destination: &Destination) {
     let mut scope = scope.clone();
-    let lands = match sink {
-        Sink::Store { nest, .. } | Sink::Scatter { nest, .. } => places::lands(cx, b, nest, &mut scope),
+    let lands = match destination {
+        Destination::Store { nest, .. } | Destination::Scatter { nest, .. } => places::lands(cx, b, nest, &mut scope),
         _ => None,
     };
     match lands {
-        Some(lands) => b.when(lands, |b| leaf(cx, b, body, &scope, sink), |_| {}),
-        None => leaf(cx, b, body, &scope, sink),
+        Some(lands) => b.when(lands, |b| leaf(cx, b, body, &scope, destination), |_| {}),
+        None => leaf(cx, b, body, &scope, destination),
     }
 }
 
-fn leaf(cx: &Context, b: &mut Block, body: &concrete::Expr, scope: &Scope, sink: &Sink) {
-    match sink {
-        Sink::Scalar { var, fun, begun } => {
+fn leaf(cx: &Context, b: &mut Block, body: &concrete::Expr, scope: &Scope, destination: &Destination) {
+    match destination {
+        Destination::Scalar { var, fun, begun } => {
             // Values that both destinations use are loaded once.
             let shared = cx.both.map(|(both, _)| {
                 let mut scope = scope.clone();
@@ -45,23 +44,25 @@ fn leaf(cx: &Context, b: &mut Block, body: &concrete::Expr, scope: &Scope, sink:
                 b.push(Op::FoldIn { of, at, fun: *fun, value });
             }
         }
-        Sink::Store { nest, output, slot } => {
+        Destination::Store { nest, output, insertion } => {
             let value = value::value(cx, b, scope, body);
             let scope = places::placed(cx, b, nest, scope);
-            let slot = output.locate(cx, b, *slot, &scope);
-            output.store(b, &slot, nest.fold, value);
+            let insertion = output.locate(cx, b, *insertion, &scope);
+            output.store(b, &insertion, nest.fold, value);
         }
-        Sink::Tally(tally) => counting::tally(cx, b, tally, scope),
+        Destination::Tally(tally) => counting::tally(cx, b, tally, scope),
         // There is no loop inside.
-        Sink::Bound { most, .. } => b.set(*most, cx.symbols.plus(*most, cx.symbols.int(1))),
-        Sink::Scatter { nest, scratch } => {
+        Destination::Bound { most, .. } => b.set(*most, cx.symbols.plus(*most, cx.symbols.int(1))),
+        Destination::Scatter { nest, scratch } => {
             let value = value::value(cx, b, scope, body);
             let scope = places::placed(cx, b, nest, scope);
             let coordinate = |v: &Index| coordinate::of(cx, &scope, *v).expect("all loops are bound");
             let at = scratch.vars.iter().map(coordinate).collect();
             b.push(Op::Put { work: scratch.name, at, fold: nest.fold, value });
         }
-        Sink::Around { nest, output, slot, scratch } => around(cx, b, body, scope, (nest, output, slot, scratch)),
+        Destination::Around { nest, output, insertion, scratch } => {
+            around(cx, b, body, scope, (nest, output, insertion, scratch))
+        }
     }
 }
 
@@ -71,7 +72,7 @@ fn around(
     b: &mut Block,
     body: &concrete::Expr,
     scope: &Scope,
-    (nest, output, slot, scratch): (&Nest, &Output, &Slot, &Scratch),
+    (nest, output, insertion, scratch): (&Nest, &Output, &Insertion, &Scratch),
 ) {
     scratch.clear(b);
     let before = result::before(cx, nest);
@@ -84,17 +85,17 @@ fn around(
         let mut through = scope.clone();
         through.fingers.clear();
         for (nest, body) in was.into_iter().chain([(nest, body)]) {
-            let sink = Sink::Bound { nest, scratch, most };
-            cx.aside(|| (cx.nest)(cx, b, nest.filling(), body, through.clone(), &sink));
+            let destination = Destination::Bound { nest, scratch, most };
+            cx.aside(|| (cx.nest)(cx, b, nest.filling(), body, through.clone(), &destination));
         }
     }
     let through = |b: &mut Block| {
         if let Some((nest, body)) = was {
-            (cx.nest)(cx, b, nest.filling(), body, scope.clone(), &Sink::Scatter { nest, scratch });
-            b.push(Op::LayOld { work: scratch.name });
+            (cx.nest)(cx, b, nest.filling(), body, scope.clone(), &Destination::Scatter { nest, scratch });
+            b.push(Op::MarkOld { work: scratch.name });
         }
-        (cx.nest)(cx, b, nest.filling(), body, scope.clone(), &Sink::Scatter { nest, scratch });
-        scratch.drain(cx, b, scope, output, slot);
+        (cx.nest)(cx, b, nest.filling(), body, scope.clone(), &Destination::Scatter { nest, scratch });
+        scratch.drain(cx, b, scope, output, insertion);
     };
     let Reached::Anywhere { most, few: Some(few) } = scratch.reached else { return through(b) };
     let is_short = cx.symbols.op(Fn::Le, [most, cx.symbols.int(cx.few)]);

@@ -9,7 +9,7 @@ use crate::loops::choose::{
     scope::{self, Scope},
     symbol::{Array, Sym},
 };
-use crate::loops::plan::{Block, Directory, List, Op, View};
+use crate::loops::plan::{Block, BucketIndex, List, Op, View};
 use crate::notation::concrete::{self, AccessId};
 
 /// An array of an access's level.
@@ -66,7 +66,7 @@ pub(super) fn unopened(cx: &Context, b: &mut Block, scope: &Scope, a: AccessId) 
     let repeats = cx.program.tensor(a).format.repeats(fiber.depth);
     let within = |at: Sym| present(cx, &fiber).map_or(at, |present| symbols.select(present, at, Sym::ZERO));
     let (begin, end) = (within(begin), within(end));
-    List { of, begin, end, repeats, view: View::default(), run: None, directory: directory(cx, scope, a) }
+    List { of, begin, end, repeats, view: View::default(), run: None, bucket_index: bucket_index(cx, scope, a) }
 }
 
 /// The fiber below an entry whose run of positions has no known end, if walking it one by one may find the end.
@@ -76,22 +76,22 @@ pub(super) fn of_run(cx: &Context, scope: &Scope, a: AccessId) -> Option<List> {
     let once = !fiber.may_miss() && scope.block(a).is_none() && !cx.program.tensor(a).format.repeats(depth);
     let run = fiber.run.filter(|_| once && cx.kind(a, depth).continues_chain())?;
     let (of, view) = ((a, depth), View::default());
-    Some(List { of, begin, end: run.open?, repeats: false, view, run: Some(run), directory: None })
+    Some(List { of, begin, end: run.open?, repeats: false, view, run: Some(run), bucket_index: None })
 }
 
 /// The bucket index of the list that an access opens next, if it has one that may be used here: with the list's extent, if the loop's
 /// range may begin behind it; none if the loop goes beyond the extent.
-pub(super) fn directory(cx: &Context, scope: &Scope, a: AccessId) -> Option<Directory> {
+pub(super) fn bucket_index(cx: &Context, scope: &Scope, a: AccessId) -> Option<BucketIndex> {
     let first = scope.fiber(a).depth == 0 && scope.block(a).is_none();
-    if !first || !cx.prepared.directories.contains(&a) {
+    if !first || !cx.prepared.bucket_indices.contains(&a) {
         return None;
     }
-    let Some((level, w)) = access::next_var(cx, scope, a) else { return Some(Directory { extent: None }) };
+    let Some((level, w)) = access::next_var(cx, scope, a) else { return Some(BucketIndex { extent: None }) };
     if scope.is_loose(w) || access::is_of_asked(cx, scope, w) {
         return None;
     }
     let extent = access::is_of_stray(cx, scope, w).then(|| extent(cx, (a, level)));
-    Some(Directory { extent })
+    Some(BucketIndex { extent })
 }
 
 /// A sequence expression as a condition; `present` gives the condition that a list has an entry.

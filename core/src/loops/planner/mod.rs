@@ -2,16 +2,16 @@
 //!
 //! ```text
 //!  repeat     blocks: loops around nests                                                             (repeat.rs)
-//!  statement  a statement's preparations, the arrays of its result, its loops    (statement.rs, shared.rs, quotient.rs, directory.rs)
+//!  statement  a statement's preparations, the arrays of its result, its loops    (statement.rs, shared.rs, quotient.rs, bucket_index.rs)
 //!  nest       loop by loop: sequence expression, lattice, one loop shape for each lattice point        (nest.rs, stepped.rs)
-//!  walks      a whole extent, one list, lists that store speculatively             (dense.rs, entries.rs, tentative.rs)
+//!  walks      a whole extent, one list, lists that store speculatively             (dense.rs, entries.rs, speculative.rs)
 //!  arrive     a coordinate of a loop: levels open, guards are tested                                  (arrive.rs)
 //!  leaf       the bottom of a nest: values are stored                         (leaf.rs, places.rs, counting.rs)
 //!  made       materialized temporaries that are computed inside of loops                                (made.rs)
 //!  choice     concatenations and windows: ends of ranges, or guards                                   (choice.rs)
 //!  range      the ranges of a loop; the view of a fiber in one        (range.rs, bounds.rs, compare.rs, phases.rs, cut.rs)
 //!  spread     lists in position maps                                                                  (spread.rs)
-//!  sink       the destinations of values: results, workspaces    (sink.rs; output.rs, notes.rs, workspace.rs)
+//!  destination  the destinations of values: results, workspaces    (destination.rs; output.rs, notes.rs, workspace.rs)
 //!  value      values, and levels that open at coordinates             (value.rs, builtin.rs, structure.rs)
 //!  levels     the arrays and fibers of accesses                                                       (levels.rs)
 //! ```
@@ -21,6 +21,7 @@
 
 mod arrive;
 mod bounds;
+mod bucket_index;
 mod build;
 mod builtin;
 mod choice;
@@ -28,7 +29,7 @@ mod compare;
 mod counting;
 mod cut;
 mod dense;
-mod directory;
+mod destination;
 mod entries;
 mod leaf;
 mod levels;
@@ -38,24 +39,23 @@ mod notes;
 mod output;
 mod phases;
 mod places;
+mod position_map;
 mod quotient;
 mod range;
 mod repeat;
 mod shared;
-mod sink;
-mod spread;
+mod speculative;
 mod statement;
 mod stepped;
 mod structure;
-mod tentative;
 mod value;
 mod workspace;
 
 use super::choose::{Costs, Facts, scope::Scope};
 use super::plan;
 use crate::notation::concrete::{AccessId, Both, Expr, Index, Place};
+use destination::Destination;
 use plan::Block;
-use sink::Sink;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
@@ -73,7 +73,7 @@ struct Context<'a> {
     /// What is prepared before the current statement's loops.
     prepared: Prepared,
     /// Plans the loops of a nest, or of a fold inside of a value.
-    nest: fn(&Context, &mut Block, &[Index], &Expr, Scope, &Sink),
+    nest: fn(&Context, &mut Block, &[Index], &Expr, Scope, &Destination),
     /// The ranges of loops, as they are shown.
     ranges: RefCell<Vec<plan::Loop>>,
     /// The number of walks around this place whose ranges are not shown.
@@ -94,7 +94,7 @@ struct Prepared {
     /// The lists whose windows have marks, with the loop that has one for each iteration.
     marks: BTreeMap<(AccessId, usize), Option<Index>>,
     /// The accesses whose first lists have bucket indices.
-    directories: BTreeSet<AccessId>,
+    bucket_indices: BTreeSet<AccessId>,
     /// The lists with position maps.
     tables: BTreeMap<(AccessId, usize), plan::Table>,
 }

@@ -4,13 +4,13 @@
 use super::{
     Context, arrive,
     arrive::{Forall, flagged, resting},
-    choice, cut, dense, entries, leaf, levels, made, range,
-    sink::{Frame, Sink, effect, is_nothing},
-    spread, stepped, tentative, value,
+    choice, cut, dense,
+    destination::{Destination, Frame, effect, is_nothing},
+    entries, leaf, levels, made, position_map, range, speculative, stepped, value,
 };
 use crate::algebra::{Op as Fn, Type};
 use crate::iteration::{Lattice, Point, Sequence, Shape};
-use crate::loops::Asked;
+use crate::loops::Hints;
 use crate::loops::choose::{
     access, coordinate, fingers,
     piece::Piece,
@@ -18,7 +18,7 @@ use crate::loops::choose::{
     symbol::Sym,
     walk::{self, How},
 };
-use crate::loops::plan::{self, Block, Driven, Leaping, Level, List, Op};
+use crate::loops::plan::{self, Block, Driver, Leaping, Level, List, Op};
 use crate::notation::concrete::{self, AccessId, Index};
 use std::collections::BTreeMap;
 
@@ -39,25 +39,32 @@ impl Part {
 }
 
 /// Plans loops over `vars` around `body`.
-pub(super) fn plan(cx: &Context, b: &mut Block, vars: &[Index], body: &concrete::Expr, mut scope: Scope, sink: &Sink) {
+pub(super) fn plan(
+    cx: &Context,
+    b: &mut Block,
+    vars: &[Index],
+    body: &concrete::Expr,
+    mut scope: Scope,
+    destination: &Destination,
+) {
     // Levels whose coordinates no loop binds are searched here, before the loops.
     value::locate(cx, b, &mut scope, body, false);
     if let Some(body) = made::made(cx, b, &scope, body) {
-        return plan(cx, b, vars, &body, scope, sink);
+        return plan(cx, b, vars, &body, scope, destination);
     }
-    let Some((&v, rest)) = vars.split_first() else { return leaf::landed(cx, b, body, &scope, sink) };
-    if let Sink::Scalar { .. } = sink
-        && let Some((c, body)) = arrive::sieve(cx, b, &scope, body, &|e| is_nothing(cx, sink, e))
+    let Some((&v, rest)) = vars.split_first() else { return leaf::landed(cx, b, body, &scope, destination) };
+    if let Destination::Scalar { .. } = destination
+        && let Some((c, body)) = arrive::early_guard(cx, b, &scope, body, &|e| is_nothing(cx, destination, e))
     {
-        return b.when(c, |b| plan(cx, b, vars, &body, scope, sink), |_| {});
+        return b.when(c, |b| plan(cx, b, vars, &body, scope, destination), |_| {});
     }
-    let leaped = spread::leaped(cx, b, &scope, Frame { v, rest, sink }, body);
+    let leaped = position_map::leaped(cx, b, &scope, Frame { v, rest, destination }, body);
     if !leaped.is_empty() {
-        return leap_or_loop(cx, b, leaped.into_iter(), (vars, body), scope, sink);
+        return leap_or_loop(cx, b, leaped.into_iter(), (vars, body), scope, destination);
     }
-    let laid = spread::lay(cx, b, &mut scope, v, body, sink);
-    loops(cx, b, vars, body, scope, sink);
-    laid.into_iter().for_each(|it| b.push(Op::TakeUp { it }));
+    let laid = position_map::lay(cx, b, &mut scope, v, body, destination);
+    loops(cx, b, vars, body, scope, destination);
+    laid.into_iter().for_each(|it| b.push(Op::ClearMap { it }));
 }
 
 /// Plans the loops in the scope of the first of `leaped` whose condition holds, and in `scope` if none does.
@@ -67,64 +74,75 @@ fn leap_or_loop(
     mut leaped: std::vec::IntoIter<(Sym, Scope)>,
     (vars, body): (&[Index], &concrete::Expr),
     scope: Scope,
-    sink: &Sink,
+    destination: &Destination,
 ) {
-    let Some((far, leaping)) = leaped.next() else { return loops(cx, b, vars, body, scope, sink) };
+    let Some((far, leaping)) = leaped.next() else { return loops(cx, b, vars, body, scope, destination) };
     let leap = |b: &mut Block| {
-        cx.aside(|| loops(cx, b, vars, body, leaping, sink));
+        cx.aside(|| loops(cx, b, vars, body, leaping, destination));
     };
-    b.when(far, leap, |b| leap_or_loop(cx, b, leaped, (vars, body), scope, sink));
+    b.when(far, leap, |b| leap_or_loop(cx, b, leaped, (vars, body), scope, destination));
 }
 
 /// Plans the loop over the first of `vars`, range by range, with the other loops inside.
-pub(super) fn loops(cx: &Context, b: &mut Block, vars: &[Index], body: &concrete::Expr, mut scope: Scope, sink: &Sink) {
+pub(super) fn loops(
+    cx: &Context,
+    b: &mut Block,
+    vars: &[Index],
+    body: &concrete::Expr,
+    mut scope: Scope,
+    destination: &Destination,
+) {
     let (&v, rest) = vars.split_first().expect("there are loops");
-    if !cx.program.vars[v.0].limits.is_empty() && sink.has_level(v) {
-        sink.skip(v);
+    if !cx.program.vars[v.0].limits.is_empty() && destination.has_level(v) {
+        destination.skip(v);
     }
-    let located = sink.slot().is_some_and(|(o, slot)| o.next_follows(slot, v) && !o.form.is_list(slot.level));
-    scope.in_blocks = walk::seen_in_blocks(cx, &scope, body, v, effect(cx, sink), located);
+    let located = destination
+        .insertion()
+        .is_some_and(|(o, insertion)| o.next_follows(insertion, v) && !o.form.is_list(insertion.level));
+    scope.in_blocks = walk::seen_in_blocks(cx, &scope, body, v, effect(cx, destination), located);
     cut::open_cut(cx, b, &mut scope, v, body);
-    let fingers = fingers::fingers(cx, &scope, &[vars, sink.inside()].concat(), body);
+    let fingers = fingers::fingers(cx, &scope, &[vars, destination.inside()].concat(), body);
     range::point_fingers(cx, b, &mut scope, fingers);
     let pieces = choice::ranges(cx, b, &scope, (v, rest), body).into_iter();
-    let parts: Vec<Part> = pieces.map(|piece| part(cx, b, v, piece, sink)).collect();
+    let parts: Vec<Part> = pieces.map(|piece| part(cx, b, v, piece, destination)).collect();
     // Several parts may together visit a whole fiber, but that is not proved.
-    if let Some((output, _)) = sink.slot().filter(|_| parts.len() > 1 || parts.iter().any(|p| !p.stepped.is_empty())) {
+    if let Some((output, _)) =
+        destination.insertion().filter(|_| parts.len() > 1 || parts.iter().any(|p| !p.stepped.is_empty()))
+    {
         output.notes.goes_along(None);
     }
-    if let (Sink::Bound { most, .. }, []) = (sink, rest) {
+    if let (Destination::Bound { most, .. }, []) = (destination, rest) {
         let more = at_most_of(cx, &parts);
         return b.set(*most, cx.symbols.plus(*most, more));
     }
     // If one part reserves room piece by piece, every part reserves its own.
     let apart = parts.iter().any(|part| !part.stepped.is_empty());
-    if let Some((output, slot)) = sink.appends(v) {
+    if let Some((output, insertion)) = destination.appends(v) {
         for part in &parts {
-            output.note_led(slot.level, led_by(cx, part, v));
+            output.note_led(insertion.level, led_by(cx, part, v));
         }
-        output.notes.goes_along(walked_whole(&parts).filter(|a| scope.fiber(*a).depth == slot.level));
+        output.notes.goes_along(walked_whole(&parts).filter(|a| scope.fiber(*a).depth == insertion.level));
         let all: &[Part] = if apart { &[] } else { &parts };
-        output.open(b, slot, at_most_of(cx, all));
+        output.open(b, insertion, at_most_of(cx, all));
     }
     for part in parts {
         if apart {
-            make_room(cx, b, &part, v, sink);
+            make_room(cx, b, &part, v, destination);
         }
-        run(cx, b, part, Frame { v, rest, sink });
+        run(cx, b, part, Frame { v, rest, destination });
     }
-    if let Some((output, slot)) = sink.appends(v) {
-        output.close(b, slot);
+    if let Some((output, insertion)) = destination.appends(v) {
+        output.close(b, insertion);
     }
 }
 
 /// A range of `v`, with its lattice and the fibers over which the lattice's points walk.
-fn part(cx: &Context, b: &mut Block, v: Index, piece: Piece, sink: &Sink) -> Part {
+fn part(cx: &Context, b: &mut Block, v: Index, piece: Piece, destination: &Destination) -> Part {
     let (scope, body, symbols) = (&piece.scope, &piece.body, &cx.symbols);
     let mut names = access::walked(cx, scope, body, v);
     let accesses = body.accesses();
     names.extend(scope.in_blocks.iter().filter(|a| accesses.contains(a)));
-    let lattice = lattice(cx, body, &names, sink);
+    let lattice = lattice(cx, body, &names, destination);
     let alone = alone(&lattice.points[0]).is_some();
     let fiber = |&a: &AccessId| {
         let view = range::view(cx, b, scope, (a, scope.fiber(a).depth), v, &piece.range);
@@ -151,29 +169,29 @@ fn part(cx: &Context, b: &mut Block, v: Index, piece: Piece, sink: &Sink) -> Par
 }
 
 /// The lattice over `lists` for a body.
-fn lattice(cx: &Context, body: &concrete::Expr, lists: &[AccessId], sink: &Sink) -> Lattice {
+fn lattice(cx: &Context, body: &concrete::Expr, lists: &[AccessId], destination: &Destination) -> Lattice {
     let fill = |a: AccessId| cx.fill(a);
-    Lattice::of(body, lists, &fill, &|e| is_nothing(cx, sink, e), cx.simplify)
+    Lattice::of(body, lists, &fill, &|e| is_nothing(cx, destination, e), cx.simplify)
 }
 
 /// Plans a part of a range that is split piece by piece: the part reserves its own room.
 fn part_within(cx: &Context, b: &mut Block, piece: Piece, of: Frame) {
-    let part = part(cx, b, of.v, piece, of.sink);
-    make_room(cx, b, &part, of.v, of.sink);
+    let part = part(cx, b, of.v, piece, of.destination);
+    make_room(cx, b, &part, of.v, of.destination);
     run(cx, b, part, of);
 }
 
 /// Reserves room for the entries that a part appends, unless its pieces do.
-fn make_room(cx: &Context, b: &mut Block, part: &Part, v: Index, sink: &Sink) {
-    if let Some((output, slot)) = sink.appends(v).filter(|_| part.stepped.is_empty()) {
-        output.make_room(b, slot, at_most(cx, part));
+fn make_room(cx: &Context, b: &mut Block, part: &Part, v: Index, destination: &Destination) {
+    if let Some((output, insertion)) = destination.appends(v).filter(|_| part.stepped.is_empty()) {
+        output.make_room(b, insertion, at_most(cx, part));
     }
 }
 
 /// Plans the loops of a range.
 fn run(cx: &Context, b: &mut Block, part: Part, of: Frame) {
     let v = of.v;
-    let what = cx.program.vars[v.0].asked;
+    let hints = cx.program.vars[v.0].hints;
     let Part { piece, lattice, fibers, stepped } = part;
     cx.show(|| plan::Loop {
         vars: [&piece.scope.order[..], &[v]].concat(),
@@ -183,7 +201,7 @@ fn run(cx: &Context, b: &mut Block, part: Part, of: Frame) {
     let mut body = Block::default();
     run_part(cx, &mut body, (&piece, &lattice, &fibers, &stepped), of);
     if !body.0.is_empty() {
-        b.push(Op::Asked { what: (what != Asked::default()).then_some(what), body });
+        b.push(Op::Range { hints: (hints != Hints::default()).then_some(hints), body });
     }
 }
 
@@ -257,24 +275,24 @@ fn walk_point(cx: &Context, b: &mut Block, f: &Forall, point: &Point) {
     let at = f.coordinate(cx);
     let stored = |b: &mut Block| {
         let here = resting(cx, b, f, &point.leaders);
-        arrive::arrive(cx, b, f, point, (at, Driven::Stored), &here);
+        arrive::arrive(cx, b, f, point, (at, Driver::Stored), &here);
     };
     match how {
-        How::Nothing => f.frame.sink.skip(f.frame.v),
+        How::Nothing => f.frame.destination.skip(f.frame.v),
         How::Every | How::Constant | How::Gaps | How::CountedGaps | How::Between => dense::dense(cx, b, f, point, how),
-        How::Decided => tentative::store_decided(cx, b, f, point),
-        How::Lanes => tentative::follow_in_lanes(cx, b, f, point),
-        How::Each | How::Sift | How::Gapless => arrive::alone_in_loop(cx, b, f, point),
-        How::Tentative => tentative::store_always(cx, b, f, point),
+        How::Decided => speculative::store_decided(cx, b, f, point),
+        How::Lanes => speculative::follow_in_lanes(cx, b, f, point),
+        How::Each | How::Filter | How::Gapless => arrive::alone_in_loop(cx, b, f, point),
+        How::Speculative => speculative::store_always(cx, b, f, point),
         How::Leap => {
             let leaping = |a: &AccessId| Leaping { list: f.lists[a], gallops: access::gallops(cx, f.scope(), *a) };
             let lists = point.leaders.iter().map(leaping).collect();
             b.push(Op::Leap { lists, at, body: Block::of(stored) });
         }
         // Where the lists do not meet, operands have their fill values, and the sum is unchanged.
-        How::Flat => tentative::meets(cx, b, f, point, &mut |b, at, mut here, met| {
+        How::Flat => speculative::meets(cx, b, f, point, &mut |b, at, mut here, met| {
             here.iter_mut().for_each(|here| here.present = Some(met));
-            arrive::arrive(cx, b, f, point, (at, Driven::Stored), &here);
+            arrive::arrive(cx, b, f, point, (at, Driver::Stored), &here);
         }),
         How::Meet => b.push(Op::Intersect { lists: f.names(&point.leaders), at, body: Block::of(stored) }),
         How::Tree | How::FlatTree => tree(cx, b, f, point, how),
@@ -289,18 +307,18 @@ fn tree(cx: &Context, b: &mut Block, f: &Forall, point: &Point, how: How) {
         let flags = [cx.symbols.read("is", Type::Bool), cx.symbols.read("is", Type::Bool)];
         let both = Block::of(|b| {
             let here = resting(cx, b, f, &point.leaders);
-            arrive::arrive(cx, b, f, point, (at, Driven::Stored), &here);
+            arrive::arrive(cx, b, f, point, (at, Driver::Stored), &here);
         });
         let some = Block::of(|b| {
             let here = flagged(cx, b, f, &point.leaders, &flags);
-            arrive::arrive(cx, b, f, point, (at, Driven::Stored), &here);
+            arrive::arrive(cx, b, f, point, (at, Driver::Stored), &here);
         });
         b.push(Op::UniteFlat { lists, at, flags, both, some });
     } else {
         let arm = |present: &[AccessId], absent: Option<AccessId>| {
             let mut block = Block::default();
             let here = resting(cx, &mut block, f, present);
-            arrive::arrive(cx, &mut block, f, &walk::without(cx, point, absent), (at, Driven::Stored), &here);
+            arrive::arrive(cx, &mut block, f, &walk::without(cx, point, absent), (at, Driver::Stored), &here);
             block
         };
         let arms = [arm(&[first, second], None), arm(&[first], Some(second)), arm(&[second], Some(first))];
@@ -320,10 +338,10 @@ fn wide_loop(cx: &Context, b: &mut Block, f: &Forall, point: &Point) {
     let body = Block::of(|b| {
         let here = flagged(cx, b, f, &point.leaders, &present);
         if somewhere {
-            return arrive::arrive(cx, b, f, point, (at, Driven::Stored), &here);
+            return arrive::arrive(cx, b, f, point, (at, Driver::Stored), &here);
         }
         let needed = levels::holds(cx, sequence, &|a| present[place(a)]);
-        b.when(needed, |b| arrive::arrive(cx, b, f, point, (at, Driven::Stored), &here), |_| {});
+        b.when(needed, |b| arrive::arrive(cx, b, f, point, (at, Driver::Stored), &here), |_| {});
     });
     let lists = point.leaders.iter().map(|a| (*a, f.lists[a])).collect();
     b.push(Op::Wide { lists, live: sequence.clone(), at, present, body });

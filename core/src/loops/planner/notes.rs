@@ -29,9 +29,9 @@ pub(super) struct Seen {
     /// Whether loops may leave some value of dense levels unstored.
     pub gaps: bool,
     /// Whether loops may write an entry behind the last one and not keep it.
-    pub tentative: bool,
+    pub speculative: bool,
     /// Whether some value is stored only if it differs from the fill value.
-    sifted: bool,
+    filtered: bool,
     /// The access such that exactly its entries are stored.
     along: Along,
     /// The lists whose entries bound the appended ones; `None` once a loop appends without a bound.
@@ -59,8 +59,8 @@ impl Notes {
         let seen = Seen {
             carried: BTreeSet::new(),
             gaps,
-            tentative: false,
-            sifted: false,
+            speculative: false,
+            filtered: false,
             along: Along::Open,
             leaders: Some(BTreeSet::new()),
         };
@@ -75,7 +75,7 @@ impl Notes {
     /// The facts, after the loops are planned.
     pub fn shown(&self) -> Shown {
         let seen = self.seen.borrow();
-        Shown { appends_all: !seen.sifted && !seen.tentative, along: seen.along.access() }
+        Shown { appends_all: !seen.filtered && !seen.speculative, along: seen.along.access() }
     }
 
     /// Records that the loop over a list's coordinates visits all entries of one access and nothing else; `None` records that the result
@@ -133,12 +133,12 @@ impl Notes {
     }
 
     /// Records that some value is stored only if it differs from the fill value.
-    pub fn sifts(&self) {
-        self.seen.borrow_mut().sifted = true;
+    pub fn filters(&self) {
+        self.seen.borrow_mut().filtered = true;
     }
 
     /// Records that an entry may be written behind the last one and not kept.
     pub fn tries(&self) {
-        self.seen.borrow_mut().tentative = true;
+        self.seen.borrow_mut().speculative = true;
     }
 }

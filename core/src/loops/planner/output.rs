@@ -1,4 +1,4 @@
-//! The result that loops assemble, as far as a plan knows it: its levels, the slots that loops have reached, and notes of what the loops
+//! The result that loops assemble, as far as a plan knows it: its levels, the insertion points that loops have reached, and notes of what the loops
 //! show.
 
 use super::{Context, notes::Notes};
@@ -10,13 +10,13 @@ use crate::loops::choose::{
     symbol::{Name, Sym},
 };
 use crate::loops::plan::{Arrays, Assembly, Level, Room};
-use crate::loops::plan::{Block, Driven, Op};
+use crate::loops::plan::{Block, Driver, Op};
 use crate::notation::concrete::{AccessId, Index, Nest, Place, WorkspaceKind};
 
 /// How a loop comes to a coordinate of the result.
 pub(super) struct Arrival {
     pub at: Sym,
-    pub driven: Driven,
+    pub driver: Driver,
     /// The positions of operands' entries there, for a result that may have their arrays.
     pub positions: Vec<(AccessId, Sym)>,
 }
@@ -92,7 +92,7 @@ pub(super) struct Output {
 
 /// The position in a result that loops have reached.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Slot {
+pub(super) struct Insertion {
     /// Its name in the plan.
     pub name: Name,
     /// The next level.
@@ -134,9 +134,9 @@ impl Output {
         if let Arrays::Taken(was) = self.arrays { Some(was) } else { None }
     }
 
-    /// The positions of those entries below a slot's level that the result may have, where its coordinates are listed.
-    pub fn shared(&self, slot: &Slot, scope: &Scope) -> Vec<(AccessId, Sym)> {
-        let below = |a: &AccessId| self.form.is_list(slot.level) && scope.fiber(*a).depth == slot.level + 1;
+    /// The positions of those entries below an insertion point's level that the result may have, where its coordinates are listed.
+    pub fn shared(&self, insertion: &Insertion, scope: &Scope) -> Vec<(AccessId, Sym)> {
+        let below = |a: &AccessId| self.form.is_list(insertion.level) && scope.fiber(*a).depth == insertion.level + 1;
         let may = self.may_share.iter().copied().filter(below);
         may.map(|a| (a, scope.fiber(a).position)).collect()
     }
@@ -155,23 +155,23 @@ impl Output {
         // Nothing bounds the number of entries that a workspace drains, unless its leaders are known.
         let led = nest.workspace.is_none() || seen.leaders.as_ref().is_some_and(|all| !all.is_empty());
         let leaders = seen.leaders.filter(|_| led && self.form.last() == Some(Maker::List));
-        let room = leaders.map(|all| Room { leaders: all.into_iter().collect(), spare: seen.tentative });
+        let room = leaders.map(|all| Room { leaders: all.into_iter().collect(), spare: seen.speculative });
         some(seen.carried.into_iter().collect(), false, room)
     }
 
-    /// The slot above all levels.
-    pub fn root(&self) -> Slot {
-        Slot { name: self.root, level: 0, covered: true, counted: false, marked: false, pending: false }
+    /// The insertion point above all levels.
+    pub fn root(&self) -> Insertion {
+        Insertion { name: self.root, level: 0, covered: true, counted: false, marked: false, pending: false }
     }
 
     /// The variable of the next level.
-    pub fn next_var(&self, slot: &Slot) -> Option<Index> {
-        self.form.vars.get(slot.level).copied()
+    pub fn next_var(&self, insertion: &Insertion) -> Option<Index> {
+        self.form.vars.get(insertion.level).copied()
     }
 
     /// Whether the coordinate of the next level depends on the loop over `v`.
-    pub fn next_follows(&self, slot: &Slot, v: Index) -> bool {
-        self.form.roots.get(slot.level).is_some_and(|roots| roots.contains(&v))
+    pub fn next_follows(&self, insertion: &Insertion, v: Index) -> bool {
+        self.form.roots.get(insertion.level).is_some_and(|roots| roots.contains(&v))
     }
 
     /// Whether no level's coordinate depends on the loop over `v`: it counts pieces of loops, or is folded over.
@@ -180,20 +180,20 @@ impl Output {
     }
 
     /// Whether all values below a coordinate of the next level must be stored without interruption.
-    pub fn has_whole_fibers(&self, slot: &Slot) -> bool {
+    pub fn has_whole_fibers(&self, insertion: &Insertion) -> bool {
         let anew = matches!(self.form.last(), Some(Maker::Interval | Maker::Blocks | Maker::Aligned(_)));
-        slot.level + 2 == self.form.kinds.len() && anew
+        insertion.level + 2 == self.form.kinds.len() && anew
     }
 
     /// Whether the loop over `v` is the innermost of those that determine the coordinate of the next level.
-    pub fn next_ends_with(&self, slot: &Slot, v: Index) -> bool {
-        self.form.roots.get(slot.level).is_some_and(|roots| roots.last() == Some(&v))
+    pub fn next_ends_with(&self, insertion: &Insertion, v: Index) -> bool {
+        self.form.roots.get(insertion.level).is_some_and(|roots| roots.last() == Some(&v))
     }
 
-    /// Whether appending below a slot means appending to the last list and nothing else: there are no flags above it.
-    pub fn appends_last(&self, slot: &Slot) -> bool {
-        let last = slot.level + 1 == self.form.kinds.len();
-        last && self.form.makers[slot.level] == Maker::List && !slot.marked
+    /// Whether appending below an insertion point means appending to the last list and nothing else: there are no flags above it.
+    pub fn appends_last(&self, insertion: &Insertion) -> bool {
+        let last = insertion.level + 1 == self.form.kinds.len();
+        last && self.form.makers[insertion.level] == Maker::List && !insertion.marked
     }
 
     /// Whether every drain of a workspace appends to the last level, a list with no flags above it.
@@ -206,110 +206,110 @@ impl Output {
         matches!(self.form.last(), Some(Maker::Runs | Maker::Pieces))
     }
 
-    /// Whether the level below a slot is the last, and of runs.
-    pub fn has_runs(&self, slot: &Slot) -> bool {
-        slot.level + 1 == self.form.kinds.len() && self.is_of_runs()
+    /// Whether the level below an insertion point is the last, and of runs.
+    pub fn has_runs(&self, insertion: &Insertion) -> bool {
+        insertion.level + 1 == self.form.kinds.len() && self.is_of_runs()
     }
 
     /// The loops over a fiber of the result begin; they append at most `bound` entries.
-    pub fn open(&self, b: &mut Block, slot: &Slot, bound: Sym) {
-        b.push(Op::OpenFiber { output: self.name, slot: slot.name, bound });
+    pub fn open(&self, b: &mut Block, insertion: &Insertion, bound: Sym) {
+        b.push(Op::OpenFiber { output: self.name, insertion: insertion.name, bound });
     }
 
     /// Room for `bound` more values of the current fiber.
-    pub fn make_room(&self, b: &mut Block, slot: &Slot, bound: Sym) {
-        b.push(Op::MakeRoom { output: self.name, slot: slot.name, bound });
+    pub fn make_room(&self, b: &mut Block, insertion: &Insertion, bound: Sym) {
+        b.push(Op::MakeRoom { output: self.name, insertion: insertion.name, bound });
     }
 
     /// The loops over a fiber of the result end.
-    pub fn close(&self, b: &mut Block, slot: &Slot) {
-        self.note_close(slot);
-        b.push(Op::CloseFiber { output: self.name, slot: slot.name });
+    pub fn close(&self, b: &mut Block, insertion: &Insertion) {
+        self.note_close(insertion);
+        b.push(Op::CloseFiber { output: self.name, insertion: insertion.name });
     }
 
     /// Records that the loops over a fiber end. Of a level that several loops move, the loop around the innermost may have no iteration.
-    pub fn note_close(&self, slot: &Slot) {
-        let listed = self.form.kinds.get(slot.level).is_some_and(|kind| kind.holds(Holds::Positions));
-        let skipped = !slot.covered || slot.level > 0 && self.form.is_mapped(slot.level);
-        if listed && skipped && !self.has_runs(slot) {
-            self.notes.carries(slot.level);
+    pub fn note_close(&self, insertion: &Insertion) {
+        let listed = self.form.kinds.get(insertion.level).is_some_and(|kind| kind.holds(Holds::Positions));
+        let skipped = !insertion.covered || insertion.level > 0 && self.form.is_mapped(insertion.level);
+        if listed && skipped && !self.has_runs(insertion) {
+            self.notes.carries(insertion.level);
         }
     }
 
-    /// A coordinate of the slot's level: `inner` stores the values below it. The result may have the positions of the entries of some
+    /// A coordinate of the insertion point's level: `inner` stores the values below it. The result may have the positions of the entries of some
     /// operands that loops have come to.
     pub fn visit(
         &self,
         cx: &Facts,
         b: &mut Block,
-        slot: &Slot,
-        Arrival { at, driven, positions }: Arrival,
-        inner: impl FnOnce(&mut Block, Slot),
+        insertion: &Insertion,
+        Arrival { at, driver, positions }: Arrival,
+        inner: impl FnOnce(&mut Block, Insertion),
     ) {
-        let below = Slot { name: cx.symbols.name(), ..self.below(slot, driven) };
+        let below = Insertion { name: cx.symbols.name(), ..self.below(insertion, driver) };
         let body = Block::of(|b| inner(b, below));
-        let (output, slot, below) = (self.name, slot.name, below.name);
-        b.push(Op::Visit { output, slot, at, driven, below, positions, body });
+        let (output, insertion, below) = (self.name, insertion.name, below.name);
+        b.push(Op::Visit { output, insertion, at, driver, below, positions, body });
     }
 
-    /// The slot below a coordinate of the slot's level. Records how the loop comes to it.
-    pub fn below(&self, slot: &Slot, driven: Driven) -> Slot {
-        let l = slot.level;
-        let driven = if self.form.is_mapped(l) && driven == Driven::Counted { Driven::Guarded } else { driven };
-        let counted = slot.counted || driven != Driven::Stored;
+    /// The insertion point below a coordinate of the insertion point's level. Records how the loop comes to it.
+    pub fn below(&self, insertion: &Insertion, driver: Driver) -> Insertion {
+        let l = insertion.level;
+        let driver = if self.form.is_mapped(l) && driver == Driver::Counted { Driver::Guarded } else { driver };
+        let counted = insertion.counted || driver != Driver::Stored;
         // Along an operand's levels, loops visit all coordinates of a dense level, and only the entries of a list.
-        let as_stored = if self.form.is_list(l) { driven == Driven::Stored } else { driven == Driven::Counted };
+        let as_stored = if self.form.is_list(l) { driver == Driver::Stored } else { driver == Driver::Counted };
         if !as_stored {
             self.notes.goes_along(None);
         }
-        let below = Slot { level: l + 1, counted, ..*slot };
+        let below = Insertion { level: l + 1, counted, ..*insertion };
         if !self.form.is_list(l) {
-            let covered = slot.covered && driven == Driven::Counted;
-            return Slot { covered, marked: slot.marked || self.form.kinds[l].is_flagged(), ..below };
+            let covered = insertion.covered && driver == Driver::Counted;
+            return Insertion { covered, marked: insertion.marked || self.form.kinds[l].is_flagged(), ..below };
         }
         if self.form.chained(l) {
             return below;
         }
         match l + 1 == self.form.kinds.len() {
-            true => Slot { covered: true, pending: true, counted: driven != Driven::Stored, ..below },
-            false => Slot { covered: true, pending: false, marked: false, ..below },
+            true => Insertion { covered: true, pending: true, counted: driver != Driver::Stored, ..below },
+            false => Insertion { covered: true, pending: false, marked: false, ..below },
         }
     }
 
     /// Opens located levels whose variables are bound already.
-    pub fn locate(&self, cx: &Facts, b: &mut Block, mut slot: Slot, scope: &Scope) -> Slot {
-        while slot.level < self.form.kinds.len()
-            && !self.form.is_list(slot.level)
-            && let Some(at) = coordinate::of(cx, scope, self.form.vars[slot.level])
+    pub fn locate(&self, cx: &Facts, b: &mut Block, mut insertion: Insertion, scope: &Scope) -> Insertion {
+        while insertion.level < self.form.kinds.len()
+            && !self.form.is_list(insertion.level)
+            && let Some(at) = coordinate::of(cx, scope, self.form.vars[insertion.level])
         {
             let below = cx.symbols.name();
-            b.push(Op::Locate { output: self.name, slot: slot.name, at, below });
-            let marked = slot.marked || self.form.kinds[slot.level].is_flagged();
-            slot = Slot { name: below, level: slot.level + 1, marked, ..slot };
+            b.push(Op::Locate { output: self.name, insertion: insertion.name, at, below });
+            let marked = insertion.marked || self.form.kinds[insertion.level].is_flagged();
+            insertion = Insertion { name: below, level: insertion.level + 1, marked, ..insertion };
         }
-        slot
+        insertion
     }
 
     /// Stores a value below all levels, or folds it into the stored one.
-    pub fn store(&self, b: &mut Block, slot: &Slot, fold: Option<crate::notation::typed::Fun>, value: Sym) {
-        self.note_store(slot);
-        b.push(Op::Store { output: self.name, slot: slot.name, fold, value });
+    pub fn store(&self, b: &mut Block, insertion: &Insertion, fold: Option<crate::notation::typed::Fun>, value: Sym) {
+        self.note_store(insertion);
+        b.push(Op::Store { output: self.name, insertion: insertion.name, fold, value });
     }
 
     /// Records that a value is stored: only one that differs from the fill value, where loops count.
-    pub fn note_store(&self, slot: &Slot) {
-        if slot.pending && slot.counted && !self.is_of_runs() {
-            self.notes.sifts();
+    pub fn note_store(&self, insertion: &Insertion) {
+        if insertion.pending && insertion.counted && !self.is_of_runs() {
+            self.notes.filters();
         }
     }
 
     /// Appends a value to a last list if a condition holds, without a branch.
-    pub fn store_if(&self, b: &mut Block, slot: &Slot, value: Sym, kept: Sym) {
+    pub fn store_if(&self, b: &mut Block, insertion: &Insertion, value: Sym, kept: Sym) {
         self.notes.tries();
-        b.push(Op::StoreIf { output: self.name, slot: slot.name, value, kept });
+        b.push(Op::StoreIf { output: self.name, insertion: insertion.name, value, kept });
     }
 
-    /// Records that the lists bound the entries below a slot's next level.
+    /// Records that the lists bound the entries below an insertion point's next level.
     pub fn note_led(&self, level: usize, by: Option<Vec<Level>>) {
         self.notes.led_by(level, by);
     }

@@ -36,7 +36,7 @@ pub(super) fn phases(cx: &Context, b: &mut Block, v: Index, piece: &Piece, cut: 
         Cut::Phases => phases_of(cx, b, v, &piece, phased[0]),
         Cut::Hull => hull(cx, b, v, piece, &phased),
         _ => {
-            phased.iter().for_each(|a| piece.scope.enter(*a, Phase::Asked));
+            phased.iter().for_each(|a| piece.scope.enter(*a, Phase::Guarded));
             vec![piece]
         }
     }
@@ -50,7 +50,7 @@ fn phases_of(cx: &Context, b: &mut Block, v: Index, piece: &Piece, a: AccessId) 
     // A symmetric fiber may be absent, and has the fill value in both phases then: it is tested at each coordinate.
     if symmetric && piece.scope.fiber(a).may_miss() {
         let mut asked = piece.clone();
-        asked.scope.enter(a, Phase::Asked);
+        asked.scope.enter(a, Phase::Guarded);
         return vec![asked];
     }
     let [start, stop] = [start, stop].map(|at| bounds::coordinate_of(cx, b, v, piece, (a, depth), at));
@@ -77,7 +77,7 @@ fn phases_of(cx: &Context, b: &mut Block, v: Index, piece: &Piece, a: AccessId) 
 fn hull(cx: &Context, b: &mut Block, v: Index, piece: Piece, all: &[AccessId]) -> Vec<Piece> {
     let depth = |a: AccessId| piece.scope.fiber(a).depth;
     let mut middle = piece.clone();
-    all.iter().for_each(|a| middle.scope.enter(*a, Phase::Asked));
+    all.iter().for_each(|a| middle.scope.enter(*a, Phase::Guarded));
     let ends = all.iter().map(|a| {
         let Interval { start, stop, .. } = *piece.scope.interval(*a).expect("found before");
         [start, stop].map(|at| bounds::coordinate_of(cx, b, v, &piece, (*a, depth(*a)), at).at)

@@ -20,7 +20,7 @@ use crate::loops::choose::{
     fingers::{self, Moved},
     piece::Piece,
     range::{Bound, Range},
-    scope::{Asked, Finger, Scope},
+    scope::{Finger, GuardedPart, Scope},
     split::{self, Cut},
     symbol::{Name, Sym},
 };
@@ -201,14 +201,14 @@ pub(super) fn view(
 }
 
 /// The part of a range of a loop in which a guard holds.
-fn holding(cx: &Context, scope: &Scope, asked: &Asked, range: &Range) -> Range {
-    let (first, past) = scope.ranges[&asked.by];
+fn holding(cx: &Context, scope: &Scope, part: &GuardedPart, range: &Range) -> Range {
+    let (first, past) = scope.ranges[&part.by];
     let joined = |op: Fn, part: (&Option<Sym>, &Bound), of: &Bound, whole: Sym| match part {
         (Some(_), bound) if of.at == whole => bound.clone(),
         (Some(at), _) if of.at != *at => Bound::at(cx.symbols.op(op, [*at, of.at])),
         _ => of.clone(),
     };
-    let [from, to] = &asked.ends;
-    let lo = joined(Fn::Max, (from, &asked.range.lo), &range.lo, first);
-    Range { lo, hi: joined(Fn::Min, (to, &asked.range.hi), &range.hi, past) }
+    let [from, to] = &part.ends;
+    let lo = joined(Fn::Max, (from, &part.range.lo), &range.lo, first);
+    Range { lo, hi: joined(Fn::Min, (to, &part.range.hi), &range.hi, past) }
 }

@@ -1,6 +1,6 @@
 //! Blocks: loops around nests, at whose end arrays move (`lower/repeat.rs`).
 
-use super::{Context, sink::Sink, statement};
+use super::{Context, destination::Destination, statement};
 use crate::algebra::{Op as Fn, Type};
 use crate::loops::choose::scope::Scope;
 use crate::loops::plan::{self, Block};
@@ -22,9 +22,9 @@ fn repeat<'a>(cx: &mut Context<'a>, block: &'a Repeat) -> plan::Step {
         Turns::Extent(class) => plan::Turns::Count(cx.extents.name(*class)),
         Turns::While(condition) => {
             let go = cx.symbols.held("go", Type::Bool);
-            let sink = Sink::Scalar { var: (go, Type::Bool), fun: Fun::Op(Fn::AndAlso), begun: None };
+            let destination = Destination::Scalar { var: (go, Type::Bool), fun: Fun::Op(Fn::AndAlso), begun: None };
             cx.both = None;
-            let plan = |b: &mut Block| (cx.nest)(cx, b, &[], condition, Scope::default(), &sink);
+            let plan = |b: &mut Block| (cx.nest)(cx, b, &[], condition, Scope::default(), &destination);
             let condition = Block::of(plan);
             plan::Turns::While { go, condition }
         }

@@ -8,11 +8,11 @@
 //! ```
 
 use super::{
-    Context, Prepared, directory,
+    Context, Prepared, bucket_index,
+    destination::{Destination, Tally},
     notes::Shown,
     output::Output,
     quotient, shared,
-    sink::{Sink, Tally},
     workspace::Scratch,
 };
 use crate::loops::choose::{result, scope::Scope, tables, windows};
@@ -26,11 +26,11 @@ pub(super) fn statement<'a>(cx: &mut Context<'a>, nest: &'a Nest) -> Step {
         return Step::Whole { target, operand };
     }
     let (tables, marks) = (tables::spread_in(cx, nest), windows::marked_in(cx, nest));
-    let directories = directory::directories(cx, nest);
+    let bucket_indices = bucket_index::bucket_indices(cx, nest);
     cx.prepared = Prepared {
         tables: tables.iter().map(|table| (table.list, *table)).collect(),
         marks: marks.iter().map(|mark| (mark.list, mark.by)).collect(),
-        directories: directories.iter().map(|(a, ..)| *a).collect(),
+        bucket_indices: bucket_indices.iter().map(|(a, ..)| *a).collect(),
     };
     cx.both = nest.both.as_ref().map(|both| (both, target));
     let arrays = arrays(cx, nest);
@@ -51,7 +51,7 @@ pub(super) fn statement<'a>(cx: &mut Context<'a>, nest: &'a Nest) -> Step {
     }
     let (output, root) = (output.name, output.root().name);
     let nest = nest.clone();
-    Step::Nest(Box::new(Statement { nest, tables, marks, directories, assembly, output, root, body }))
+    Step::Nest(Box::new(Statement { nest, tables, marks, bucket_indices, assembly, output, root, body }))
 }
 
 /// The arrays that a statement shows without its loops.
@@ -71,7 +71,7 @@ fn body(cx: &Context, nest: &Nest, output: &Output, arrays: Arrays) -> Body {
     if arrays == Arrays::Counted {
         let pass = |places: bool| {
             let tally = Tally { nest, places };
-            Block::of(|b| (cx.nest)(cx, b, &nest.order, &nest.rhs, scope.clone(), &Sink::Tally(&tally)))
+            Block::of(|b| (cx.nest)(cx, b, &nest.order, &nest.rhs, scope.clone(), &Destination::Tally(&tally)))
         };
         let counted = cx.aside(|| pass(false));
         return Body::Counted([counted, pass(true)]);
@@ -86,16 +86,16 @@ fn body(cx: &Context, nest: &Nest, output: &Output, arrays: Arrays) -> Body {
 
 /// Plans the loops of a statement inside of a scope, through its workspace if it has one.
 pub(super) fn fill_output(cx: &Context, b: &mut Block, nest: &Nest, output: &Output, scope: &Scope) {
-    let slot = output.root();
+    let insertion = output.root();
     let Some(w) = nest.workspace else {
         let copied = result::before(cx, nest).filter(|_| output.takes().is_none());
         for nest in copied.iter().chain([nest]) {
-            let sink = Sink::Store { nest, output, slot };
-            (cx.nest)(cx, b, &nest.order, &nest.rhs, scope.clone(), &sink);
+            let destination = Destination::Store { nest, output, insertion };
+            (cx.nest)(cx, b, &nest.order, &nest.rhs, scope.clone(), &destination);
         }
         return;
     };
     let scratch = Scratch::begin(cx, b, nest, w, output);
-    let sink = Sink::Around { nest, output, slot, scratch: &scratch };
-    (cx.nest)(cx, b, &nest.order[..w.prefix], &nest.rhs, scope.clone(), &sink);
+    let destination = Destination::Around { nest, output, insertion, scratch: &scratch };
+    (cx.nest)(cx, b, &nest.order[..w.prefix], &nest.rhs, scope.clone(), &destination);
 }

@@ -17,9 +17,9 @@
 //! ```
 
 use super::{
-    Context, bounds, levels, range,
-    sink::{self, Frame, Sink},
-    structure,
+    Context, bounds,
+    destination::{self, Destination, Frame},
+    levels, range, structure,
 };
 use crate::algebra::{Mode, Op as Fn, Type};
 use crate::loops::choose::{
@@ -47,11 +47,11 @@ struct Stepped {
 
 /// Plans the loop over a range in which levels have pieces: one iteration for each stretch up to the next end in any level.
 pub(super) fn stepped(cx: &Context, b: &mut Block, piece: &Piece, stepped: &[AccessId], of: Frame, within: Within) {
-    let by = walk::stepped_by(cx, piece, stepped, of.v, sink::effect(cx, of.sink));
+    let by = walk::stepped_by(cx, piece, stepped, of.v, destination::effect(cx, of.destination));
     cx.aside(|| match by {
         By::Search => {
             let mut asked = piece.clone();
-            stepped.iter().for_each(|a| asked.scope.enter(*a, Phase::Asked));
+            stepped.iter().for_each(|a| asked.scope.enter(*a, Phase::Guarded));
             within(b, asked);
         }
         By::Presence(a) => stepped_where(cx, b, piece, a, within),
@@ -65,7 +65,7 @@ fn step_by_step(
     b: &mut Block,
     piece: &Piece,
     (stepped, by): (&[AccessId], By),
-    Frame { v, rest, sink }: Frame,
+    Frame { v, rest, destination }: Frame,
     within: Within,
 ) {
     let (mut piece, symbols) = (piece.clone(), &cx.symbols);
@@ -73,12 +73,14 @@ fn step_by_step(
     range::point_fingers(cx, b, &mut piece.scope, fingers);
     let all: Vec<Stepped> = stepped.iter().map(|a| open_stepped(cx, b, v, &piece, *a)).collect();
     let By::Piece(switches) = by else {
-        sink.skip(v);
-        return block_by_block(cx, b, &piece, &all, v, (sink, within));
+        destination.skip(v);
+        return block_by_block(cx, b, &piece, &all, v, (destination, within));
     };
     // Pieces of packbits may not be runs.
     let gapless = all.iter().all(|stepped| stepped.kind == Kind::Runs);
-    if let Some((output, slot)) = sink.appends(v).filter(|(output, slot)| gapless && output.has_runs(slot)) {
+    if let Some((output, insertion)) =
+        destination.appends(v).filter(|(output, insertion)| gapless && output.has_runs(insertion))
+    {
         // Each iteration ends a run of an operand and begins a run of the result where the last one ends: the operands' runs bound the
         // result's.
         let left = |stepped: &Stepped| {
@@ -88,11 +90,11 @@ fn step_by_step(
         };
         let left: Vec<Sym> = all.iter().map(left).collect();
         let most = left.into_iter().reduce(|sum, more| symbols.add(sum, more)).expect("one level or more");
-        b.push(Op::Expect { output: output.name, slot: slot.name, first: first(cx, v, &piece), most });
+        b.push(Op::Expect { output: output.name, insertion: insertion.name, first: first(cx, v, &piece), most });
     }
-    let passed = passed(cx, v, &piece, &all, sink);
+    let passed = passed(cx, v, &piece, &all, destination);
     if !passed.is_empty() {
-        sink.skip(v);
+        destination.skip(v);
     }
     let (from, to, begin) = (piece.range.lo.at, piece.range.hi.at, symbols.held("begin", Type::I64));
     let mut body = Block::default();
@@ -105,7 +107,7 @@ fn step_by_step(
     let part = piece.within(Bound::at(begin), Bound::at(stop));
     let part = Piece { in_runs, gapless: gapless && in_runs, ..part };
     entered(cx, &mut body, part, (&all, switches), &|b, piece| {
-        let differs = differs(cx, b, &piece, &passed, (rest, sink));
+        let differs = differs(cx, b, &piece, &passed, (rest, destination));
         let go = |b: &mut Block| {
             let parts = range::pieces(cx, b, v, piece).into_iter();
             parts.for_each(|piece| within(b, piece));
@@ -144,14 +146,15 @@ fn stepped_where(cx: &Context, b: &mut Block, piece: &Piece, a: AccessId, within
 
 /// The accesses whose runs of the fill value may be skipped: the body has no effect there, no list needs to advance past them, and the
 /// result, if the loop stores into one directly, appends coordinates.
-fn passed(cx: &Context, v: Index, piece: &Piece, all: &[Stepped], sink: &Sink) -> Vec<AccessId> {
-    let lists = sink.slot().is_none() || sink.appends(v).is_some_and(|(output, _)| !output.is_of_runs());
+fn passed(cx: &Context, v: Index, piece: &Piece, all: &[Stepped], destination: &Destination) -> Vec<AccessId> {
+    let lists =
+        destination.insertion().is_none() || destination.appends(v).is_some_and(|(output, _)| !output.is_of_runs());
     if !lists || !access::walked(cx, &piece.scope, &piece.body, v).is_empty() {
         return Vec::new();
     }
     let runs = all.iter().filter(|stepped| stepped.kind == Kind::Runs);
     let last = runs.filter(|s| s.depth + 1 == cx.program.tensor(s.access).format.rank());
-    last.map(|s| s.access).filter(|a| walk::leads(cx, *a, &piece.body, sink::effect(cx, sink))).collect()
+    last.map(|s| s.access).filter(|a| walk::leads(cx, *a, &piece.body, destination::effect(cx, destination))).collect()
 }
 
 /// The condition that no access of `passed` has its fill value in a piece; `None` if the piece is folded without a loop.
@@ -160,9 +163,9 @@ fn differs(
     b: &mut Block,
     piece: &Piece,
     passed: &[AccessId],
-    (rest, sink): (&[Index], &Sink),
+    (rest, destination): (&[Index], &Destination),
 ) -> Option<Sym> {
-    let scalar = matches!(sink, Sink::Scalar { .. });
+    let scalar = matches!(destination, Destination::Scalar { .. });
     if scalar && rest.is_empty() && condition::is_one(cx, &piece.scope, &piece.scope.order, &piece.body) {
         return None;
     }
@@ -193,15 +196,15 @@ fn block_by_block(
     piece: &Piece,
     all: &[Stepped],
     v: Index,
-    (sink, within): (&Sink, Within),
+    (destination, within): (&Destination, Within),
 ) {
     let (mut lists, symbols) = (vec![], &cx.symbols);
     for a in access::walked(cx, &piece.scope, &piece.body, v)
         .into_iter()
-        .filter(|a| walk::leads(cx, *a, &piece.body, sink::effect(cx, sink)))
+        .filter(|a| walk::leads(cx, *a, &piece.body, destination::effect(cx, destination)))
     {
-        let List { end, directory, .. } = levels::unopened(cx, b, &piece.scope, a);
-        if directory.is_none() {
+        let List { end, bucket_index, .. } = levels::unopened(cx, b, &piece.scope, a);
+        if bucket_index.is_none() {
             let end = b.define(cx, "end", Type::I64, end);
             lists.push((piece.scope.fingers[&(a, piece.scope.fiber(a).depth)].at, end));
         }

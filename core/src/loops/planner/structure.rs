@@ -67,7 +67,7 @@ pub(super) fn open_computed(cx: &Context, b: &mut Block, scope: &mut Scope, a: A
     let (fiber, symbols) = (scope.fiber(a), &cx.symbols);
     let kind = cx.kind(a, fiber.depth);
     match scope.phase(a).cloned() {
-        None | Some(Phase::Asked) if kind.is_stepped() && scope.interval(a).is_none() => {
+        None | Some(Phase::Guarded) if kind.is_stepped() && scope.interval(a).is_none() => {
             return open_at(cx, b, scope, a, at);
         }
         Some(Phase::Packed { base, step }) => {
@@ -78,7 +78,7 @@ pub(super) fn open_computed(cx: &Context, b: &mut Block, scope: &mut Scope, a: A
             let position = mirrored(cx, scope, a, at);
             scope.descend(a, (position, None), vec![]);
         }
-        Some(Phase::Asked) | None if kind.is_mirrored() => {
+        Some(Phase::Guarded) | None if kind.is_mirrored() => {
             let Interval { stop, base, .. } = known_interval(cx, b, scope, a);
             let own = symbols.plus(base, at);
             if symbols.ahead(stop, at).is_some_and(|n| n > 0) {
@@ -89,7 +89,7 @@ pub(super) fn open_computed(cx: &Context, b: &mut Block, scope: &mut Scope, a: A
             let position = symbols.select(below, own, mirrored(cx, scope, a, at));
             scope.descend(a, (position, None), fiber.present);
         }
-        Some(Phase::Asked) | None => {
+        Some(Phase::Guarded) | None => {
             let Interval { start, stop, base } = known_interval(cx, b, scope, a);
             let below = symbols.op(Fn::Lt, [at, stop]);
             let found = match start == Sym::ZERO {

@@ -1,6 +1,6 @@
 //! Values at a place in loops, and levels that open there at coordinates: located, searched, looked up.
 
-use super::{Context, builtin, levels, sink::Sink, structure};
+use super::{Context, builtin, destination::Destination, levels, structure};
 use crate::algebra::{Op as Fn, Type, Value};
 use crate::iteration::{Sequence, background};
 use crate::loops::Failure;
@@ -23,7 +23,7 @@ enum Sought {
     /// In the level's own hash table.
     Hash,
     /// By a search that begins where the bucket index says.
-    Directory,
+    BucketIndex,
     /// By a search in the list.
     Search,
 }
@@ -87,7 +87,7 @@ fn seek(cx: &Context, scope: &Scope, a: AccessId, flagged: bool) -> Sought {
         _ if !kind.is_list() => Sought::Piece,
         _ if scope.is_laid(a) => Sought::Table,
         _ if kind.has_table() => Sought::Hash,
-        _ if levels::directory(cx, scope, a).is_some() => Sought::Directory,
+        _ if levels::bucket_index(cx, scope, a).is_some() => Sought::BucketIndex,
         _ => Sought::Search,
     }
 }
@@ -108,7 +108,7 @@ pub(super) fn come_to(cx: &Context, b: &mut Block, scope: &mut Scope, v: Index) 
 
 /// The condition that a guard of one of these variables fails; `None` if they have no guards.
 fn is_outside(cx: &Context, scope: &Scope, of: &[Index]) -> Option<Sym> {
-    let mut inside: Vec<Sym> = of.iter().flat_map(|u| access::asked_around(cx, scope, *u)).collect();
+    let mut inside: Vec<Sym> = of.iter().flat_map(|u| access::guards_around(cx, scope, *u)).collect();
     inside.dedup();
     let outside = inside.into_iter().map(|inside| cx.symbols.op(Fn::Not, [inside]));
     outside.reduce(|a, b| cx.symbols.or(a, b))
@@ -118,7 +118,7 @@ fn is_outside(cx: &Context, scope: &Scope, of: &[Index]) -> Option<Sym> {
 fn in_array(cx: &Context, scope: &Scope, (a, level): (AccessId, usize), v: Index, at: Sym) -> Vec<Sym> {
     let missing = cx.program.may_miss(v).then(|| cx.symbols.op(Fn::Ge, [at, Sym::ZERO]));
     let list = cx.kind(a, level).is_list() && !scope.is_laid(a);
-    let asked = if list && scope.is_loose(v) { vec![] } else { access::asked_around(cx, scope, v) };
+    let asked = if list && scope.is_loose(v) { vec![] } else { access::guards_around(cx, scope, v) };
     missing.into_iter().chain(asked).collect()
 }
 
@@ -171,7 +171,7 @@ fn search(
         (Found::Hash { list, parent: fiber.position }, Entry::single(cx))
     } else {
         list.end = b.define(cx, "end", Type::I64, list.end);
-        list.directory = list.directory.filter(|_| by == Sought::Directory);
+        list.bucket_index = list.bucket_index.filter(|_| by == Sought::BucketIndex);
         let entry = Entry::of(cx, &list);
         (Found::Search { list }, entry)
     };
@@ -262,8 +262,8 @@ fn reduction(
 ) -> Sym {
     let start = cx.simplify.begins(fun, ty).expect("reductions have an identity");
     let t = b.var(cx, "t", ty, cx.symbols.value(start));
-    let sink = Sink::Scalar { var: (t, ty), fun, begun: None };
-    (cx.nest)(cx, b, vars, inner, scope.clone(), &sink);
+    let destination = Destination::Scalar { var: (t, ty), fun, begun: None };
+    (cx.nest)(cx, b, vars, inner, scope.clone(), &destination);
     t
 }
 
@@ -285,8 +285,8 @@ fn folded(cx: &Context, b: &mut Block, scope: &Scope, fold: &Fold, ty: Type) -> 
     if let Some(begun) = begun {
         b.set(begun, cx.symbols.bool(false));
     }
-    let sink = Sink::Scalar { var: (t, ty), fun: fold.fun, begun };
-    (cx.nest)(cx, b, &fold.vars, &fold.body, scope.clone(), &sink);
+    let destination = Destination::Scalar { var: (t, ty), fun: fold.fun, begun };
+    (cx.nest)(cx, b, &fold.vars, &fold.body, scope.clone(), &destination);
     t
 }
 
@@ -317,7 +317,7 @@ fn asked_value(cx: &Context, b: &mut Block, scope: &Scope, c: &Concat, ty: Type)
     let otherwise = value(cx, b, scope, otherwise);
     others.iter().rev().fold(otherwise, |otherwise, (w, part)| {
         let value = value(cx, b, scope, part);
-        match scope.asked(*w).and_then(|asked| asked.inside) {
+        match scope.guarded(*w).and_then(|asked| asked.inside) {
             Some(inside) => cx.symbols.select(inside, value, otherwise),
             None => value,
         }
@@ -338,7 +338,7 @@ fn assign_asked(
         b.set(t, value);
     };
     let Some(((w, part), rest)) = parts.split_first() else { return assign(b, otherwise) };
-    match scope.asked(*w).and_then(|asked| asked.inside) {
+    match scope.guarded(*w).and_then(|asked| asked.inside) {
         Some(inside) => {
             b.when(inside, |b| assign(b, part), |b| assign_asked(cx, b, scope, (t, rest), otherwise));
         }

@@ -1,13 +1,13 @@
 //! Workspaces, as far as a plan knows them: what record they keep of the coordinates at which values are put, and how they are drained.
 
-use super::{Context, levels, output::Output, output::Slot};
+use super::{Context, levels, output::Insertion, output::Output};
 use crate::algebra::{Type, Value};
 use crate::loops::choose::{
     access,
     scope::Scope,
     symbol::{Name, Sym},
 };
-use crate::loops::plan::{Block, Driven, Op, Work};
+use crate::loops::plan::{Block, Driver, Op, Work};
 use crate::notation::concrete::{self, AccessId, Index, Nest, Origin, Workspace, WorkspaceKind};
 
 /// A workspace of one nest.
@@ -99,29 +99,29 @@ impl Scratch {
     }
 
     /// Moves everything into the result's next levels, in ascending order.
-    pub fn drain(&self, cx: &Context, b: &mut Block, scope: &Scope, output: &Output, slot: &Slot) {
+    pub fn drain(&self, cx: &Context, b: &mut Block, scope: &Scope, output: &Output, insertion: &Insertion) {
         let along = match self.reached {
             Reached::Within(list) => {
                 let led = access::comes_along(cx, scope, list, self.vars[0]).map(|led| vec![led]);
                 let along = levels::unopened(cx, b, scope, list);
-                output.note_led(slot.level, led);
+                output.note_led(insertion.level, led);
                 Some(along)
             }
             _ => None,
         };
-        self.note_drain(output, slot, 0);
-        b.push(Op::Drain { work: self.name, along, output: output.name, slot: slot.name });
+        self.note_drain(output, insertion, 0);
+        b.push(Op::Drain { work: self.name, along, output: output.name, insertion: insertion.name });
     }
 
     /// Records what draining the variables from number `t` on shows about the result.
-    fn note_drain(&self, output: &Output, slot: &Slot, t: usize) {
-        let last = output.appends_last(slot);
+    fn note_drain(&self, output: &Output, insertion: &Insertion, t: usize) {
+        let last = output.appends_last(insertion);
         if let (Reached::Anywhere { .. }, true) = (self.reached, last) {
             output.notes.tries();
-            return output.note_close(slot);
+            return output.note_close(insertion);
         }
-        let driven = if let Reached::All = self.reached { Driven::Counted } else { Driven::Stored };
-        let below = output.below(slot, driven);
+        let driver = if let Reached::All = self.reached { Driver::Counted } else { Driver::Stored };
+        let below = output.below(insertion, driver);
         match self.reached {
             Reached::Within(_) if last => output.notes.tries(),
             Reached::Keys if t + 1 < self.vars.len() => self.note_drain(output, &below, t + 1),
@@ -129,8 +129,8 @@ impl Scratch {
         }
         match self.reached {
             Reached::All => {}
-            Reached::Keys if !output.form.is_list(slot.level) => {}
-            _ => output.note_close(slot),
+            Reached::Keys if !output.form.is_list(insertion.level) => {}
+            _ => output.note_close(insertion),
         }
     }
 }

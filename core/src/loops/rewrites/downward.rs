@@ -23,17 +23,17 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Reverses loops whose folds begin later in each iteration.
 pub fn downward(kernel: &mut Kernel) {
     let body = std::mem::take(&mut kernel.body);
-    let asked = kernel.asked.keys().copied().collect();
+    let hints = kernel.hints.keys().copied().collect();
     let reads = uses(&body, kernel.vars.len());
     let elements = kernel.buffers.iter().map(|b| b.ty).collect();
     let reassociate = kernel.reassociate;
-    kernel.body = Downward { vars: Vars::of(&mut kernel.vars), asked, reads, elements, reassociate }.block(body);
+    kernel.body = Downward { vars: Vars::of(&mut kernel.vars), hints, reads, elements, reassociate }.block(body);
 }
 
 struct Downward<'k> {
     vars: Vars<'k>,
     /// Loops that a schedule asks to unroll or vectorize: they stay as they are.
-    asked: BTreeSet<Var>,
+    hints: BTreeSet<Var>,
     /// The number of reads of each variable in the kernel.
     reads: Vec<usize>,
     /// The type of each buffer's elements.
@@ -50,7 +50,7 @@ impl Downward<'_> {
     /// The loop in reverse, if one of its folds begins later in each iteration.
     fn turned(&mut self, stmt: Stmt) -> Stmt {
         let Stmt::For { var: i, lo, hi, how: How::Serial, body } = stmt else { return stmt };
-        if self.asked.contains(&i) || !self.may_turn(i, &lo, &hi, &body) {
+        if self.hints.contains(&i) || !self.may_turn(i, &lo, &hi, &body) {
             return Stmt::For { var: i, lo, hi, how: How::Serial, body };
         }
         let last = minus(plus(lo.clone(), hi.clone()), int(1));
@@ -97,7 +97,7 @@ impl Downward<'_> {
     /// Whether a loop only folds, in any order, up to an end that is the same in each iteration.
     fn is_fold(&self, stmt: &Stmt, own: &Own) -> bool {
         let Stmt::For { var, hi, how: How::Serial | How::Vector, body, .. } = stmt else { return false };
-        !self.asked.contains(var) && own.is_fixed(hi) && self.only_folds(body)
+        !self.hints.contains(var) && own.is_fixed(hi) && self.only_folds(body)
     }
 
     /// Whether statements change variables and buffers only by folding into them, each with one function whose values may come in any
@@ -113,7 +113,7 @@ impl Downward<'_> {
             let folds = stores_fold(body, *b, &mut found);
             folds && found.is_some_and(|op| regroups(op, self.elements[b.0 as usize], self.reassociate))
         };
-        own.defined.iter().all(|v| !self.asked.contains(v))
+        own.defined.iter().all(|v| !self.hints.contains(v))
             && own.set.iter().all(variable)
             && own.stored.keys().all(buffer)
             && is_counted(body)

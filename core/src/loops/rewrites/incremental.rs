@@ -32,17 +32,17 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Continues folds over ranges that grow from iteration to iteration of the loop around.
 pub fn incremental_folds(kernel: &mut Kernel) {
     let body = std::mem::take(&mut kernel.body);
-    let asked = kernel.asked.keys().copied().collect();
+    let hints = kernel.hints.keys().copied().collect();
     let operands = kernel.arguments.iter().filter(|a| a.operand).flat_map(|a| &a.levels);
     let held = operands.flat_map(|level| level.buffers());
     let positions = held.filter(|(_, holds)| *holds == Holds::Positions).map(|(b, _)| b).collect();
-    kernel.body = Carries { vars: Vars::of(&mut kernel.vars), asked, positions }.block(body);
+    kernel.body = Carries { vars: Vars::of(&mut kernel.vars), hints, positions }.block(body);
 }
 
 struct Carries<'k> {
     vars: Vars<'k>,
     /// Loops that a schedule asks to unroll or vectorize: they stay as they are.
-    asked: BTreeSet<Var>,
+    hints: BTreeSet<Var>,
     /// Operands' arrays of positions, which have at least one element.
     positions: BTreeSet<BufferId>,
 }
@@ -104,7 +104,7 @@ impl Carries<'_> {
         let [lets @ .., Stmt::For { var: j, lo: first, hi: width, body: leaf, .. }] = &inside[..] else { return None };
         let [named @ .., Stmt::Store(b, at, value)] = &leaf[..] else { return None };
         let turn = Changes::of(i, body);
-        let plain = [i, *k, *j].iter().all(|v| !self.asked.contains(v)) && *first == Expr::Const(Value::i64(0));
+        let plain = [i, *k, *j].iter().all(|v| !self.hints.contains(v)) && *first == Expr::Const(Value::i64(0));
         if !plain || !grows(hi, i) || !self.is_known(lo, &turn) || !self.is_known(width, &turn) {
             return None;
         }
@@ -156,7 +156,7 @@ impl Carries<'_> {
             Stmt::If(_, yes, no) => self.may_carry(i, yes) || self.may_carry(i, no),
             stmt => bound(stmt).is_some_and(|bound| grows(bound, i)),
         };
-        !self.asked.contains(&i) && body.iter().any(inside) && !runs_statements(body)
+        !self.hints.contains(&i) && body.iter().any(inside) && !runs_statements(body)
     }
 
     /// The block of an iteration with its folds continued; their initial values are set `before` the loop.
@@ -188,7 +188,7 @@ impl Carries<'_> {
             Stmt::While(_, body) => (body, None),
             _ => return None,
         };
-        if counted.is_some_and(|(k, lo)| self.asked.contains(&k) || !self.is_known(lo, turn)) {
+        if counted.is_some_and(|(k, lo)| self.hints.contains(&k) || !self.is_known(lo, turn)) {
             return None;
         }
         let mut own = BTreeSet::new();

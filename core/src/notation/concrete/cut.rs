@@ -4,7 +4,7 @@
 //!  forall i0: forall i1 while 16*i0 + i1 < |I|:                  a split whose parts may not divide the extent
 //!
 //!  cut entries A over I, J                                       cut 0: pieces hold equal numbers of A's entries
-//!  forall p0 pieces 0 of all/64:                                 ⌈entries / 64⌉ turns, one at least
+//!  forall p0 pieces 0 of all/64:                                 ⌈entries / 64⌉ iterations, one at least
 //!    forall i within 0 at 0 from p0 by 64 for 64:                from the coordinates of entry 64·p0 on, up to those of the 64th
 //!      forall j within 0 at 1 from p0 by 64 for 64:              behind it
 //! ```
@@ -40,7 +40,7 @@ pub enum Limit {
     Pieces {
         /// The cut.
         cut: usize,
-        /// How many turns it takes.
+        /// The number of iterations that it takes.
         turns: Length,
     },
     /// It is cut.
@@ -64,12 +64,12 @@ pub struct Within {
     pub beyond: Vec<(Terms, Length)>,
 }
 
-/// What machine code of a loop is to be. It changes no answer, and may be given up.
+/// Hints for the machine code of a loop. They change no answer, and may be ignored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Asked {
-    /// How many turns are written out one after the other; 0: as is thought best.
+pub struct Hints {
+    /// The number of iterations that are written out one after the other; 0 leaves it to the compiler.
     pub unroll: u32,
-    /// Several turns run at once, as lanes of vectors.
+    /// Whether several iterations run at once, as lanes of vectors.
     pub lanes: bool,
 }
 
@@ -140,7 +140,7 @@ pub enum Counted {
     Coordinates,
     /// Entries of a tensor: `pos`.
     Entries,
-    /// Entries of tensors, in whole turns of the loop: `weigh`.
+    /// Entries of tensors, in whole iterations of the loop: `weigh`.
     Weight,
 }
 

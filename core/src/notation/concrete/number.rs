@@ -30,7 +30,7 @@ struct Number<'a> {
 
 impl Number<'_> {
     fn bind(&mut self, v: Index) -> Index {
-        let Var { name, extent, origin, limits, asked } = self.old.vars[v.0].clone();
+        let Var { name, extent, origin, limits, hints } = self.old.vars[v.0].clone();
         let origin = match origin {
             Origin::Loop => Origin::Loop,
             Origin::Mapped(map) => Origin::Mapped(self.map(&map)),
@@ -40,7 +40,7 @@ impl Number<'_> {
             }
         };
         let new = self.out.var(name, extent, origin);
-        self.out.vars[new.0].asked = asked;
+        self.out.vars[new.0].hints = hints;
         self.scope.push((v, new));
         let bound = |w: &Index| self.scope.iter().any(|(old, _)| old == w);
         let here = |(on, limit): &&(Option<Index>, Limit)| {

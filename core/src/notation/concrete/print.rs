@@ -22,7 +22,7 @@
 //!
 //!  while e[] > 1.0e-6 {                             # a block; also `repeat 20 {`, and `repeat |N| {` of an extent
 //!    forall i: x_2[i] = 0.5 * x[i]
-//!    next x = x_2                                   # what the next turn takes for x
+//!    next x = x_2                                   # what the next iteration takes for x
 //!  }
 //! ```
 //!
@@ -229,8 +229,8 @@ impl Printer<'_, '_, '_> {
     /// A variable where it is bound.
     fn binding(&self, v: Index) -> String {
         let var = &self.program.vars[v.0];
-        let unroll = if var.asked.unroll > 0 { format!(" unroll {}", var.asked.unroll) } else { String::new() };
-        let lanes = if var.asked.lanes { " lanes" } else { "" };
+        let unroll = if var.hints.unroll > 0 { format!(" unroll {}", var.hints.unroll) } else { String::new() };
+        let lanes = if var.hints.lanes { " lanes" } else { "" };
         let limits: String = var.limits.iter().map(|limit| self.limit(limit)).collect();
         let limits = format!("{unroll}{lanes}{limits}");
         match self.nest.and_then(|nest| self.program.evident(nest, v)) {

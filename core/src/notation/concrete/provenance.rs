@@ -8,7 +8,7 @@
 //!
 //! Accesses are in it, as coordinates are read from them.
 
-use super::{Access, AccessId, Asked, Expr, Index, Limit, Nest, Place, Within, once};
+use super::{Access, AccessId, Expr, Hints, Index, Limit, Nest, Place, Within, once};
 use crate::map::{ClassId, Map};
 use crate::notation::typed::Fun;
 
@@ -38,7 +38,7 @@ pub struct Var {
     /// Of a loop: how far it goes, if that is not its extent.
     pub limits: Vec<Limit>,
     /// Of a loop: what a schedule asks of it.
-    pub asked: Asked,
+    pub hints: Hints,
 }
 
 /// What binds an index variable. Maps are of loops' and parts' variables.
@@ -78,7 +78,7 @@ impl Computed {
 impl Provenance {
     /// A new index variable.
     pub fn var(&mut self, name: String, extent: ClassId, origin: Origin) -> Index {
-        self.vars.push(Var { name, extent, origin, limits: vec![], asked: Asked::default() });
+        self.vars.push(Var { name, extent, origin, limits: vec![], hints: Hints::default() });
         Index(self.vars.len() - 1)
     }
 

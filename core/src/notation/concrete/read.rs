@@ -222,9 +222,9 @@ impl<'t> Reader<'t> {
         let extent = self.said_extent()?;
         let v = self.bind(name, extent, Origin::Loop)?;
         if self.eat(Token::Word("unroll")) {
-            self.program.vars[v.0].asked.unroll = self.number()?;
+            self.program.vars[v.0].hints.unroll = self.number()?;
         }
-        self.program.vars[v.0].asked.lanes = self.eat(Token::Word("lanes"));
+        self.program.vars[v.0].hints.lanes = self.eat(Token::Word("lanes"));
         while let Some(limit) = self.limit()? {
             self.program.vars[v.0].limits.push(limit);
         }

@@ -7,7 +7,7 @@
 //!  }
 //! ```
 //!
-//! A version is *live* at a step if a step behind it, in this turn or a later one, may read it, or if it is a result.
+//! A version is *live* at a step if a step behind it, in this iteration or a later one, may read it, or if it is a result.
 
 use super::{Carried, Nest, Place, Program, Repeat, Role, Step, Turns};
 use rustc_hash::FxHashSet;
@@ -41,7 +41,7 @@ impl Program {
         }
     }
 
-    /// The same of a block: what is live where a turn begins is also live where one ends.
+    /// The same of a block: what is live where an iteration begins is also live where one ends.
     fn around<'p>(&'p self, block: &'p Repeat, live: &mut Places, take: &mut dyn FnMut(&'p Nest, Place)) {
         if let Turns::While(condition) = &block.turns {
             live.extend(self.reads(condition).iter().map(|a| self.accesses[a.0].tensor));
@@ -56,7 +56,7 @@ impl Program {
         self.turn(block, live, take);
     }
 
-    /// What is live where a turn begins, by what is live between turns.
+    /// What is live where an iteration begins, by what is live between iterations.
     fn turn<'p>(&'p self, block: &'p Repeat, between: &Places, take: &mut dyn FnMut(&'p Nest, Place)) -> Places {
         let mut live = between.clone();
         for Carried { tensor, last } in &block.carried {

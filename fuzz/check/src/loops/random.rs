@@ -28,7 +28,7 @@ pub fn case(u: &mut Unstructured) -> Case {
         solved: vec![],
         given: vec![],
         reassociate: false,
-        asked: Default::default(),
+        hints: Default::default(),
     };
     let mut maker = Maker { u, kernel, mutable: vec![], scope: vec![Var(0)], left: STATEMENTS, alone: None };
     let operands = maker.buffers();

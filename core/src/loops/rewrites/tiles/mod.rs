@@ -3,10 +3,10 @@
 //! ```text
 //!   for i in 0..n_I                                     for block                         rows of one block
 //!     for k in 0..n_K                                     rows_vals[…] = C_vals[…]
-//!       let a = A_vals[i * n_K + k]                       for step                        256 turns of k
-//!       for j in 0..n_J                                     for column                    16 turns of j
+//!       let a = A_vals[i * n_K + k]                       for step                        256 iterations of k
+//!       for j in 0..n_J                                     for column                    16 iterations of j
 //!         C_vals[i * n_J + j] =                   ──▶         panel[…] = B_vals[…]        the step's part of the column
-//!           C_vals[i * n_J + j] + a * B_vals[k * n_J + j]     for group                   4 turns of i
+//!           C_vals[i * n_J + j] + a * B_vals[k * n_J + j]     for group                   4 iterations of i
 //!                                                               tile = rows_vals[…]
 //!                                                               for k
 //!                                                                 let a_0 = …, a_1, a_2, a_3

@@ -145,8 +145,8 @@ impl<'s> Nest<'s> {
             Into::Variable(t, ..) => kernel.vars[t.0 as usize].1,
         };
         let in_lanes = is_cheap(op) && matches!(ty, Type::F64 | Type::F32 | Type::I64 | Type::I32);
-        let asked = moving.iter().any(|v| kernel.asked.contains_key(v));
-        let fits = of_rows && of_all_rows && in_lanes && !asked && seen.is_extent(&width) && stays.holds(&folded);
+        let hinted = moving.iter().any(|v| kernel.hints.contains_key(v));
+        let fits = of_rows && of_all_rows && in_lanes && !hinted && seen.is_extent(&width) && stays.holds(&folded);
         let folded = fits.then(|| Folded::of(&folded, (row.var, column), &moving, kernel))??;
         Some(Nest { row, body, around, turns, column, width, op, folded, into, ty })
     }

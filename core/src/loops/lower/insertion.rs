@@ -7,7 +7,7 @@ use crate::loops::{BufferId, Stmt, Symbolic, Var};
 
 /// The position in a result that loops have reached.
 #[derive(Clone, Debug)]
-pub(super) struct Slot {
+pub(super) struct Insertion {
     /// The next level.
     pub level: usize,
     pub position: Expr,
@@ -33,7 +33,7 @@ pub(super) struct Slot {
     pub written: Option<Var>,
 }
 
-impl Slot {
+impl Insertion {
     /// The position of the parent of the level above, if that level is appended to.
     pub fn parent(&self) -> Expr {
         self.parent.clone()

@@ -1,4 +1,4 @@
-//! Lists that are fixed while others move: each is scattered into a position map (`stream::Spread`), and looked up there.
+//! Lists that are fixed while others move: each is scattered into a position map (`stream::PositionMap`), and looked up there.
 //!
 //! ```text
 //!  forall i: forall j: forall k: t[] += A[i,j] * A[j,k] * A[i,k spread]
@@ -16,9 +16,9 @@
 //! compares the lengths. Two lists of an outermost loop, such as those of a dot product, are treated likewise.
 
 use super::{
-    Context, levels,
-    sink::{self, Frame, Sink},
-    value,
+    Context,
+    destination::{self, Destination, Frame},
+    levels, value,
 };
 use crate::algebra::{Op as Fn, Type};
 use crate::loops::choose::{
@@ -41,23 +41,23 @@ pub(super) fn lay(
     scope: &mut Scope,
     v: Index,
     body: &concrete::Expr,
-    sink: &Sink,
+    destination: &Destination,
 ) -> Vec<Name> {
     let mut all = Vec::new();
     // The loops that compute a bound do not intersect lists.
     let stays = |a: AccessId| {
         let (level, _) = access::next_var(cx, scope, a).filter(|(_, w)| *w != v)?;
         let some = cx.prepared.tables.contains_key(&(a, level)) && !scope.is_laid(a);
-        (some && !matches!(sink, Sink::Bound { .. })).then_some((a, level))
+        (some && !matches!(destination, Destination::Bound { .. })).then_some((a, level))
     };
     let stay: Vec<(AccessId, usize)> = body.accesses().into_iter().filter_map(stays).collect();
     for (a, level) in stay {
         let it = cx.symbols.name();
         let list = levels::unopened(cx, b, scope, a);
         let flagged = cx.prepared.tables[&(a, level)].flagged;
-        let conditions = flagged.then(|| tables::needed_of(cx, scope, a, body, sink::effect(cx, sink)));
+        let conditions = flagged.then(|| tables::needed_of(cx, scope, a, body, destination::effect(cx, destination)));
         let flags = conditions.as_ref().map(|conditions| flags(cx, scope, a, conditions));
-        b.push(Op::Lay { it, list, flags });
+        b.push(Op::Scatter { it, list, flags });
         conditions.into_iter().for_each(|conditions| scope.lay_holding(a, conditions));
         scope.lay(a);
         all.push(it);
@@ -77,7 +77,7 @@ fn flags(cx: &Context, scope: &Scope, a: AccessId, conditions: &[concrete::Expr]
 
 /// The value to fold without testing whether the searched entries exist, if every one of them is looked up by value: where an entry is
 /// absent the map holds the fill value, with which the body has the correct value. A test would be an unpredictable branch.
-pub(super) fn folded_anyway(
+pub(super) fn folded_branch_free(
     cx: &Context,
     b: &mut Block,
     (scope, searched): (&Scope, &[AccessId]),
@@ -95,7 +95,7 @@ pub(super) fn leaped(
     cx: &Context,
     b: &mut Block,
     scope: &Scope,
-    Frame { v, rest, sink }: Frame,
+    Frame { v, rest, destination }: Frame,
     body: &concrete::Expr,
 ) -> Vec<(Sym, Scope)> {
     let symbols = &cx.symbols;
@@ -107,7 +107,7 @@ pub(super) fn leaped(
         let [length, other] = [far, near].map(&mut length);
         (symbols.op(Fn::Gt, [length, symbols.times(other, symbols.int(LONGER))]), scope.leaping(far, near))
     };
-    let folds = rest.is_empty() && !body.has_loops() && matches!(sink, Sink::Scalar { .. });
-    let can = if folds { walk::may_leap(cx, scope, v, body, sink::effect(cx, sink)) } else { vec![] };
+    let folds = rest.is_empty() && !body.has_loops() && matches!(destination, Destination::Scalar { .. });
+    let can = if folds { walk::may_leap(cx, scope, v, body, destination::effect(cx, destination)) } else { vec![] };
     can.into_iter().map(far).collect()
 }

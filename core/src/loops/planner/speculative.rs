@@ -11,20 +11,20 @@ use super::{
     Context,
     arrive::{self, Forall, Here, follow},
     choice,
+    destination::Destination,
     output::Arrival,
-    sink::Sink,
     value,
 };
 use crate::algebra::Type;
 use crate::iteration::Point;
 use crate::loops::choose::{coordinate, scope::Scope, symbol::Sym};
-use crate::loops::plan::{Block, Driven, Op};
+use crate::loops::plan::{Block, Driver, Op};
 use crate::notation::concrete::Index;
 
 /// Plans the loop over an intersection that stores a value at every step, and keeps it where the lists meet.
 pub(super) fn store_always(cx: &Context, b: &mut Block, f: &Forall, point: &Point) {
     meets(cx, b, f, point, &mut |b, at, here, kept| {
-        store_tentatively(cx, b, (f.scope(), f.frame.sink), point, (f.frame.v, at, here), kept);
+        store_speculatively(cx, b, (f.scope(), f.frame.destination), point, (f.frame.v, at, here), kept);
     });
 }
 
@@ -66,7 +66,7 @@ pub(super) fn follow_in_lanes(cx: &Context, b: &mut Block, f: &Forall, point: &P
         let present = [(leader, entries[0], None), (follower, entries[1], Some(met))];
         let here = present.map(|(access, entry, present)| Here { access, entry: entry.positions(), present });
         let scope = arrive::come_to_entries(cx, b, f.scope(), (f.frame.v, at), here);
-        arrive::go_on(cx, b, f.frame, &point.body, scope, Driven::Stored);
+        arrive::go_on(cx, b, f.frame, &point.body, scope, Driver::Stored);
     });
     b.push(Op::MeetLanes { lists: [f.lists[&leader], f.lists[&follower]], at, met, entries, body: block });
     let body = cx.simplify.replace(&point.body, &|x| (x == follower).then(|| cx.fill(x)));
@@ -83,30 +83,30 @@ pub(super) fn store_decided(cx: &Context, b: &mut Block, f: &Forall, point: &Poi
             here.push(follow(cx, b, f, a, at));
         }
         let kept = arrive::enough(cx, point, &here);
-        store_tentatively(cx, b, (f.scope(), f.frame.sink), point, (f.frame.v, at, here), kept);
+        store_speculatively(cx, b, (f.scope(), f.frame.destination), point, (f.frame.v, at, here), kept);
     });
     b.push(Op::Along { list: f.lists[&point.leaders[0]], at, body });
 }
 
 /// Stores the value at a coordinate speculatively: it is kept where `kept` holds.
-pub(super) fn store_tentatively(
+pub(super) fn store_speculatively(
     cx: &Context,
     b: &mut Block,
-    (scope, sink): (&Scope, &Sink),
+    (scope, destination): (&Scope, &Destination),
     point: &Point,
     (v, at, here): (Index, Sym, Vec<Here>),
     kept: Sym,
 ) {
-    let (output, slot) = sink.appends(v).expect("tentative stores append");
+    let (output, insertion) = destination.appends(v).expect("speculative stores append");
     let mut scope = scope.clone();
     choice::bind(cx, b, &mut scope, v, at);
     for Here { access, entry, present } in here {
         scope.walk(access, entry, present);
     }
     let searched = value::locate(cx, b, &mut scope, &point.body, false);
-    debug_assert!(searched.is_empty(), "tentative values need no search");
-    let at = output.next_var(slot).and_then(|w| coordinate::of(cx, &scope, w)).expect("its loops are bound");
+    debug_assert!(searched.is_empty(), "speculative values need no search");
+    let at = output.next_var(insertion).and_then(|w| coordinate::of(cx, &scope, w)).expect("its loops are bound");
     let value = value::value(cx, b, &scope, &point.body);
-    let arrival = Arrival { at, driven: Driven::Stored, positions: vec![] };
-    output.visit(cx, b, slot, arrival, |b, slot| output.store_if(b, &slot, value, kept));
+    let arrival = Arrival { at, driver: Driver::Stored, positions: vec![] };
+    output.visit(cx, b, insertion, arrival, |b, insertion| output.store_if(b, &insertion, value, kept));
 }

@@ -15,16 +15,16 @@ use super::list::ListFiber;
 
 /// A list and its table.
 #[derive(Clone, Debug)]
-pub struct Spread<I> {
+pub struct PositionMap<I> {
     fiber: ListFiber<I>,
     table: BufferId,
 }
 
-impl<I: Clone> Spread<I> {
+impl<I: Clone> PositionMap<I> {
     /// A list to be scattered. All of its coordinates are below the table's length.
-    pub fn open<D: Domain<I = I>>(d: &mut D, fiber: ListFiber<I>, table: BufferId) -> Spread<I> {
+    pub fn open<D: Domain<I = I>>(d: &mut D, fiber: ListFiber<I>, table: BufferId) -> PositionMap<I> {
         let (begin, end) = (d.snapshot("begin", fiber.begin.clone()), d.snapshot("end", fiber.end.clone()));
-        Spread { fiber: ListFiber { begin, end, ..fiber }, table }
+        PositionMap { fiber: ListFiber { begin, end, ..fiber }, table }
     }
 
     /// The table.
@@ -47,7 +47,7 @@ impl<I: Clone> Spread<I> {
         Self::entry(d, place)
     }
 
-    /// As [`Spread::ask`], at a coordinate that is in the table where `inside` holds; elsewhere there is no entry.
+    /// As [`PositionMap::ask`], at a coordinate that is in the table where `inside` holds; elsewhere there is no entry.
     pub fn ask_within<D: Domain<I = I>>(d: &mut D, table: BufferId, at: &I, inside: &D::B) -> (D::B, I) {
         let none = d.int(0);
         let place = d.select(inside, &|d| d.load(table, at), none);
@@ -60,7 +60,7 @@ impl<I: Clone> Spread<I> {
     }
 
     /// Clears the list's entries from the table.
-    pub fn take_up<D: Domain<I = I>>(&self, d: &mut D) {
+    pub fn clear_map<D: Domain<I = I>>(&self, d: &mut D) {
         self.each(d, &mut |d, at, _| {
             let none = d.int(0);
             d.store(self.table, at, &none);

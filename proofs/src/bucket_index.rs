@@ -1,17 +1,17 @@
-//! Laws of directories of lists, `core::stream::Directory`, and of lists that look themselves up in one, on their `Concrete` reading.
+//! Laws of bucket indices of lists, `core::stream::BucketIndex`, and of lists that look themselves up in one, on their `Concrete` reading.
 //!
 //! Data of a law: a fiber of up to [`POSITIONS`] positions below an extent of up to [`EXTENT`], each coordinate once, in the middle of a
 //! longer array, and stretches of every length from one coordinate to more than there are.
 
 use crate::choose::Choose;
 use crate::stream::{Broken, Fiber, LISTS, Operations as Moves};
-use fiberloom_core::stream::{Concrete, Directory, Domain, List, ListFiber, TABLE, View};
+use fiberloom_core::stream::{BucketIndex, Concrete, Domain, List, ListFiber, TABLE, View};
 
 /// Most positions of a fiber.
 pub const POSITIONS: usize = 4;
 /// Extents are up to this.
 pub const EXTENT: usize = 6;
-/// A directory that knows its extent is asked this far behind it.
+/// A bucket index that knows its extent is asked this far behind it.
 const BEHIND: usize = 3;
 /// The logarithm of the longest stretch: one that holds all.
 const LONGEST: usize = 3;
@@ -23,17 +23,17 @@ const FUEL: u32 = 64;
 pub struct Operations {
     /// The logarithm of a stretch, of an extent and of how many there may be.
     pub shift: fn(&mut Concrete, i64, i64) -> i64,
-    /// Writes the directory of a list of an extent.
-    pub make: fn(&mut Concrete, &Directory<i64>, ListFiber<i64>, i64),
-    /// What a list that has a directory is.
-    pub with: fn(ListFiber<i64>, Directory<i64>) -> ListFiber<i64>,
+    /// Writes the bucket index of a list of an extent.
+    pub make: fn(&mut Concrete, &BucketIndex<i64>, ListFiber<i64>, i64),
+    /// What a list that has a bucket index is.
+    pub with: fn(ListFiber<i64>, BucketIndex<i64>) -> ListFiber<i64>,
 }
 
 /// What the compiler emits.
 pub const DIRECTORY: Operations = Operations {
-    shift: |d, extent, most| Directory::shift(d, &extent, &most),
-    make: |d, directory, list, extent| directory.make(d, "p", list, &extent),
-    with: |list, directory| ListFiber { directory: Some(directory), ..list },
+    shift: |d, extent, most| BucketIndex::shift(d, &extent, &most),
+    make: |d, bucket_index, list, extent| bucket_index.make(d, "p", list, &extent),
+    with: |list, bucket_index| ListFiber { bucket_index: Some(bucket_index), ..list },
 };
 
 /// *Stretches are as short as may be*: so that there are no more than `most` of them below the extent, and one less would be more.
@@ -47,7 +47,7 @@ pub fn stretches_are_short(extent: i64, most: i64, ops: Operations) -> Result<()
     if shift > 0 && extent >> (shift - 1) <= most { Err("stretches are too long") } else { Ok(()) }
 }
 
-/// A fiber with what its directory is made of.
+/// A fiber with what its bucket index is made of.
 #[derive(Clone, Debug)]
 pub struct Listed {
     /// The fiber.
@@ -56,7 +56,7 @@ pub struct Listed {
     pub extent: usize,
     /// The logarithm of a stretch.
     pub shift: usize,
-    /// Whether the directory knows the extent.
+    /// Whether the bucket index knows the extent.
     pub known: bool,
 }
 
@@ -72,14 +72,14 @@ impl Listed {
         if self.known { self.extent + BEHIND } else { self.extent }
     }
 
-    /// Its directory, made in a table that has just as many places as it is to have.
+    /// Its bucket index, made in a table that has just as many places as it is to have.
     fn made<'a>(&self, arrays: &'a [&'a [i64]], ops: Operations) -> (Concrete<'a>, ListFiber<i64>) {
         let (extent, shift) = (self.extent as i64, self.shift as i64);
-        let places = Directory::places(&mut Concrete::new(&[], FUEL), &extent, &shift);
+        let places = BucketIndex::places(&mut Concrete::new(&[], FUEL), &extent, &shift);
         let mut d = Concrete::new(arrays, FUEL).with_table(places as usize);
-        let directory = Directory { table: TABLE, shift, extent: self.known.then_some(extent) };
-        (ops.make)(&mut d, &directory, self.fiber.from(1), extent);
-        (d, (ops.with)(self.fiber.from(1), directory))
+        let bucket_index = BucketIndex { table: TABLE, shift, extent: self.known.then_some(extent) };
+        (ops.make)(&mut d, &bucket_index, self.fiber.from(1), extent);
+        (d, (ops.with)(self.fiber.from(1), bucket_index))
     }
 }
 
@@ -94,8 +94,8 @@ pub fn stretches_begin_there(of: &Listed, ops: Operations) -> Result<(), Broken>
     if d.table() == wanted { Ok(()) } else { Err("a stretch does not begin where it says") }
 }
 
-/// *A directory changes nothing*: from each entry to each coordinate, up to the extent itself, and behind it where the directory knows
-/// it, a list with a directory comes to where one without does, however it moves; so does one that is opened where a view begins, with
+/// *A bucket index changes nothing*: from each entry to each coordinate, up to the extent itself, and behind it where the bucket index knows
+/// it, a list with a bucket index comes to where one without does, however it moves; so does one that is opened where a view begins, with
 /// a finger or without; and one that ends early does not leave its end.
 pub fn a_directory_changes_nothing(
     of: &Listed,
@@ -117,7 +117,7 @@ pub fn a_directory_changes_nothing(
     (0..start).for_each(|_| walked.next(d));
     let from = walked.entry(d).position;
     (moves.seek)(&walked, d, target);
-    rests(d, &walked, wanted.max(from), "a list with a directory comes to elsewhere")?;
+    rests(d, &walked, wanted.max(from), "a list with a bucket_index comes to elsewhere")?;
 
     let view = View { start: Some(target), ..View::default() };
     let opened = List::open(d, "p", ListFiber { view: view.clone(), ..list.clone() });
@@ -174,7 +174,7 @@ pub fn shift_laws(c: &mut impl Choose) {
 }
 
 /// Bounds: a list of at most 4 entries below an extent of at most 6, stretches of 1, 2, 4 or 8 coordinates, any entry and any target
-/// up to the extent, or up to three behind it where the directory knows it; loops unwound 65 times.
+/// up to the extent, or up to three behind it where the bucket index knows it; loops unwound 65 times.
 #[cfg(kani)]
 #[kani::proof]
 #[kani::unwind(66)]
@@ -212,11 +212,11 @@ pub(crate) mod tests {
     const WRONG_STRETCHES: [(&str, Operations); 2] = [
         (
             "there is a stretch too many",
-            Operations { shift: |d, n, most| Directory::shift(d, &n, &(most + 1)), ..DIRECTORY },
+            Operations { shift: |d, n, most| BucketIndex::shift(d, &n, &(most + 1)), ..DIRECTORY },
         ),
         (
             "there are half as many stretches as may be",
-            Operations { shift: |d, n, most| Directory::shift(d, &n, &(most / 2)), ..DIRECTORY },
+            Operations { shift: |d, n, most| BucketIndex::shift(d, &n, &(most / 2)), ..DIRECTORY },
         ),
     ];
 
@@ -226,22 +226,25 @@ pub(crate) mod tests {
             (
                 "the first entry is in no stretch",
                 Operations {
-                    make: |d, directory, f, extent| {
-                        (DIRECTORY.make)(d, directory, ListFiber { begin: (f.begin + 1).min(f.end), ..f }, extent)
+                    make: |d, bucket_index, f, extent| {
+                        (DIRECTORY.make)(d, bucket_index, ListFiber { begin: (f.begin + 1).min(f.end), ..f }, extent)
                     },
                     ..DIRECTORY
                 },
             ),
             (
                 "the last stretch has no place",
-                Operations { make: |d, directory, f, extent| directory.make(d, "p", f, &(extent - 1)), ..DIRECTORY },
+                Operations {
+                    make: |d, bucket_index, f, extent| bucket_index.make(d, "p", f, &(extent - 1)),
+                    ..DIRECTORY
+                },
             ),
             (
                 "who looks it up takes stretches for shorter",
                 Operations {
-                    with: |f, directory| {
-                        let shift = (directory.shift - 1).max(0);
-                        ListFiber { directory: Some(Directory { shift, ..directory }), ..f }
+                    with: |f, bucket_index| {
+                        let shift = (bucket_index.shift - 1).max(0);
+                        ListFiber { bucket_index: Some(BucketIndex { shift, ..bucket_index }), ..f }
                     },
                     ..DIRECTORY
                 },
@@ -249,16 +252,19 @@ pub(crate) mod tests {
             (
                 "who looks it up goes behind the extent",
                 Operations {
-                    with: |f, directory| ListFiber { directory: Some(Directory { extent: None, ..directory }), ..f },
+                    with: |f, bucket_index| ListFiber {
+                        bucket_index: Some(BucketIndex { extent: None, ..bucket_index }),
+                        ..f
+                    },
                     ..DIRECTORY
                 },
             ),
             (
                 "who looks it up takes the extent for greater",
                 Operations {
-                    with: |f, directory| {
-                        let extent = directory.extent.map(|extent| extent + 1);
-                        ListFiber { directory: Some(Directory { extent, ..directory }), ..f }
+                    with: |f, bucket_index| {
+                        let extent = bucket_index.extent.map(|extent| extent + 1);
+                        ListFiber { bucket_index: Some(BucketIndex { extent, ..bucket_index }), ..f }
                     },
                     ..DIRECTORY
                 },

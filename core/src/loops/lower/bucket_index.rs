@@ -1,4 +1,4 @@
-//! Bucket indices (`stream::Directory`) of loop-invariant lists that each iteration of a loop around searches: to begin another operand's
+//! Bucket indices (`stream::BucketIndex`) of loop-invariant lists that each iteration of a loop around searches: to begin another operand's
 //! blocks or bands, or because the lists gallop or are located beside another list.
 //!
 //! ```text
@@ -8,7 +8,7 @@
 //! ```
 //!
 //! The kernel computes the length of buckets from the number of entries. The number of slots is bounded by the number of searches, which
-//! pay for them ([`super::Options::sought`]), and by the number of entries, beyond which more slots do not help (`planner/directory.rs`). With few
+//! pay for them ([`super::Options::sought`]), and by the number of entries, beyond which more slots do not help (`planner/bucket_index.rs`). With few
 //! searches the index has one slot, and they search exponentially as without an index. So a search takes a constant number of steps where
 //! entries do not crowd in one bucket, and never more than an exponential search.
 //!
@@ -23,15 +23,15 @@ use crate::loops::choose::symbol::Sym;
 use crate::loops::plan::List;
 use crate::loops::{Role, Symbolic};
 use crate::notation::concrete::AccessId;
-use crate::stream::{Directory, Domain};
+use crate::stream::{BucketIndex, Domain};
 use std::collections::BTreeMap;
 
 /// Emits the bucket indices of lists, each with a bound on its number of slots.
-pub(super) fn directories(
+pub(super) fn bucket_indices(
     cx: &Context,
     d: &mut Symbolic,
     of: &[(AccessId, List, Sym)],
-) -> BTreeMap<AccessId, Directory<Term>> {
+) -> BTreeMap<AccessId, BucketIndex<Term>> {
     let mut all = BTreeMap::new();
     for (a, list, most) in of {
         let tensor = cx.program.tensor(*a);
@@ -39,15 +39,15 @@ pub(super) fn directories(
         let extent = Term::fixed(cx.extent(tensor.extents[tensor.format.order[0]]));
         let most = cx.term(d, *most);
         let most = d.snapshot("most", most);
-        let shift = Directory::shift(d, &extent, &most);
-        let places = Directory::places(d, &extent, &shift);
+        let shift = BucketIndex::shift(d, &extent, &most);
+        let places = BucketIndex::places(d, &extent, &shift);
         let table = d.buffer(&format!("{}0_by", tensor.name), d.element(pos), Role::Workspace);
         let places = d.place(&places);
         alloc(d, table, places, None);
-        let directory = Directory { table, shift, extent: None };
+        let bucket_index = BucketIndex { table, shift, extent: None };
         let list = fiber::unopened(cx, d, list);
-        directory.make(d, &format!("p_{}", tensor.name), list, &extent);
-        all.insert(*a, directory);
+        bucket_index.make(d, &format!("p_{}", tensor.name), list, &extent);
+        all.insert(*a, bucket_index);
     }
     all
 }

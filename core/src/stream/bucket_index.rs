@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   crd           3  4  9  |  21 23            s = 3: the buckets 0..8, 8..16, 16..24, and the bucket of the extent, 24
-//!   directory     0  2  3  5                   seek(22): searches exponentially from position 3, where 16..24 begins
+//!   bucket index  0  2  3  5                   seek(22): searches exponentially from position 3, where 16..24 begins
 //! ```
 //!
 //! The index is filled once for a list that is searched many times, at the cost of one exponential search per slot. The caller chooses the
@@ -17,7 +17,7 @@ use super::list::{List, ListFiber};
 
 /// A bucket index, filled or to be filled.
 #[derive(Clone, Debug)]
-pub struct Directory<I> {
+pub struct BucketIndex<I> {
     /// The first position of each bucket.
     pub table: BufferId,
     /// `s`: log₂ of the number of coordinates of a bucket.
@@ -26,7 +26,7 @@ pub struct Directory<I> {
     pub extent: Option<I>,
 }
 
-impl<I: Clone> Directory<I> {
+impl<I: Clone> BucketIndex<I> {
     /// The least `s` for which an extent has at most `most` buckets, besides the bucket of the extent itself.
     pub fn shift<D: Domain<I = I>>(d: &mut D, extent: &I, most: &I) -> I {
         let none = d.int(0);

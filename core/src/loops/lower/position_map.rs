@@ -1,4 +1,4 @@
-//! Lists that are fixed while others move: each is scattered into a position map (`stream::Spread`), and looked up there.
+//! Lists that are fixed while others move: each is scattered into a position map (`stream::PositionMap`), and looked up there.
 //!
 //! ```text
 //!  forall i: forall j: forall k: t[] += A[i,j] * A[j,k] * A[i,k spread]
@@ -23,7 +23,7 @@ use crate::loops::lower::fiber;
 use crate::loops::plan::{self, Flags};
 use crate::loops::{Holds, Role, Stmt, Symbolic, Term};
 use crate::notation::concrete::AccessId;
-use crate::stream::Spread;
+use crate::stream::PositionMap;
 use std::collections::BTreeMap;
 
 /// The position map into which a list is scattered.
@@ -40,7 +40,7 @@ pub(super) struct Laid {
 pub(super) struct Scattered {
     of: AccessId,
     table: Laid,
-    list: Spread<Term>,
+    list: PositionMap<Term>,
 }
 
 /// Allocates empty position maps for the lists that a nest scatters.
@@ -71,7 +71,7 @@ pub(super) fn tables(cx: &Context, d: &mut Symbolic, tables: &[plan::Table]) -> 
 pub(super) fn lay(cx: &Context, d: &mut Symbolic, it: Name, list: &plan::List, flags: Option<&Flags>) {
     let (of, table) = (list.of.0, cx.prepared.tables[&list.of]);
     let fiber = fiber::unopened(cx, d, list);
-    let list = Spread::open(d, fiber, table.buffer);
+    let list = PositionMap::open(d, fiber, table.buffer);
     if table.by_value {
         let values = super::arrays_of(cx, cx.program.accesses[of.0].tensor).values;
         write(d, &list, &|position| Expr::Load(values, Box::new(position)));
@@ -90,7 +90,7 @@ pub(super) fn lay(cx: &Context, d: &mut Symbolic, it: Name, list: &plan::List, f
 }
 
 /// Removes a list from its position map.
-pub(super) fn take_up(cx: &Context, d: &mut Symbolic, it: Name) {
+pub(super) fn clear_map(cx: &Context, d: &mut Symbolic, it: Name) {
     let scattered = cx.names.borrow().scattered[&it].clone();
     let Scattered { of, table, list } = &*scattered;
     if let Some(flags) = table.flags {
@@ -102,11 +102,11 @@ pub(super) fn take_up(cx: &Context, d: &mut Symbolic, it: Name) {
     if table.by_value {
         return write(d, list, &|_| Expr::Const(cx.fill(*of)));
     }
-    list.take_up(d);
+    list.clear_map(d);
 }
 
 /// Stores a value for each entry at its coordinate.
-fn write(d: &mut Symbolic, list: &Spread<Term>, value: &dyn Fn(Expr) -> Expr) {
+fn write(d: &mut Symbolic, list: &PositionMap<Term>, value: &dyn Fn(Expr) -> Expr) {
     list.each(d, &mut |d, at, position| {
         let (at, position) = (d.place(at), d.place(position));
         d.emit(Stmt::Store(list.table(), at, value(position)));
@@ -139,8 +139,8 @@ pub(super) fn ask(
     });
     let (at, inside) = (Term::fixed(at), inside.map(Term::fixed));
     let (there, place) = match inside {
-        Some(inside) => Spread::ask_within(d, table.buffer, &at, &inside),
-        None => Spread::ask(d, table.buffer, &at),
+        Some(inside) => PositionMap::ask_within(d, table.buffer, &at, &inside),
+        None => PositionMap::ask(d, table.buffer, &at),
     };
     cx.say_term(d, found, &flag.unwrap_or(there));
     cx.say_term(d, position, &place);

@@ -1,5 +1,5 @@
 //! Bucket indices of loop-invariant lists that each iteration of a loop around searches: which lists have one, and a bound on its length
-//! (`lower/directory.rs`).
+//! (`lower/bucket_index.rs`).
 
 use super::{Context, levels};
 use crate::algebra::Op as Fn;
@@ -20,7 +20,7 @@ use crate::notation::syntax::Protocol;
 const STORED: i64 = 64;
 
 /// The lists of a nest that have bucket indices, each with a bound on the number of slots.
-pub(super) fn directories(cx: &Context, nest: &Nest) -> Vec<(AccessId, List, Sym)> {
+pub(super) fn bucket_indices(cx: &Context, nest: &Nest) -> Vec<(AccessId, List, Sym)> {
     let sought = |a: &AccessId| {
         let plain = cx.program.tensor(*a).format.levels.first().is_some_and(|kind| kind.is_plain());
         plain && sought_in(cx, nest, *a).is_some()
@@ -31,7 +31,7 @@ pub(super) fn directories(cx: &Context, nest: &Nest) -> Vec<(AccessId, List, Sym
         let most = symbols.min(slots, symbols.times(entries(cx, (a, 0)), symbols.int(STORED)));
         // The whole list is opened without statements.
         let list = levels::unopened(cx, &mut Block::default(), &Scope::default(), a);
-        Some((a, List { directory: None, ..list }, most))
+        Some((a, List { bucket_index: None, ..list }, most))
     };
     nest.rhs.accesses().into_iter().filter(sought).filter_map(of).collect()
 }

@@ -1,4 +1,4 @@
-//! Laws of lists that are laid on tables, `core::stream::Spread`, on their `Concrete` reading.
+//! Laws of lists that are laid on tables, `core::stream::PositionMap`, on their `Concrete` reading.
 //!
 //! Data of a law: two fibers of up to [`POSITIONS`] positions below [`EXTENT`], each at a place in a longer array; the second is laid
 //! on the table that the first was taken up from, as one table serves every row of a level.
@@ -6,7 +6,7 @@
 use crate::choose::Choose;
 use crate::stream::{Broken, Fiber};
 use fiberloom_core::loops::BufferId;
-use fiberloom_core::stream::{Concrete, ListFiber, Spread, TABLE};
+use fiberloom_core::stream::{Concrete, ListFiber, PositionMap, TABLE};
 
 /// Most positions of a fiber.
 pub const POSITIONS: usize = 3;
@@ -19,19 +19,19 @@ const FUEL: u32 = 64;
 #[derive(Clone, Copy)]
 pub struct Operations {
     /// Lays a list.
-    pub lay: fn(&mut Concrete, ListFiber<i64>) -> Spread<i64>,
+    pub lay: fn(&mut Concrete, ListFiber<i64>) -> PositionMap<i64>,
     /// Whether there is an entry, and its position.
     pub ask: fn(&mut Concrete, i64) -> (bool, i64),
     /// Takes it up again.
-    pub take_up: fn(&mut Concrete, Spread<i64>),
+    pub clear_map: fn(&mut Concrete, PositionMap<i64>),
 }
 
 /// What the compiler emits.
-pub const SPREAD: Operations =
-    Operations { lay, ask: |d, at| Spread::ask(d, TABLE, &at), take_up: |d, laid| laid.take_up(d) };
+pub const POSITION_MAP: Operations =
+    Operations { lay, ask: |d, at| PositionMap::ask(d, TABLE, &at), clear_map: |d, laid| laid.clear_map(d) };
 
-fn lay(d: &mut Concrete, fiber: ListFiber<i64>) -> Spread<i64> {
-    let list = Spread::open(d, fiber, TABLE);
+fn lay(d: &mut Concrete, fiber: ListFiber<i64>) -> PositionMap<i64> {
+    let list = PositionMap::open(d, fiber, TABLE);
     list.lay(d);
     list
 }
@@ -52,7 +52,7 @@ pub fn one_table_serves(fibers: &[Fiber; 2], ops: Operations) -> Result<(), Brok
                 _ => Ok(()),
             }
         });
-        (ops.take_up)(&mut d, laid);
+        (ops.clear_map)(&mut d, laid);
         d.fault().map_or(asked, Err)?;
         if d.table().iter().any(|place| *place != 0) {
             return Err("something is left on a table");
@@ -64,7 +64,7 @@ pub fn one_table_serves(fibers: &[Fiber; 2], ops: Operations) -> Result<(), Brok
 /// The law on one choice of data.
 pub fn laws(c: &mut impl Choose) {
     let fibers = [(); 2].map(|()| Fiber::within(c, POSITIONS, EXTENT));
-    assert_eq!(one_table_serves(&fibers, SPREAD), Ok(()), "{fibers:?}");
+    assert_eq!(one_table_serves(&fibers, POSITION_MAP), Ok(()), "{fibers:?}");
 }
 
 /// Bounds: two fibers of at most 3 positions below 5, repeating or not; loops unwound 65 times.
@@ -91,20 +91,26 @@ pub(crate) mod tests {
     /// Lists that are laid wrongly in one thing each.
     pub fn wrong() -> Vec<Wrong> {
         let wrong: [(&str, Operations); 5] = [
-            ("a table is not cleared", Operations { take_up: |_, _| {}, ..SPREAD }),
+            ("a table is not cleared", Operations { clear_map: |_, _| {}, ..POSITION_MAP }),
             (
                 "the first entry is not laid",
-                Operations { lay: |d, f| lay(d, ListFiber { begin: f.begin + 1, ..f }), ..SPREAD },
+                Operations { lay: |d, f| lay(d, ListFiber { begin: f.begin + 1, ..f }), ..POSITION_MAP },
             ),
             (
                 "the next fiber's entry is laid too",
-                Operations { lay: |d, f| lay(d, ListFiber { end: f.end + 1, ..f }), ..SPREAD },
+                Operations { lay: |d, f| lay(d, ListFiber { end: f.end + 1, ..f }), ..POSITION_MAP },
             ),
             (
                 "it is asked one place on",
-                Operations { ask: |d, at| Spread::ask(d, TABLE, &(at + 1).min(EXTENT as i64 - 1)), ..SPREAD },
+                Operations {
+                    ask: |d, at| PositionMap::ask(d, TABLE, &(at + 1).min(EXTENT as i64 - 1)),
+                    ..POSITION_MAP
+                },
             ),
-            ("whatever is asked is there", Operations { ask: |d, at| (true, Spread::ask(d, TABLE, &at).1), ..SPREAD }),
+            (
+                "whatever is asked is there",
+                Operations { ask: |d, at| (true, PositionMap::ask(d, TABLE, &at).1), ..POSITION_MAP },
+            ),
         ];
         let on_all = |(what, ops): (&str, Operations)| {
             Wrong::on_all("a laid list", what, |c| {
