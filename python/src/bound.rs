@@ -45,7 +45,7 @@ pub fn of_tables(program: &Program) -> Vec<String> {
 }
 
 impl Compiled {
-    /// Puts what tables give behind other operands.
+    /// Appends the operands that tables give.
     pub fn with_tables(self: &Arc<Self>, py: Python<'_>, tables: Tables, operands: Operands) -> PyResult<Prepared> {
         let program = self.kernel.program();
         let names: Vec<&str> = tables.iter().map(|(name, _)| name.as_str()).collect();

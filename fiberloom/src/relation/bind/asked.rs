@@ -13,7 +13,7 @@ use std::path::Path;
 const ABSENT: i64 = -2;
 
 impl Binding<'_, '_> {
-    /// Puts what is asked of labels behind other operands; what is asked of a table's texts is its own.
+    /// Appends the operands that answer questions about labels; those about a table's texts are its own.
     pub(super) fn asked(
         &self,
         labels: &[Dictionary],
