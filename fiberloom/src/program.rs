@@ -195,7 +195,7 @@ impl Program {
     /// The same program, whose loops are those of a plan, as `fiberloom show plan` prints it; its file has this name in messages.
     ///
     /// A plan is checked when the program is lowered: its loops are well-formed. They may compute something else, and leave arrays: such a
-    /// program runs on [`Engine::Loops`], which checks every access.
+    /// program runs on [`Engine::Loops`](crate::Engine::Loops), which checks every access.
     ///
     /// ```
     /// # use fiberloom::{Mode, Program};

@@ -20,14 +20,17 @@ impl Plan {
         let mut checker = Checker {
             all,
             program,
-            seen: vec![Seen { symbols: extents.iter().copied().collect(), ..Seen::default() }],
+            seen: vec![Seen {
+                symbols: extents.iter().copied().collect(),
+                made: (0..program.tensors.len()).map(Place).filter(operand).collect(),
+                ..Seen::default()
+            }],
             keeps: false,
             ever: FxHashSet::default(),
             coming: FxHashMap::default(),
             vars: FxHashSet::default(),
             unset: FxHashSet::default(),
             ends: vec![],
-            made: (0..program.tensors.len()).map(Place).filter(operand).collect(),
             tables: vec![],
             marks: vec![],
             bucket_indices: vec![],
@@ -47,6 +50,8 @@ impl Plan {
 pub(super) struct Seen {
     pub symbols: FxHashSet<Sym>,
     pub names: FxHashMap<Name, Thing>,
+    /// The tensors whose arrays are there.
+    pub made: FxHashSet<Place>,
 }
 
 /// A plan that cannot be.
@@ -74,8 +79,6 @@ pub(super) struct Checker<'p> {
     /// Those of them that may have no value yet; and at the ends of the blocks of the operations around, outermost first.
     pub unset: FxHashSet<Sym>,
     ends: Vec<Vec<FxHashSet<Sym>>>,
-    /// The tensors whose arrays are there.
-    pub made: FxHashSet<Place>,
     /// The tables of the statement.
     pub tables: Vec<Table>,
     /// The lists of the statement that have tables of windows.
@@ -94,6 +97,11 @@ impl Checker<'_> {
         self.wrong.get_or_insert_with(|| Wrong { op, what: what() });
     }
 
+    /// Notes that the arrays of a tensor are there from now on, in the block that is checked.
+    fn makes(&mut self, place: Place) {
+        self.seen.last_mut().map(|seen| seen.made.insert(place));
+    }
+
     fn note(&mut self, rule: Result<(), String>) {
         if let Err(what) = rule {
             self.wrong(|| what);
@@ -105,7 +113,7 @@ impl Checker<'_> {
         match step {
             Step::Whole { target, operand } => {
                 self.note(self.made(*operand));
-                self.made.insert(*target);
+                self.makes(*target);
             }
             Step::Nest(of) => self.statement(of),
             Step::Repeat { turns, steps, carried } => {
@@ -116,6 +124,7 @@ impl Checker<'_> {
                         self.define(*go);
                         self.vars.insert(*go);
                         self.block(condition);
+                        self.seen.truncate(around);
                     }
                 }
                 steps.iter().for_each(|step| self.step(step));
@@ -134,8 +143,7 @@ impl Checker<'_> {
             Arrays::Operand(of) | Arrays::Taken(of) => self.note(self.made(of)),
             Arrays::Levels(a) | Arrays::Entries(a) => self.note(self.made(self.program.accesses[a.0].tensor)),
         }
-        of.nest.rhs.inside(&mut |nest| self.made.extend([nest.target.tensor]));
-        self.made.insert(place);
+        self.makes(place);
         self.seen.push(Seen::default());
         self.coming.extend([(of.output, Thing::Result(place)), (of.root, Thing::Insertion(of.output, 0))]);
         [of.output, of.root].into_iter().for_each(|n| self.name(n));
@@ -280,6 +288,9 @@ impl Visitor for Checker<'_> {
             }
             self.operation(op);
             self.seen.truncate(around);
+            if let Op::Make { made } = op {
+                self.makes(made.nest.target.tensor);
+            }
         }
         if !self.keeps {
             self.seen.pop();

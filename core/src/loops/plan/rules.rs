@@ -586,6 +586,10 @@ impl Checker<'_> {
     /// The arrays of a tensor are there.
     pub(super) fn made(&self, place: Place) -> Rule {
         let tensor = &self.program.tensors[place.0];
-        if self.made.contains(&place) { Ok(()) } else { Err(format!("`{}` is not computed yet", tensor.name)) }
+        if self.seen.iter().any(|seen| seen.made.contains(&place)) {
+            Ok(())
+        } else {
+            Err(format!("`{}` is not computed yet", tensor.name))
+        }
     }
 }
