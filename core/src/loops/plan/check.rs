@@ -26,6 +26,8 @@ impl Plan {
                 ..Seen::default()
             }],
             keeps: false,
+            defined: vec![],
+            named: vec![],
             ever: FxHashSet::default(),
             coming: FxHashMap::default(),
             vars: FxHashSet::default(),
@@ -70,6 +72,9 @@ pub(super) struct Checker<'p> {
     pub seen: Vec<Seen>,
     /// Whether what a block of the current operation defines is seen behind the block.
     keeps: bool,
+    /// What the current operation defines, until it is seen: in the operation's blocks, and behind it.
+    defined: Vec<Sym>,
+    named: Vec<(Name, Thing)>,
     /// All names that were ever defined.
     ever: FxHashSet<Name>,
     /// What names stand for that the current operation defines.
@@ -99,7 +104,19 @@ impl Checker<'_> {
 
     /// Notes that the arrays of a tensor are there from now on, in the block that is checked.
     fn makes(&mut self, place: Place) {
+        if self.made(place).is_ok() {
+            let name = &self.program.tensors[place.0].name;
+            self.wrong(|| format!("`{name}` is computed twice"));
+        }
         self.seen.last_mut().map(|seen| seen.made.insert(place));
+    }
+
+    /// What the operation has defined is seen from here on.
+    fn see(&mut self) {
+        if let Some(seen) = self.seen.last_mut() {
+            seen.symbols.extend(self.defined.drain(..));
+            seen.names.extend(self.named.drain(..));
+        }
     }
 
     fn note(&mut self, rule: Result<(), String>) {
@@ -147,6 +164,7 @@ impl Checker<'_> {
         self.seen.push(Seen::default());
         self.coming.extend([(of.output, Thing::Result(place)), (of.root, Thing::Insertion(of.output, 0))]);
         [of.output, of.root].into_iter().for_each(|n| self.name(n));
+        self.see();
         match &of.body {
             Body::Loops(block) => self.block(block),
             Body::Counted(passes) => passes.iter().for_each(|block| self.block(block)),
@@ -228,7 +246,7 @@ impl Visitor for Checker<'_> {
             // A position that is known already.
             _ if self.seen.iter().any(|seen| seen.symbols.contains(&s)) => {}
             None => self.value(s),
-            Some(_) => drop(self.seen.last_mut().map(|seen| seen.symbols.insert(s))),
+            Some(_) => self.defined.push(s),
         }
     }
 
@@ -254,7 +272,7 @@ impl Visitor for Checker<'_> {
             self.wrong(|| "a name is defined twice".to_string());
         }
         let thing = self.coming.remove(&n).unwrap_or(Thing::Run);
-        self.seen.last_mut().map(|seen| seen.names.insert(n, thing));
+        self.named.push((n, thing));
     }
 
     fn named(&mut self, n: Name) {
@@ -272,6 +290,7 @@ impl Visitor for Checker<'_> {
     fn assembly(&mut self, _: &Assembly) {}
 
     fn scope(&mut self, define: &mut dyn FnMut(&mut dyn Visitor), block: &Block) {
+        self.see();
         self.seen.push(Seen::default());
         define(self);
         self.block(block);
@@ -279,6 +298,7 @@ impl Visitor for Checker<'_> {
     }
 
     fn block(&mut self, Block(ops): &Block) {
+        self.see();
         let unset = self.unset.clone();
         self.seen.push(Seen::default());
         for op in ops {
@@ -287,6 +307,7 @@ impl Visitor for Checker<'_> {
                 self.seen.push(Seen::default());
             }
             self.operation(op);
+            self.see();
             self.seen.truncate(around);
             if let Op::Make { made } = op {
                 self.makes(made.nest.target.tensor);
