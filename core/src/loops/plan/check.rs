@@ -26,6 +26,7 @@ impl Plan {
                 ..Seen::default()
             }],
             keeps: false,
+            computed: FxHashSet::default(),
             defined: vec![],
             named: vec![],
             ever: FxHashSet::default(),
@@ -41,8 +42,11 @@ impl Plan {
         };
         self.steps.iter().for_each(|step| checker.step(step));
         checker.ops = 0;
-        let results = program.tensors.iter().enumerate().filter(|(_, t)| matches!(t.role, Role::Result(_)));
-        results.for_each(|(place, _)| checker.note(checker.made(Place(place))));
+        let missing =
+            (0..program.tensors.len()).map(Place).find(|place| !operand(place) && !checker.computed.contains(place));
+        if let Some(place) = missing {
+            checker.wrong(|| format!("`{}` is not computed", program.tensors[place.0].name));
+        }
         checker.wrong.map_or(Ok(()), Err)
     }
 }
@@ -72,6 +76,8 @@ pub(super) struct Checker<'p> {
     pub seen: Vec<Seen>,
     /// Whether what a block of the current operation defines is seen behind the block.
     keeps: bool,
+    /// The tensors that were ever computed.
+    computed: FxHashSet<Place>,
     /// What the current operation defines, until it is seen: in the operation's blocks, and behind it.
     defined: Vec<Sym>,
     named: Vec<(Name, Thing)>,
@@ -108,6 +114,7 @@ impl Checker<'_> {
             let name = &self.program.tensors[place.0].name;
             self.wrong(|| format!("`{name}` is computed twice"));
         }
+        self.computed.insert(place);
         self.seen.last_mut().map(|seen| seen.made.insert(place));
     }
 

@@ -88,13 +88,13 @@ impl Checker<'_> {
         match op {
             Op::Let { it, of } | Op::Hold { it, of } | Op::Var { it, of } => self.has(*it, self.ty(*of)?),
             Op::Fresh { .. } => Ok(()),
-            Op::Set { var, to } => self.variable(*var).and(self.has(*to, self.ty(*var)?)),
+            Op::Set { var, to } => self.variable(*var).and(self.is(*to, self.ty(*var)?)),
             Op::Call { it, fun, args } => {
                 let types = args.iter().map(|arg| self.ty(*arg)).collect::<Rule<Vec<_>>>()?;
                 self.has(*it, self.applied(*fun, &types)?)
             }
             Op::Fail { .. } | Op::Range { .. } | Op::Hint { .. } => Ok(()),
-            Op::When { cond, .. } => self.holds(*cond),
+            Op::When { cond, .. } => self.condition(*cond),
             op => self.of_lists(op),
         }
     }
@@ -106,7 +106,7 @@ impl Checker<'_> {
                 self.can(*of, "have an interval", |kind| kind.holds(Holds::Positions))?;
                 self.numbers(is)?;
                 self.number(*parent)?;
-                present.map_or(Ok(()), |present| self.holds(present))
+                present.map_or(Ok(()), |present| self.condition(present))
             }
             Op::Finger { of, begin, .. } => self.made(self.program.accesses[of.0].tensor).and(self.number(*begin)),
             Op::Open { list, .. } => self.list(list),
@@ -116,13 +116,13 @@ impl Checker<'_> {
                 self.entry(is, self.runs(*list)?)?;
                 self.holds(*here).and(self.number(*at))
             }
-            Op::NextIf { list, cond } => self.open(*list).and(self.holds(*cond)),
+            Op::NextIf { list, cond } => self.open(*list).and(self.condition(*cond)),
             Op::Seek { is, by, at } => self.seek(is, by).and(self.number(*at)),
             Op::Ask { found, position, of, at, inside } => {
                 self.can(*of, "be in a position map", LevelKind::is_list)?;
                 self.table(*of)?;
                 self.number(*at)?;
-                inside.map_or(Ok(()), |inside| self.holds(inside))?;
+                inside.map_or(Ok(()), |inside| self.condition(inside))?;
                 let by_value = self.tables.iter().any(|table| table.list == *of && table.by_value);
                 let ty = if by_value { self.program.tensor(of.0).ty } else { Type::Bool };
                 self.has(*found, ty).and(self.number(*position))
@@ -132,7 +132,7 @@ impl Checker<'_> {
                 self.table(list.of)?;
                 let flagged = self.tables.iter().any(|table| table.list == list.of && table.flagged);
                 match flags {
-                    Some(flags) if flagged => self.number(flags.position).and(self.holds(flags.cond)),
+                    Some(flags) if flagged => self.number(flags.position).and(self.condition(flags.cond)),
                     Some(_) => Err("the table of the list has no flags".to_string()),
                     None if flagged => Err("the table of the list has flags".to_string()),
                     None => Ok(()),
@@ -244,7 +244,7 @@ impl Checker<'_> {
             }
             Op::Leave { pieces, cond } => {
                 self.pieces(*pieces, |_| true)?;
-                cond.map_or(Ok(()), |cond| self.holds(cond))
+                cond.map_or(Ok(()), |cond| self.condition(cond))
             }
             op => self.of_results(op),
         }
@@ -273,11 +273,11 @@ impl Checker<'_> {
             Op::Store { output, insertion, fold, value } => {
                 let ty = self.below(*output, *insertion)?;
                 fold.map_or(Ok(ty), |fun| self.applied(fun, &[ty, ty]))?;
-                self.has(*value, ty)
+                self.is(*value, ty)
             }
             Op::StoreIf { output, insertion, value, kept } => {
                 let ty = self.below(*output, *insertion)?;
-                self.has(*value, ty).and(self.holds(*kept))
+                self.is(*value, ty).and(self.condition(*kept))
             }
             Op::Expect { output, insertion, first, most } => {
                 self.above(*output, *insertion)?;
@@ -286,13 +286,13 @@ impl Checker<'_> {
             Op::PutRun { output, insertion, lo, hi, value } => {
                 let (place, _) = self.above(*output, *insertion)?;
                 lo.map_or(Ok(()), |lo| self.number(lo))?;
-                self.number(*hi).and(self.has(*value, self.program.tensors[place.0].ty))
+                self.number(*hi).and(self.is(*value, self.program.tensors[place.0].ty))
             }
             Op::FoldIn { of, at, fun, value } => {
                 self.made(*of)?;
                 let ty = self.program.tensors[of.0].ty;
                 self.applied(*fun, &[ty, ty])?;
-                self.number(*at).and(self.has(*value, ty))
+                self.number(*at).and(self.is(*value, ty))
             }
             Op::Tally { row, place } => {
                 self.number(*row)?;
@@ -310,7 +310,7 @@ impl Checker<'_> {
             }
             Op::ByLength { work, few, is_short, .. } => {
                 self.workspace(*work).and(self.workspace(*few))?;
-                self.holds(*is_short)
+                self.condition(*is_short)
             }
             Op::Clear { work } | Op::MarkOld { work } => self.workspace(*work).map(drop),
             Op::Put { work, at, fold, value } => {
@@ -321,7 +321,7 @@ impl Checker<'_> {
                 }
                 self.numbers(at)?;
                 fold.map_or(Ok(ty), |fun| self.applied(fun, &[ty, ty]))?;
-                self.has(*value, ty)
+                self.is(*value, ty)
             }
             Op::Drain { work, along, output, insertion } => {
                 self.workspace(*work)?;
@@ -463,12 +463,21 @@ impl Checker<'_> {
         }
     }
 
-    fn has(&self, s: Sym, ty: Type) -> Rule {
+    /// A value has a type.
+    fn is(&self, s: Sym, ty: Type) -> Rule {
         match self.ty(s)? {
-            _ if s == Sym::ZERO => Ok(()),
             found if found == ty => Ok(()),
             found => Err(format!("expected a value of type {ty}, found one of type {found}")),
         }
+    }
+
+    fn condition(&self, s: Sym) -> Rule {
+        self.is(s, Type::Bool)
+    }
+
+    /// What is defined has a type. What is known already is 0.
+    fn has(&self, s: Sym, ty: Type) -> Rule {
+        if s == Sym::ZERO { Ok(()) } else { self.is(s, ty) }
     }
 
     fn holds(&self, s: Sym) -> Rule {
