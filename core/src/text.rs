@@ -156,6 +156,12 @@ impl<'t> Text<'t> {
     pub fn of(text: &'t str) -> Read<Text<'t>> {
         Ok(Text { tokens: tokens(text)?, at: 0, depth: 0 })
     }
+
+    /// The text without its comments.
+    pub fn without_comments(mut self) -> Text<'t> {
+        self.tokens.retain(|(token, _)| !matches!(token, Token::Comment(_)));
+        self
+    }
 }
 
 /// What was read, or what is not as it should be.

@@ -21,7 +21,7 @@ pub mod language;
 pub mod legal;
 pub mod long;
 pub mod looped;
-mod planned;
+pub mod planned;
 pub mod product;
 pub mod shards;
 pub mod shrink;

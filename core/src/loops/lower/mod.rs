@@ -358,12 +358,13 @@ fn fits(cx: &mut Context, d: &mut Symbolic, place: Place) {
 
 /// How a tensor of the program is passed; `None` for temporaries.
 fn argument(cx: &Context, lengths: &Lengths, place: Place) -> Option<Argument> {
-    let (t, arrays) = (&cx.program.tensors[place.0], arrays_of(cx, place));
+    let t = &cx.program.tensors[place.0];
     let (tensor, operand) = match t.role {
         Role::Operand(id) => (id, true),
         Role::Result(id) => (id, false),
         Role::Temporary => return None,
     };
+    let arrays = arrays_of(cx, place);
     // The caller's version of a result has the result's name.
     let result = cx.program.tensors.iter().find(|r| r.role == Role::Result(tensor));
     Some(Argument {

@@ -24,7 +24,8 @@ impl Plan {
         let extents = facts.symbols.all_named();
         let symbols = extents.iter().map(|s| (given.give(&facts.symbols, *s), *s)).collect();
         let tokens = Text::of(text).map_err(|what| Refused { line: 0, what })?;
-        let mut reader = Reader { text: tokens, facts, symbols, names: FxHashMap::default(), lines: vec![], at: 1 };
+        let text = tokens.without_comments();
+        let mut reader = Reader { text, facts, symbols, names: FxHashMap::default(), lines: vec![], at: 1 };
         let steps = reader.steps(&Token::End).map_err(|what| Refused { line: reader.at, what })?;
         let plan = Plan::new(steps, vec![]);
         plan.check(facts.program, &facts.symbols, &extents).map_err(|wrong| {

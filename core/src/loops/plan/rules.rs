@@ -172,6 +172,11 @@ impl Checker<'_> {
                 self.list(list)?;
                 let has_set = |thing| matches!(thing, Thing::Workspace(_, 1, WorkspaceKind::Dense, _));
                 self.want(*into, has_set, "a dense workspace of one variable")?;
+                let straight =
+                    |op: &Op| matches!(op, Op::Let { .. } | Op::Hold { .. } | Op::Call { .. } | Op::Put { .. });
+                if !visit.body.0.iter().all(straight) {
+                    return Err("what is inserted at once is put under no condition and in no loop".to_string());
+                }
                 self.visit(visit, runs(list))
             }
             Op::Intersect { at, lists, .. } => self.opens(lists).and(self.number(*at)),
