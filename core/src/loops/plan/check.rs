@@ -6,7 +6,7 @@ use super::rules::Thing;
 use super::{Arrays, Assembly, Block, Body, Level, Op, Plan, Statement, Step, Table, Turns};
 use crate::format::Holds;
 use crate::loops::choose::symbol::{Meaning, Name, Sym, Symbols};
-use crate::notation::concrete::{AccessId, Carried, Place, Program, Role};
+use crate::notation::concrete::{AccessId, Place, Program, Role};
 use crate::notation::typed::Fun;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -26,7 +26,6 @@ impl Plan {
                 ..Seen::default()
             }],
             keeps: false,
-            computed: FxHashSet::default(),
             defined: vec![],
             named: vec![],
             ever: FxHashSet::default(),
@@ -42,10 +41,10 @@ impl Plan {
         };
         self.steps.iter().for_each(|step| checker.step(step));
         checker.ops = 0;
-        let missing =
-            (0..program.tensors.len()).map(Place).find(|place| !operand(place) && !checker.computed.contains(place));
-        if let Some(place) = missing {
-            checker.wrong(|| format!("`{}` is not computed", program.tensors[place.0].name));
+        for (place, tensor) in program.tensors.iter().enumerate() {
+            if matches!(tensor.role, Role::Result(_)) && checker.made(Place(place)).is_err() {
+                checker.wrong(|| format!("`{}` is not computed", tensor.name));
+            }
         }
         checker.wrong.map_or(Ok(()), Err)
     }
@@ -76,8 +75,6 @@ pub(super) struct Checker<'p> {
     pub seen: Vec<Seen>,
     /// Whether what a block of the current operation defines is seen behind the block.
     keeps: bool,
-    /// The tensors that were ever computed.
-    computed: FxHashSet<Place>,
     /// What the current operation defines, until it is seen: in the operation's blocks, and behind it.
     defined: Vec<Sym>,
     named: Vec<(Name, Thing)>,
@@ -114,7 +111,6 @@ impl Checker<'_> {
             let name = &self.program.tensors[place.0].name;
             self.wrong(|| format!("`{name}` is computed twice"));
         }
-        self.computed.insert(place);
         self.seen.last_mut().map(|seen| seen.made.insert(place));
     }
 
@@ -151,9 +147,15 @@ impl Checker<'_> {
                         self.seen.truncate(around);
                     }
                 }
+                // The steps may not run.
+                self.seen.push(Seen::default());
                 steps.iter().for_each(|step| self.step(step));
-                let ends = |Carried { tensor, last }: &Carried| [*tensor, *last];
-                carried.iter().flat_map(ends).for_each(|place| self.note(self.made(place)));
+                let here = self.seen.pop().unwrap_or_default();
+                carried.iter().for_each(|carried| self.note(self.made(carried.tensor)));
+                let moved: FxHashSet<Place> = carried.iter().flat_map(|c| [c.tensor, c.last]).collect();
+                if moved.len() < 2 * carried.len() || !carried.iter().all(|c| here.made.contains(&c.last)) {
+                    self.wrong(|| "what is carried on is computed in the block, and for one tensor".to_string());
+                }
             }
         }
         self.seen.truncate(around);
@@ -193,7 +195,7 @@ impl Checker<'_> {
         (self.tables, self.marks) = (of.tables.clone(), of.marks.iter().map(|marks| marks.list).collect());
         self.bucket_indices = of.bucket_indices.iter().map(|(a, ..)| *a).collect();
         for (_, list, most) in &of.bucket_indices {
-            self.note(self.list(list));
+            self.note(self.list(list).and(self.number(*most)));
             list.show(self);
             self.value(*most);
         }
@@ -217,6 +219,18 @@ impl Checker<'_> {
                 self.value(*to);
                 self.unset.remove(var);
                 self.value(*var);
+            }
+            Op::UniteFlat { at, flags, lists, both, some } => {
+                self.define(*at);
+                lists.iter().for_each(|list| self.named(*list));
+                self.block(both);
+                flags.iter().for_each(|flag| self.define(*flag));
+                self.block(some);
+            }
+            Op::Scatter { it, list, flags } => {
+                list.show(self);
+                flags.iter().for_each(|flags| flags.show(self));
+                self.name(*it);
             }
             _ => op.show(self),
         }

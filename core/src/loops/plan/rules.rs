@@ -489,7 +489,7 @@ impl Checker<'_> {
         self.has(s, Type::Bool)
     }
 
-    fn number(&self, s: Sym) -> Rule {
+    pub(super) fn number(&self, s: Sym) -> Rule {
         self.has(s, Type::I64)
     }
 
