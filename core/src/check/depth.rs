@@ -78,7 +78,8 @@ pub(super) fn accesses<'a>(node: Node<'a>, each: &mut impl FnMut(&'a Access)) {
 
 fn expressions(s: &Schedule) -> impl Iterator<Item = Node<'_>> {
     s.commands.iter().filter_map(|c| match &c.kind {
-        CommandKind::Precompute { expr, .. } | CommandKind::Stage { expr, .. } => Some(Node::Expr(expr)),
+        CommandKind::Tensor(TensorCommand::Precompute { expr, .. })
+        | CommandKind::Tensor(TensorCommand::Stage { expr, .. }) => Some(Node::Expr(expr)),
         _ => None,
     })
 }

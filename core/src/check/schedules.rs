@@ -4,8 +4,9 @@
 use super::Check;
 use super::temporaries::Made;
 use crate::notation::Diagnostic;
+use crate::notation::command::{Kind, Parts};
 use crate::notation::syntax::{self, Affine, Factor, Ident, Index, Schedule};
-use crate::notation::typed::{Command, CommandKind, Parts, Statement, TensorId, VarId};
+use crate::notation::typed::{Command, CommandKind, Statement, TensorCommand, TensorId, VarId};
 use std::ops::Range;
 
 /// The index variables that commands may name, with what earlier ones derive.
@@ -40,7 +41,7 @@ impl Commands<'_> {
                 self.c.say(name.span, format!("index variable `{name}` stands twice in one command"));
             }
         }
-        if let syntax::CommandKind::Split { factor: 0, .. } | syntax::CommandKind::Unroll(_, 0) = command.kind {
+        if let Kind::Split { parts: Parts::Of(0) | Parts::Into(0), .. } | Kind::Unroll(_, 0) = command.kind {
             let d = Diagnostic::new(command.span, "a loop in parts of no turns");
             self.c.error(d.help("a number from 1 says how many turns a part has"));
         }
@@ -56,32 +57,29 @@ impl Commands<'_> {
         Some(Command { kind, span: command.span })
     }
 
-    /// A command that is about loops, with what it names; `None` of others, which are looked at.
+    /// A command, with what it names; `None` of one that is only looked at.
     fn resolved(&mut self, command: &syntax::CommandKind, known: &Known) -> Option<CommandKind> {
-        use syntax::CommandKind as Written;
-        let var = |name: &Ident| known.iter().find(|(other, _)| *other == name.name).map(|(_, v)| *v);
-        Some(match command {
-            Written::None => CommandKind::None,
-            Written::Pos { from, to, tensor } => {
-                let tensor = self.known_tensor(tensor);
-                CommandKind::Pos { from: var(from)?, to: var(to)?, tensor: tensor? }
+        let mut var = |name: &Ident| known.iter().find(|(other, _)| *other == name.name).map(|(_, v)| *v);
+        match command {
+            Kind::Tensor(command) => self.on_tensors(command, known).map(Kind::Tensor),
+            command => command.resolved(&mut var, &mut |tensor| self.known_tensor(tensor), |_| None),
+        }
+    }
+
+    fn on_tensors(&mut self, command: &syntax::TensorCommand, known: &Known) -> Option<TensorCommand> {
+        use syntax::TensorCommand as Written;
+        match command {
+            Written::Stage { expr, into } => self.stage(expr, into),
+            Written::Precompute { expr, from, to, workspace } => {
+                let var = |name: &Ident| known.iter().find(|(other, _)| *other == name.name).map(|(_, v)| *v);
+                let loops = to.iter().map(var).collect::<Option<_>>()?;
+                self.precompute((expr, from, loops), workspace)
             }
-            Written::Coord { from, to } => CommandKind::Coord { from: var(from)?, to: var(to)? },
-            Written::Collapse { from, to } => {
-                CommandKind::Collapse { from: (var(&from.0)?, var(&from.1)?), to: var(to)? }
+            Written::Copy(tensor, format) => self.copy(tensor, format),
+            Written::Store(tensor, format) => {
+                self.store(tensor, format);
+                None
             }
-            Written::Split { up, from, to, factor } => {
-                let parts = if *up { Parts::Into(*factor) } else { Parts::Of(*factor) };
-                CommandKind::Split { from: var(from)?, to: (var(&to.0)?, var(&to.1)?), parts }
-            }
-            Written::Weigh { var: of, tensors } => {
-                let tensors: Vec<Option<TensorId>> = tensors.iter().map(|t| self.known_tensor(t)).collect();
-                CommandKind::Weigh { var: var(of)?, tensors: tensors.into_iter().collect::<Option<_>>()? }
-            }
-            Written::Reorder(vars) => CommandKind::Reorder(vars.iter().map(var).collect::<Option<_>>()?),
-            Written::Bound(v, n) => CommandKind::Bound(var(v)?, *n),
-            Written::Unroll(v, n) => CommandKind::Unroll(var(v)?, *n),
-            Written::Parallelize(v, unit, race) => CommandKind::Parallelize(var(v)?, *unit, *race),
             Written::Protocol(access, _) => {
                 self.known_tensor(&access.tensor);
                 for index in &access.indices {
@@ -89,19 +87,9 @@ impl Commands<'_> {
                         self.known_vars(map, known);
                     }
                 }
-                return None;
+                None
             }
-            Written::Stage { expr, into } => return self.stage(expr, into),
-            Written::Precompute { expr, from, to, workspace } => {
-                let loops = to.iter().map(var).collect::<Option<_>>()?;
-                return self.precompute((expr, from, loops), workspace);
-            }
-            Written::Store(tensor, format) => {
-                self.store(tensor, format);
-                return None;
-            }
-            Written::Copy(tensor, format) => return self.copy(tensor, format),
-        })
+        }
     }
 
     fn known_vars(&mut self, map: &Affine, known: &Known) {
@@ -132,18 +120,10 @@ impl Commands<'_> {
 
 /// The index variables that a command uses, and those that it makes.
 fn names(command: &syntax::CommandKind) -> (Vec<&Ident>, Vec<&Ident>) {
-    use syntax::CommandKind;
     match command {
-        CommandKind::None | CommandKind::Protocol(..) => (vec![], vec![]),
-        CommandKind::Pos { from, to, .. } | CommandKind::Coord { from, to } => (vec![from], vec![to]),
-        CommandKind::Collapse { from, to } => (vec![&from.0, &from.1], vec![to]),
-        CommandKind::Split { from, to, .. } => (vec![from], vec![&to.0, &to.1]),
-        CommandKind::Reorder(vars) => (vars.iter().collect(), vec![]),
-        CommandKind::Precompute { from, to, .. } => (from.iter().collect(), to.iter().collect()),
-        CommandKind::Bound(var, _)
-        | CommandKind::Unroll(var, _)
-        | CommandKind::Parallelize(var, ..)
-        | CommandKind::Weigh { var, .. } => (vec![var], vec![]),
-        CommandKind::Stage { .. } | CommandKind::Store(..) | CommandKind::Copy(..) => (vec![], vec![]),
+        Kind::Tensor(syntax::TensorCommand::Precompute { from, to, .. }) => {
+            (from.iter().collect(), to.iter().collect())
+        }
+        command => command.vars(),
     }
 }

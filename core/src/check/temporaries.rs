@@ -14,7 +14,7 @@ use crate::format::Format;
 use crate::notation::Diagnostic;
 use crate::notation::free::free_names;
 use crate::notation::syntax::{self, Access, Ident};
-use crate::notation::typed::{self, CommandKind, Expr, Kind, Role, SizeId, Stage, Statement, TensorId, VarId};
+use crate::notation::typed::{self, Expr, Kind, Role, SizeId, Stage, Statement, TensorCommand, TensorId, VarId};
 use crate::schedule::stage::{Staged, filled, refused};
 
 /// What the commands of a schedule have made so far.
@@ -46,7 +46,7 @@ impl Commands<'_> {
     }
 
     /// `stage(expr, into)`
-    pub fn stage(&mut self, expr: &syntax::Expr, into: &Access) -> Option<CommandKind> {
+    pub fn stage(&mut self, expr: &syntax::Expr, into: &Access) -> Option<TensorCommand> {
         let (vars, value) = (self.c.out.vars.len(), self.value(expr)?);
         if !matches!(value.kind, Kind::Reduce { .. }) {
             let d = Diagnostic::new(expr.span, "`stage` makes a sum a temporary, and this is none");
@@ -76,7 +76,7 @@ impl Commands<'_> {
         &mut self,
         (expr, from, loops): (&syntax::Expr, &[Ident], Vec<VarId>),
         workspace: &Ident,
-    ) -> Option<CommandKind> {
+    ) -> Option<TensorCommand> {
         let (vars, value) = (self.c.out.vars.len(), self.value(expr)?);
         let free = value.free();
         if from.len() != loops.len() {
@@ -165,7 +165,7 @@ impl Commands<'_> {
         (vars, loops): (Vec<VarId>, Vec<(VarId, VarId)>),
         expr: Expr,
         own: usize,
-    ) -> Option<CommandKind> {
+    ) -> Option<TensorCommand> {
         let taken = self.c.tensors.contains_key(&name.name)
             || self.c.sizes.contains_key(&name.name)
             || self.c.functions.contains_key(&name.name);
@@ -200,7 +200,7 @@ impl Commands<'_> {
         self.c.out.vars.truncate(own);
         let sizes = stage.vars.iter().map(|v| self.extent(&stage.expr, *v, name));
         self.c.out.tensors[tensor.index()].sizes = sizes.collect::<Option<Vec<SizeId>>>()?;
-        Some(CommandKind::Stage(stage))
+        Some(TensorCommand::Stage(stage))
     }
 
     /// The size of a mode that an index variable alone stands in: in a value, or in its statement.
@@ -251,7 +251,7 @@ impl Commands<'_> {
     }
 
     /// `copy(tensor, format)`
-    pub fn copy(&mut self, name: &Ident, format: &syntax::Format) -> Option<CommandKind> {
+    pub fn copy(&mut self, name: &Ident, format: &syntax::Format) -> Option<TensorCommand> {
         let tensor = self.known_tensor(name)?;
         let format = self.kept(name, tensor, format)?;
         let mut read = false;
@@ -278,7 +278,7 @@ impl Commands<'_> {
             Some(_) => None,
             None => {
                 copies.push((tensor, format.clone()));
-                Some(CommandKind::Copy(tensor, format))
+                Some(TensorCommand::Copy(tensor, format))
             }
         }
     }

@@ -60,7 +60,9 @@ impl Copies {
     pub fn begin(&mut self, number: usize, s: &typed::Statement) {
         self.statement = number;
         let copy = |c: &typed::Command| match &c.kind {
-            typed::CommandKind::Copy(tensor, format) => Some((*tensor, format.assembled())),
+            typed::CommandKind::Tensor(typed::TensorCommand::Copy(tensor, format)) => {
+                Some((*tensor, format.assembled()))
+            }
             _ => None,
         };
         self.wanted = s.commands.iter().filter_map(copy).collect();

@@ -29,7 +29,7 @@ use crate::notation::concrete::{
     self, ALWAYS, AccessId, Expr, Index, Iterated, Nest, Origin, Place, Program, Step, Where, WorkspaceKind,
 };
 use crate::notation::syntax;
-use crate::notation::typed::{Command, CommandKind, Statement, TensorId};
+use crate::notation::typed::{Command, CommandKind, Statement, TensorCommand, TensorId};
 
 /// A temporary that is made inside of loops.
 struct Precomputed {
@@ -69,11 +69,11 @@ fn row_of(place: Place, out: &Out) -> Option<Precomputed> {
 fn asked_of(s: &Statement, out: &Out) -> Vec<Precomputed> {
     let stored = |id: TensorId| {
         let name = &out.typed.tensors[id.index()].name;
-        let stores = |c: &syntax::Command| matches!(&c.kind, syntax::CommandKind::Store(t, _) if t.name == *name);
+        let stores = |c: &syntax::Command| matches!(&c.kind, syntax::CommandKind::Tensor(syntax::TensorCommand::Store(t, _)) if t.name == *name);
         s.schedule.iter().any(|schedule| schedule.commands.iter().any(stores))
     };
     let of = |command: &Command| {
-        let CommandKind::Stage(stage) = &command.kind else { return None };
+        let CommandKind::Tensor(TensorCommand::Stage(stage)) = &command.kind else { return None };
         let named = |m: &usize| stage.loops.iter().any(|(_, of)| *of == stage.vars[*m]);
         let own: Vec<usize> = (0..stage.vars.len()).filter(named).collect();
         let some = !own.is_empty() && own.len() < stage.vars.len();

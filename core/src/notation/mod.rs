@@ -9,6 +9,7 @@
 //!
 //! [`syntax`] is what the parser and the builder both make. [`typed`] is what the reference semantics evaluates and
 //! what lowering starts from. Every rejection, and every warning, is a [`Diagnostic`].
+pub mod command;
 pub mod concrete;
 pub mod diagnostic;
 pub mod free;

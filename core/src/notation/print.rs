@@ -461,32 +461,20 @@ impl Display for Schedule {
     }
 }
 
-impl Display for CommandKind {
+impl Display for TensorCommand {
     fn fmt(&self, f: &mut Formatter) -> Result {
         match self {
-            CommandKind::None => f.write_str("none"),
-            CommandKind::Pos { from, to, tensor } => write!(f, "pos({from} -> {to}, {tensor})"),
-            CommandKind::Coord { from, to } => write!(f, "coord({from} -> {to})"),
-            CommandKind::Collapse { from, to } => write!(f, "collapse({}, {} -> {to})", from.0, from.1),
-            CommandKind::Split { up, from, to, factor } => {
-                write!(f, "split{}({from} -> {}, {}, {factor})", if *up { "_up" } else { "" }, to.0, to.1)
-            }
-            CommandKind::Reorder(vars) => write!(f, "reorder({})", list(vars)),
-            CommandKind::Precompute { expr, from, to, workspace } => {
+            TensorCommand::Precompute { expr, from, to, workspace } => {
                 let vars = |v: &[Ident]| match v {
                     [one] => one.to_string(),
                     more => format!("({})", list(more)),
                 };
                 write!(f, "precompute({expr}, {} -> {}, {workspace})", vars(from), vars(to))
             }
-            CommandKind::Bound(v, n) => write!(f, "bound({v}, {n})"),
-            CommandKind::Unroll(v, n) => write!(f, "unroll({v}, {n})"),
-            CommandKind::Parallelize(v, unit, race) => write!(f, "parallelize({v}, {unit}, {race})"),
-            CommandKind::Protocol(access, p) => write!(f, "protocol({access}, {p})"),
-            CommandKind::Weigh { var, tensors } => write!(f, "weigh({var}, {})", list(tensors)),
-            CommandKind::Stage { expr, into } => write!(f, "stage({expr}, {into})"),
-            CommandKind::Store(tensor, format) => write!(f, "store({tensor}, {format})"),
-            CommandKind::Copy(tensor, format) => write!(f, "copy({tensor}, {format})"),
+            TensorCommand::Stage { expr, into } => write!(f, "stage({expr}, {into})"),
+            TensorCommand::Store(tensor, format) => write!(f, "store({tensor}, {format})"),
+            TensorCommand::Copy(tensor, format) => write!(f, "copy({tensor}, {format})"),
+            TensorCommand::Protocol(access, p) => write!(f, "protocol({access}, {p})"),
         }
     }
 }

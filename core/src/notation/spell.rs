@@ -10,8 +10,8 @@ use crate::algebra::{Op, Value};
 use crate::format::Format;
 use crate::notation::Span;
 use crate::notation::syntax::{
-    self, Access, Affine, Argument, Assign, BinaryOp, CommandKind, ExprKind, Factor, Float, Ident, Literal, Term,
-    UnaryOp,
+    self, Access, Affine, Argument, Assign, BinaryOp, CommandKind, ExprKind, Factor, Float, Ident, Literal, Parts,
+    TensorCommand, Term, UnaryOp,
 };
 use crate::notation::typed::{
     Bound, Expr, Fun, Function, Index, Kind, LocalId, Map, Program, Property, Set, SizeId, Stage, Statement, Stmt,
@@ -38,7 +38,7 @@ pub(crate) fn sum(program: &Program, expr: &Expr, (name, vars): (&str, &[VarId])
     let spell = Spell::new(program, expr);
     let under = |v: &VarId| spell.index(&Index { permit: false, map: Map::Var(*v), span: Span::default() });
     let into = Access { tensor: ident(name), indices: vars.iter().map(under).collect(), span: Span::default() };
-    CommandKind::Stage { expr: spell.expr(expr), into }
+    CommandKind::Tensor(TensorCommand::Stage { expr: spell.expr(expr), into })
 }
 
 /// An expression as it is written.
@@ -49,22 +49,27 @@ pub(crate) fn spelled(program: &Program, expr: &Expr) -> syntax::Expr {
 /// A sum that is made inside of loops as a command: for each of some of its variables there is a loop of its own.
 pub(crate) fn precompute(program: &Program, expr: &Expr, (name, loops): (&str, &[(String, String)])) -> CommandKind {
     let (from, to) = loops.iter().map(|(from, to)| (ident(from), ident(to))).unzip();
-    CommandKind::Precompute { expr: Spell::new(program, expr).expr(expr), from, to, workspace: ident(name) }
+    CommandKind::Tensor(TensorCommand::Precompute {
+        expr: Spell::new(program, expr).expr(expr),
+        from,
+        to,
+        workspace: ident(name),
+    })
 }
 
 /// A copy as a command.
 pub(crate) fn copy(tensor: &str, format: &Format) -> CommandKind {
-    CommandKind::Copy(ident(tensor), written(format))
+    CommandKind::Tensor(TensorCommand::Copy(ident(tensor), written(format)))
 }
 
 /// How a temporary is stored as a command.
 pub(crate) fn store(tensor: &str, format: &Format) -> CommandKind {
-    CommandKind::Store(ident(tensor), written(format))
+    CommandKind::Tensor(TensorCommand::Store(ident(tensor), written(format)))
 }
 
 /// A loop in parts of so many turns as a command.
 pub(crate) fn split(from: &str, (outer, inner): (&str, &str), factor: u64) -> CommandKind {
-    CommandKind::Split { up: false, from: ident(from), to: (ident(outer), ident(inner)), factor }
+    CommandKind::Split { from: ident(from), to: (ident(outer), ident(inner)), parts: Parts::Of(factor) }
 }
 
 /// An order of loops as a command.

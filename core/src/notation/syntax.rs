@@ -14,7 +14,10 @@
 //! Nothing is resolved here: names are text, literals keep how they were written, `a < b < c` has been refused by the
 //! parser. Trees compare equal when they differ in [`Span`]s alone, so `read(print(p)) == p`.
 
+pub use super::command::{Parts, Race, Unit};
+
 use super::Span;
+use super::command;
 use crate::algebra::Type;
 
 /// A whole program.
@@ -627,61 +630,23 @@ pub struct Command {
     pub span: Span,
 }
 
-/// Schedule commands of `docs/language.md`.
+/// A command, over names.
+pub type CommandKind = command::Kind<Ident, Ident, TensorCommand>;
+
+/// Commands that make, copy or read tensors.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)]
-pub enum CommandKind {
-    /// `none`: the planner chooses nothing.
-    None,
-    /// `pos(i -> p, T)`
-    Pos { from: Ident, to: Ident, tensor: Ident },
-    /// `coord(p -> i)`
-    Coord { from: Ident, to: Ident },
-    /// `collapse(i, j -> f)`
-    Collapse { from: (Ident, Ident), to: Ident },
-    /// `split(i -> i0, i1, n)`, `split_up` if `up`
-    Split { up: bool, from: Ident, to: (Ident, Ident), factor: u64 },
-    /// `reorder(i, j, …)`
-    Reorder(Vec<Ident>),
+pub enum TensorCommand {
     /// `precompute(expr, i -> iw, W)`; several variables as `(i, j) -> (iw, jw)`
     Precompute { expr: Expr, from: Vec<Ident>, to: Vec<Ident>, workspace: Ident },
-    /// `bound(i, n)`
-    Bound(Ident, u64),
-    /// `unroll(i, n)`
-    Unroll(Ident, u64),
-    /// `parallelize(i, cpu_thread, atomics)`
-    Parallelize(Ident, Unit, Race),
-    /// `protocol(T[i], gallop)`
-    Protocol(Access, Protocol),
-    /// `weigh(i, T, …)`
-    Weigh { var: Ident, tensors: Vec<Ident> },
     /// `stage(expr, W[i, …])`
     Stage { expr: Expr, into: Access },
     /// `store(W, FORMAT)`
     Store(Ident, Format),
     /// `copy(T, FORMAT)`
     Copy(Ident, Format),
-}
-
-/// What a parallel loop runs on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum Unit {
-    CpuThread,
-    CpuVector,
-    GpuBlock,
-    GpuWarp,
-    GpuThread,
-}
-
-/// What keeps parallel iterations apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum Race {
-    NoRaces,
-    Atomics,
-    Temporary,
-    ParallelReduction,
+    /// `protocol(T[i], gallop)`
+    Protocol(Access, Protocol),
 }
 
 /// How an access is iterated.

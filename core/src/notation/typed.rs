@@ -27,8 +27,9 @@
 mod extents;
 mod schedule;
 
+pub use super::command::Parts;
 pub use extents::Extents;
-pub use schedule::{Command, CommandKind, Parts, Stage};
+pub use schedule::{Command, CommandKind, Stage, TensorCommand};
 
 use super::Span;
 use super::relation::Relations;

@@ -16,7 +16,7 @@ use crate::algebra::Mode;
 use crate::notation::Diagnostic;
 use crate::notation::concrete::Counted;
 use crate::notation::concrete::{Hints, Length};
-use crate::notation::typed::{Command, CommandKind, Parts, Program, Statement, TensorId, VarId};
+use crate::notation::typed::{Command, CommandKind, Parts, Program, Statement, TensorCommand, TensorId, VarId};
 
 /// A variable that is split into two loops.
 #[derive(Clone, Debug, PartialEq)]
@@ -287,7 +287,7 @@ impl Apply<'_> {
             }
             CommandKind::Parallelize(v, unit, race) => self.parallelize(*v, *unit, *race),
             // These commands concern expressions and reads, not loops, and have been applied.
-            CommandKind::Stage(_) | CommandKind::Copy(..) => Ok(()),
+            CommandKind::Tensor(TensorCommand::Stage(_)) | CommandKind::Tensor(TensorCommand::Copy(..)) => Ok(()),
         }
     }
 

@@ -9,7 +9,7 @@
 
 use crate::format::Format;
 use crate::notation::Diagnostic;
-use crate::notation::syntax::{self, Affine, CommandKind, Factor, Protocol};
+use crate::notation::syntax::{self, Affine, CommandKind, Factor, Protocol, TensorCommand};
 use crate::notation::typed::{self, Index, Kind, Map, TensorId, VarId};
 use std::collections::BTreeMap;
 
@@ -69,7 +69,7 @@ pub fn check(program: &typed::Program, s: &typed::Statement) -> Vec<Diagnostic> 
 /// The format of the copy that the statement reads in place of a tensor, if it reads one.
 fn copied(s: &typed::Statement, tensor: usize) -> Option<&Format> {
     s.commands.iter().find_map(|command| match &command.kind {
-        typed::CommandKind::Copy(t, format) if t.index() == tensor => Some(format),
+        typed::CommandKind::Tensor(typed::TensorCommand::Copy(t, format)) if t.index() == tensor => Some(format),
         _ => None,
     })
 }
@@ -100,7 +100,7 @@ fn modes(program: &typed::Program, s: &typed::Statement, access: &syntax::Access
 
 fn commands(s: &typed::Statement) -> impl Iterator<Item = (&syntax::Access, Protocol)> {
     s.schedule.iter().flat_map(|schedule| &schedule.commands).filter_map(|command| match &command.kind {
-        CommandKind::Protocol(access, protocol) => Some((access, *protocol)),
+        CommandKind::Tensor(TensorCommand::Protocol(access, protocol)) => Some((access, *protocol)),
         _ => None,
     })
 }

@@ -16,8 +16,8 @@ use crate::algebra::{Mode, Type, Value, identity};
 use crate::iteration::Thin;
 use crate::notation::syntax::{self, Schedule};
 use crate::notation::typed::{
-    Command, CommandKind, Expr, Fun, Index, Kind, Map, Program, Role, SizeId, Stage, Statement, Step, Tensor, TensorId,
-    Var, VarId,
+    Command, CommandKind, Expr, Fun, Index, Kind, Map, Program, Role, SizeId, Stage, Statement, Step, Tensor,
+    TensorCommand, TensorId, Var, VarId,
 };
 use crate::notation::{Diagnostic, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -133,7 +133,7 @@ pub(crate) fn given(
     for (n, statement) in program.statements.iter().enumerate() {
         let mut staged = Staged { empty: empty.clone(), ..Staged::new(&statement.rhs, mode) };
         for Command { kind, span } in &statement.commands {
-            let CommandKind::Stage(stage) = kind else { continue };
+            let CommandKind::Tensor(TensorCommand::Stage(stage)) = kind else { continue };
             // A sum over nothing stays whole and contains no other temporary.
             if staged.stage(stage.clone(), &program.vars, mode).is_none() && empty.is_empty() {
                 wrong.push(regrouped(*span));
@@ -302,11 +302,12 @@ impl Staging {
         });
         let named = |name: &str| read.iter().any(|t| self.program.tensors[t.index()].name == name);
         let about = |c: &&syntax::Command| match &c.kind {
-            syntax::CommandKind::Protocol(access, _) => named(&access.tensor.name),
+            syntax::CommandKind::Tensor(syntax::TensorCommand::Protocol(access, _)) => named(&access.tensor.name),
             _ => false,
         };
         let protocols = reader.schedule.iter().flat_map(|s| &s.commands).filter(about).cloned().collect();
-        let copies = |c: &&Command| matches!(&c.kind, CommandKind::Copy(t, _) if read.contains(t));
+        let copies =
+            |c: &&Command| matches!(&c.kind, CommandKind::Tensor(TensorCommand::Copy(t, _)) if read.contains(t));
         let schedule = Schedule { commands: protocols, span: e.span };
         (schedule, reader.commands.iter().filter(copies).cloned().collect())
     }

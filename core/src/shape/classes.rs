@@ -4,8 +4,8 @@ use super::bounds;
 use super::equation::{Equation, Formula, equations};
 use crate::map::{ClassId, Size};
 use crate::notation::typed::{
-    self, Bound, CommandKind, Expr, Index, Kind, Map, Parts, Program, Repeat, Role, SizeId, Step, Tensor, TensorId,
-    Turns, VarId,
+    self, Bound, CommandKind, Expr, Index, Kind, Map, Parts, Program, Repeat, Role, SizeId, Step, Tensor,
+    TensorCommand, TensorId, Turns, VarId,
 };
 use crate::notation::{Diagnostic, Span};
 use std::collections::{BTreeMap, BTreeSet};
@@ -101,7 +101,7 @@ impl Classes {
             }
         });
         for command in program.commands() {
-            let CommandKind::Stage(stage) = &command.kind else { continue };
+            let CommandKind::Tensor(TensorCommand::Stage(stage)) = &command.kind else { continue };
             for (own, of) in &stage.loops {
                 classes.unite(sizes + own.index(), sizes + of.index(), "what is precomputed", command.span, errors);
             }

@@ -4,7 +4,7 @@ use super::expr::{Access, DEEPEST, Expr, Tensor, Var};
 use super::name::ident;
 use super::{Format, names};
 use fiberloom_core::notation::Span;
-use fiberloom_core::notation::syntax::{self, CommandKind, Protocol, Race, Unit};
+use fiberloom_core::notation::syntax::{self, CommandKind, Parts, Protocol, Race, TensorCommand, Unit};
 
 /// A list of commands, in order.
 ///
@@ -67,13 +67,13 @@ impl Schedule {
     /// `split(from -> outer, inner, factor)`
     pub fn split(self, from: Var, [outer, inner]: [Var; 2], factor: u64) -> Schedule {
         let to = (ident(outer.0), ident(inner.0));
-        self.with(CommandKind::Split { up: false, from: ident(from.0), to, factor })
+        self.with(CommandKind::Split { from: ident(from.0), to, parts: Parts::Of(factor) })
     }
 
     /// `split_up(from -> outer, inner, factor)`
     pub fn split_up(self, from: Var, [outer, inner]: [Var; 2], factor: u64) -> Schedule {
         let to = (ident(outer.0), ident(inner.0));
-        self.with(CommandKind::Split { up: true, from: ident(from.0), to, factor })
+        self.with(CommandKind::Split { from: ident(from.0), to, parts: Parts::Into(factor) })
     }
 
     /// `reorder(vars…)`
@@ -92,7 +92,12 @@ impl Schedule {
         let expr = expr.into();
         self.too_deep |= expr.depth > DEEPEST;
         let (from, to) = (names(&from), names(&to));
-        self.with(CommandKind::Precompute { expr: expr.tree, from, to, workspace: ident(workspace.0) })
+        self.with(CommandKind::Tensor(TensorCommand::Precompute {
+            expr: expr.tree,
+            from,
+            to,
+            workspace: ident(workspace.0),
+        }))
     }
 
     /// `stage(expr, into)`: a sum becomes a temporary, with a mode for each variable that is free in it.
@@ -107,17 +112,17 @@ impl Schedule {
     pub fn stage(mut self, expr: impl Into<Expr>, into: Access) -> Schedule {
         let expr = expr.into();
         self.too_deep |= expr.depth > DEEPEST;
-        self.with(CommandKind::Stage { expr: expr.tree, into: into.0 })
+        self.with(CommandKind::Tensor(TensorCommand::Stage { expr: expr.tree, into: into.0 }))
     }
 
     /// `store(temporary, format)`: what a temporary of this schedule is stored in.
     pub fn store(self, temporary: Tensor, format: impl Into<Format>) -> Schedule {
-        self.with(CommandKind::Store(ident(temporary.0), format.into().0))
+        self.with(CommandKind::Tensor(TensorCommand::Store(ident(temporary.0), format.into().0)))
     }
 
     /// `copy(tensor, format)`: the statement reads a copy of the tensor in that format.
     pub fn copy(self, tensor: Tensor, format: impl Into<Format>) -> Schedule {
-        self.with(CommandKind::Copy(ident(tensor.0), format.into().0))
+        self.with(CommandKind::Tensor(TensorCommand::Copy(ident(tensor.0), format.into().0)))
     }
 
     /// `weigh(var, tensors…)`: pieces of the loop are cut so that they hold equal numbers of the tensors' entries.
@@ -150,6 +155,6 @@ impl Schedule {
 
     /// `protocol(access, protocol)`
     pub fn protocol(self, access: Access, protocol: Protocol) -> Schedule {
-        self.with(CommandKind::Protocol(access.0, protocol))
+        self.with(CommandKind::Tensor(TensorCommand::Protocol(access.0, protocol)))
     }
 }

@@ -30,7 +30,8 @@ fn command<'t, 's: 't>(expr: Rule<'t, 's, Expr>) -> Rule<'t, 's, Command> {
         .then_ignore(comma())
         .then(int())
         .boxed();
-    let split_kind = |up: bool| move |(((from, a), b), factor)| CommandKind::Split { up, from, to: (a, b), factor };
+    let cut =
+        |parts: fn(u64) -> Parts| move |(((from, a), b), n)| CommandKind::Split { from, to: (a, b), parts: parts(n) };
     let some = ident().map(|v| vec![v]).or(parens(list(ident(), 1))).boxed();
     let precompute = expr
         .clone()
@@ -40,7 +41,9 @@ fn command<'t, 's: 't>(expr: Rule<'t, 's, Expr>) -> Rule<'t, 's, Command> {
         .then(some)
         .then_ignore(comma())
         .then(ident())
-        .map(|(((expr, from), to), workspace)| CommandKind::Precompute { expr, from, to, workspace });
+        .map(|(((expr, from), to), workspace)| {
+            CommandKind::Tensor(TensorCommand::Precompute { expr, from, to, workspace })
+        });
     let counted = ident().then_ignore(comma()).then(int()).boxed();
     let parallelize = ident()
         .then_ignore(comma())
@@ -54,15 +57,15 @@ fn command<'t, 's: 't>(expr: Rule<'t, 's, Expr>) -> Rule<'t, 's, Command> {
     let protocol = super::expression::access(expr)
         .then_ignore(comma())
         .then(protocol())
-        .map(|(access, p)| CommandKind::Protocol(access, p));
+        .map(|(access, p)| CommandKind::Tensor(TensorCommand::Protocol(access, p)));
     choice((
         word("none").to(CommandKind::None),
         word("pos").ignore_then(parens(pos.map(|((from, to), tensor)| CommandKind::Pos { from, to, tensor }).boxed())),
         word("coord").ignore_then(parens(coord.map(|(from, to)| CommandKind::Coord { from, to }).boxed())),
         just(Token::Collapse)
             .ignore_then(parens(collapse.map(|((a, b), to)| CommandKind::Collapse { from: (a, b), to }).boxed())),
-        just(Token::Split).ignore_then(parens(split.clone().map(split_kind(false)).boxed())),
-        word("split_up").ignore_then(parens(split.map(split_kind(true)).boxed())),
+        just(Token::Split).ignore_then(parens(split.clone().map(cut(Parts::Of)).boxed())),
+        word("split_up").ignore_then(parens(split.map(cut(Parts::Into)).boxed())),
         word("reorder").ignore_then(parens(list(ident(), 1))).map(CommandKind::Reorder),
         word("precompute").ignore_then(parens(precompute.boxed())),
         word("bound").ignore_then(parens(counted.clone())).map(|(v, n)| CommandKind::Bound(v, n)),
@@ -70,9 +73,15 @@ fn command<'t, 's: 't>(expr: Rule<'t, 's, Expr>) -> Rule<'t, 's, Command> {
         word("parallelize").ignore_then(parens(parallelize.boxed())),
         word("protocol").ignore_then(parens(protocol.boxed())),
         word("weigh").ignore_then(parens(weigh)).map(|(var, tensors)| CommandKind::Weigh { var, tensors }),
-        word("stage").ignore_then(parens(stage)).map(|(expr, into)| CommandKind::Stage { expr, into }),
-        word("store").ignore_then(parens(kept.clone())).map(|(tensor, format)| CommandKind::Store(tensor, format)),
-        word("copy").ignore_then(parens(kept)).map(|(tensor, format)| CommandKind::Copy(tensor, format)),
+        word("stage")
+            .ignore_then(parens(stage))
+            .map(|(expr, into)| CommandKind::Tensor(TensorCommand::Stage { expr, into })),
+        word("store")
+            .ignore_then(parens(kept.clone()))
+            .map(|(tensor, format)| CommandKind::Tensor(TensorCommand::Store(tensor, format))),
+        word("copy")
+            .ignore_then(parens(kept))
+            .map(|(tensor, format)| CommandKind::Tensor(TensorCommand::Copy(tensor, format))),
     ))
     .labelled("a schedule command")
     .map_with(|kind, e| Command { kind, span: span(e.span()) })

@@ -356,10 +356,10 @@ impl<'p> Words<'p> {
                 CommandKind::Pos { .. } => "pos",
                 CommandKind::Coord { .. } => "coord",
                 CommandKind::Collapse { .. } => "collapse",
-                CommandKind::Split { up: false, .. } => "split",
-                CommandKind::Split { up: true, .. } => "split_up",
+                CommandKind::Split { parts: Parts::Of(_), .. } => "split",
+                CommandKind::Split { parts: Parts::Into(_), .. } => "split_up",
                 CommandKind::Reorder(_) => "reorder",
-                CommandKind::Precompute { .. } => "precompute",
+                CommandKind::Tensor(TensorCommand::Precompute { .. }) => "precompute",
                 CommandKind::Bound(..) => "bound",
                 CommandKind::Unroll(..) => "unroll",
                 CommandKind::Parallelize(_, unit, race) => {
@@ -368,10 +368,10 @@ impl<'p> Words<'p> {
                     "parallelize"
                 }
                 CommandKind::Weigh { .. } => "weigh",
-                CommandKind::Stage { .. } => "stage",
-                CommandKind::Store(..) => "store",
-                CommandKind::Copy(..) => "copy",
-                CommandKind::Protocol(_, protocol) => {
+                CommandKind::Tensor(TensorCommand::Stage { .. }) => "stage",
+                CommandKind::Tensor(TensorCommand::Store(..)) => "store",
+                CommandKind::Tensor(TensorCommand::Copy(..)) => "copy",
+                CommandKind::Tensor(TensorCommand::Protocol(_, protocol)) => {
                     self.say(format!("protocol {protocol:?}"));
                     "protocol"
                 }

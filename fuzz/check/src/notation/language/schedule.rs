@@ -27,7 +27,7 @@ impl Maker<'_, '_> {
     }
 
     fn command(&mut self, vars: &mut Vec<String>) -> CommandKind {
-        use CommandKind::*;
+        use fiberloom_core::notation::command::Kind::*;
         let tensors: Vec<String> = self.declared.iter().map(|t| t.name.name.clone()).collect();
         if vars.is_empty() || tensors.is_empty() {
             return None;
@@ -47,7 +47,7 @@ impl Maker<'_, '_> {
             },
             4 => {
                 let to = (self.derived(vars), self.derived(vars));
-                Split { up: self.below(2) == 1, from, to, factor: n }
+                Split { from, to, parts: if self.below(2) == 1 { Parts::Into(n) } else { Parts::Of(n) } }
             }
             5 => Reorder(vars.clone().iter().map(|v| self.ident(v)).collect()),
             6 => {
@@ -58,7 +58,7 @@ impl Maker<'_, '_> {
                 let expr = self.expr(Type::F64, 2);
                 // What is made for it is part of no statement.
                 (self.tensors, self.declared) = tensors;
-                Precompute { expr, from, to, workspace: named("W") }
+                Tensor(TensorCommand::Precompute { expr, from, to, workspace: named("W") })
             }
             7 => Bound(from, n),
             8 => Unroll(from, n),
@@ -86,7 +86,10 @@ impl Maker<'_, '_> {
         let levels: Vec<LevelKind> = (0..rank).map(|_| self.one(&kinds)).collect();
         let levels = levels.into_iter().map(|kind| self.ident(kind.name())).collect();
         let order = self.order(rank).into_iter().map(|m| self.int(m as u64)).collect();
-        CommandKind::Copy(self.ident(&name), Format::Levels { levels, order: Some(order), span: NOWHERE })
+        CommandKind::Tensor(TensorCommand::Copy(
+            self.ident(&name),
+            Format::Levels { levels, order: Some(order), span: NOWHERE },
+        ))
     }
 
     /// How something that the statement reads is iterated. Not all of it can gallop: of what is lowered only that does which can.
@@ -102,7 +105,7 @@ impl Maker<'_, '_> {
         let all: &[_] = if self.lowered && !gallops { &[Locate, Walk] } else { &[Locate, Gallop, Walk] };
         let protocol = self.one(all);
         let access = Access { tensor: self.ident(&tensor), indices: vec![self.bare(&var)], span: NOWHERE };
-        CommandKind::Protocol(access, protocol)
+        CommandKind::Tensor(TensorCommand::Protocol(access, protocol))
     }
 
     /// Whether a mode of a tensor is stored in a list, as far as its format is declared.
@@ -120,13 +123,13 @@ impl Maker<'_, '_> {
 /// Leaves out copies of what gallops or is copied already: how a copy is iterated, its own format says.
 fn only_legal_copies(kinds: &mut Vec<CommandKind>) {
     let galloping = |kind: &CommandKind| match kind {
-        CommandKind::Protocol(access, Protocol::Gallop) => Some(access.tensor.name.clone()),
+        CommandKind::Tensor(TensorCommand::Protocol(access, Protocol::Gallop)) => Some(access.tensor.name.clone()),
         _ => None,
     };
     let mut taken: Vec<String> = kinds.iter().filter_map(galloping).collect();
     kinds.retain(|kind| match kind {
-        CommandKind::Copy(tensor, _) if taken.contains(&tensor.name) => false,
-        CommandKind::Copy(tensor, _) => {
+        CommandKind::Tensor(TensorCommand::Copy(tensor, _)) if taken.contains(&tensor.name) => false,
+        CommandKind::Tensor(TensorCommand::Copy(tensor, _)) => {
             taken.push(tensor.name.clone());
             true
         }
