@@ -30,7 +30,7 @@ pub struct Operations {
 }
 
 /// What the compiler emits.
-pub const DIRECTORY: Operations = Operations {
+pub const BUCKET_INDEX: Operations = Operations {
     shift: |d, extent, most| BucketIndex::shift(d, &extent, &most),
     make: |d, bucket_index, list, extent| bucket_index.make(d, "p", list, &extent),
     with: |list, bucket_index| ListFiber { bucket_index: Some(bucket_index), ..list },
@@ -97,7 +97,7 @@ pub fn stretches_begin_there(of: &Listed, ops: Operations) -> Result<(), Broken>
 /// *A bucket index changes nothing*: from each entry to each coordinate, up to the extent itself, and behind it where the bucket index knows
 /// it, a list with a bucket index comes to where one without does, however it moves; so does one that is opened where a view begins, with
 /// a finger or without; and one that ends early does not leave its end.
-pub fn a_directory_changes_nothing(
+pub fn a_bucket_index_changes_nothing(
     of: &Listed,
     [start, target]: [usize; 2],
     ops: Operations,
@@ -117,7 +117,7 @@ pub fn a_directory_changes_nothing(
     (0..start).for_each(|_| walked.next(d));
     let from = walked.entry(d).position;
     (moves.seek)(&walked, d, target);
-    rests(d, &walked, wanted.max(from), "a list with a bucket_index comes to elsewhere")?;
+    rests(d, &walked, wanted.max(from), "a list with a bucket index comes to elsewhere")?;
 
     let view = View { start: Some(target), ..View::default() };
     let opened = List::open(d, "p", ListFiber { view: view.clone(), ..list.clone() });
@@ -150,15 +150,15 @@ pub fn leaps_land_there(of: &Listed, target: usize, ops: Operations) -> Result<(
 pub fn laws(c: &mut impl Choose) {
     let of = Listed::unique(c);
     let (start, target) = (c.upto(POSITIONS), c.upto(of.last()));
-    assert_eq!(stretches_begin_there(&of, DIRECTORY), Ok(()), "{of:?}");
+    assert_eq!(stretches_begin_there(&of, BUCKET_INDEX), Ok(()), "{of:?}");
     for moves in LISTS {
         assert_eq!(
-            a_directory_changes_nothing(&of, [start, target], DIRECTORY, moves),
+            a_bucket_index_changes_nothing(&of, [start, target], BUCKET_INDEX, moves),
             Ok(()),
             "{of:?} {start} {target}"
         );
     }
-    assert_eq!(leaps_land_there(&of, target, DIRECTORY), Ok(()), "{of:?} {target}");
+    assert_eq!(leaps_land_there(&of, target, BUCKET_INDEX), Ok(()), "{of:?} {target}");
 }
 
 /// An extent of any size: a power of two, one less or one more; and any number of stretches from none to nine.
@@ -170,7 +170,7 @@ fn sizes(c: &mut impl Choose) -> (i64, i64) {
 /// How long stretches are, on one choice of sizes.
 pub fn shift_laws(c: &mut impl Choose) {
     let (extent, most) = sizes(c);
-    assert_eq!(stretches_are_short(extent, most, DIRECTORY), Ok(()), "{extent} {most}");
+    assert_eq!(stretches_are_short(extent, most, BUCKET_INDEX), Ok(()), "{extent} {most}");
 }
 
 /// Bounds: a list of at most 4 entries below an extent of at most 6, stretches of 1, 2, 4 or 8 coordinates, any entry and any target
@@ -178,7 +178,7 @@ pub fn shift_laws(c: &mut impl Choose) {
 #[cfg(kani)]
 #[kani::proof]
 #[kani::unwind(66)]
-fn directory_laws() {
+fn bucket_index_laws() {
     laws(&mut crate::choose::Any);
 }
 
@@ -186,7 +186,7 @@ fn directory_laws() {
 #[cfg(kani)]
 #[kani::proof]
 #[kani::unwind(66)]
-fn directory_shift_laws() {
+fn bucket_index_shift_laws() {
     shift_laws(&mut crate::choose::Any);
 }
 
@@ -212,11 +212,11 @@ pub(crate) mod tests {
     const WRONG_STRETCHES: [(&str, Operations); 2] = [
         (
             "there is a stretch too many",
-            Operations { shift: |d, n, most| BucketIndex::shift(d, &n, &(most + 1)), ..DIRECTORY },
+            Operations { shift: |d, n, most| BucketIndex::shift(d, &n, &(most + 1)), ..BUCKET_INDEX },
         ),
         (
             "there are half as many stretches as may be",
-            Operations { shift: |d, n, most| BucketIndex::shift(d, &n, &(most / 2)), ..DIRECTORY },
+            Operations { shift: |d, n, most| BucketIndex::shift(d, &n, &(most / 2)), ..BUCKET_INDEX },
         ),
     ];
 
@@ -227,16 +227,16 @@ pub(crate) mod tests {
                 "the first entry is in no stretch",
                 Operations {
                     make: |d, bucket_index, f, extent| {
-                        (DIRECTORY.make)(d, bucket_index, ListFiber { begin: (f.begin + 1).min(f.end), ..f }, extent)
+                        (BUCKET_INDEX.make)(d, bucket_index, ListFiber { begin: (f.begin + 1).min(f.end), ..f }, extent)
                     },
-                    ..DIRECTORY
+                    ..BUCKET_INDEX
                 },
             ),
             (
                 "the last stretch has no place",
                 Operations {
                     make: |d, bucket_index, f, extent| bucket_index.make(d, "p", f, &(extent - 1)),
-                    ..DIRECTORY
+                    ..BUCKET_INDEX
                 },
             ),
             (
@@ -246,7 +246,7 @@ pub(crate) mod tests {
                         let shift = (bucket_index.shift - 1).max(0);
                         ListFiber { bucket_index: Some(BucketIndex { shift, ..bucket_index }), ..f }
                     },
-                    ..DIRECTORY
+                    ..BUCKET_INDEX
                 },
             ),
             (
@@ -256,7 +256,7 @@ pub(crate) mod tests {
                         bucket_index: Some(BucketIndex { extent: None, ..bucket_index }),
                         ..f
                     },
-                    ..DIRECTORY
+                    ..BUCKET_INDEX
                 },
             ),
             (
@@ -266,11 +266,11 @@ pub(crate) mod tests {
                         let extent = bucket_index.extent.map(|extent| extent + 1);
                         ListFiber { bucket_index: Some(BucketIndex { extent, ..bucket_index }), ..f }
                     },
-                    ..DIRECTORY
+                    ..BUCKET_INDEX
                 },
             ),
         ];
-        let of = "a list with a directory";
+        let of = "a list with a bucket index";
         let lists = wrong.map(|(what, ops)| Wrong::on_all(of, what, |c| broken_on_lists(c, ops)));
         let sizes = WRONG_STRETCHES.map(|(what, ops)| Wrong::on_all(of, what, |c| broken_on_sizes(c, ops)));
         lists.into_iter().chain(sizes).collect()
@@ -279,7 +279,7 @@ pub(crate) mod tests {
     fn broken_on_lists(c: &mut impl Choose, ops: Operations) -> Vec<Broken> {
         let of = Listed::unique(c);
         let (start, target) = (c.upto(POSITIONS), c.upto(of.last()));
-        let moved = LISTS.map(|moves| a_directory_changes_nothing(&of, [start, target], ops, moves));
+        let moved = LISTS.map(|moves| a_bucket_index_changes_nothing(&of, [start, target], ops, moves));
         let others = [stretches_begin_there(&of, ops), leaps_land_there(&of, target, ops)];
         let mut said: Vec<Broken> = moved.into_iter().chain(others).filter_map(Result::err).collect();
         said.sort();

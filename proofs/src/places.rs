@@ -433,7 +433,7 @@ fn is_first<D: Claims>(d: &mut D, place: &Place<D::I>, p: &D::I, from: &D::I) {
 pub struct Stretches<const SHIFT: i64>;
 
 impl<const SHIFT: i64> Law for Stretches<SHIFT> {
-    const NAME: &'static str = "a directory";
+    const NAME: &'static str = "a bucket index";
     const ARRAYS: &'static [Order] = &[Order::Ascending];
     const NUMBERS: usize = 2;
     const TABLE: bool = true;

@@ -71,7 +71,7 @@ pub fn laws(c: &mut impl Choose) {
 #[cfg(kani)]
 #[kani::proof]
 #[kani::unwind(66)]
-fn spread_laws() {
+fn position_map_laws() {
     laws(&mut crate::choose::Any);
 }
 

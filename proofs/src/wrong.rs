@@ -106,9 +106,9 @@ const LAWS: [(&str, &[&str]); 33] = [
     ("stretches begin where they say", &["a stretch does not begin where it says"]),
     ("stretches are short", &["there are too many stretches", "stretches are too long"]),
     (
-        "a bucket_index changes nothing",
+        "a bucket index changes nothing",
         &[
-            "a list with a bucket_index comes to elsewhere",
+            "a list with a bucket index comes to elsewhere",
             "one that is opened within does not begin there",
             "a finger is not moved there",
             "a part of a list is left",

@@ -230,11 +230,20 @@ fn own_format(maker: &Nest, order: &[Index], asked: &Precomputed, program: &Prog
     made.then(|| Format { levels: levels.into(), order: modes.into() })
 }
 
+/// The index variables that an expression reads, also in computed coordinates.
+fn read(e: &Expr, program: &Program) -> Vec<Index> {
+    let mut all = program.under(e);
+    let computed = all.iter().filter_map(|v| program.computed(*v));
+    let inside: Vec<Index> = computed.flat_map(|computed| read(&computed.of, program)).collect();
+    all.extend(inside);
+    all
+}
+
 /// Renames the variables of a temporary's nest that share a name with those around it.
 fn names_apart(order: &[Index], rhs: &Expr, (around, reader): (&[Index], &Nest), program: &mut Program) {
     let others =
-        [around, &reader.order, &reader.rhs.fold_vars(), &reader.target.vars, &program.under(&reader.rhs)].concat();
-    let mut own = [order, &rhs.fold_vars(), &program.under(rhs)].concat();
+        [around, &reader.order, &reader.rhs.fold_vars(), &reader.target.vars, &read(&reader.rhs, program)].concat();
+    let mut own = [order, &rhs.fold_vars(), &read(rhs, program)].concat();
     own.retain(|v| !others.contains(v));
     let mut taken: Vec<String> = others.iter().map(|v| program.vars[v.0].name.clone()).collect();
     let first = |(n, v): &(usize, &Index)| !own[..*n].contains(v);

@@ -16,7 +16,7 @@
 //! The planner makes it (`loops::planner`), and lowering emits one operation after the other (`loops::lower`) without decisions. An
 //! operation defines symbols and names; operations inside of it and behind it use these.
 //!
-//! [`Plan::show`] prints plans, and [`Plan::check`] checks them: symbols and names are defined once, before they are used, and levels are
+//! [`Plan::show`] prints plans, and the checker (`check.rs`) checks them: symbols and names are defined once, before they are used, and levels are
 //! walked and opened in ways that they allow.
 
 mod check;

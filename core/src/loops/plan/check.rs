@@ -229,7 +229,9 @@ impl Checker<'_> {
             }
             Op::Scatter { it, list, flags } => {
                 list.show(self);
+                let around = self.seen.len();
                 flags.iter().for_each(|flags| flags.show(self));
+                self.seen.truncate(around);
                 self.name(*it);
             }
             _ => op.show(self),

@@ -33,7 +33,7 @@ pub fn ranks(kernel: &mut Kernel) {
     ranks_of(kernel, FEWEST);
 }
 
-/// As [`ranks`], with this least number of keys, and of iterations of the outermost loop.
+/// As `ranks`, with this least number of keys, and of iterations of the outermost loop.
 pub fn ranks_of(kernel: &mut Kernel, fewest: [i64; 2]) {
     let body = std::mem::take(&mut kernel.body);
     kernel.body = in_no_loop(body, &mut |stmt| outermost(stmt, kernel, fewest));

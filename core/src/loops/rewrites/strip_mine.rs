@@ -47,7 +47,7 @@ pub fn strip_mine(kernel: &mut Kernel) {
     strip_mine_by(kernel, LANES);
 }
 
-/// As [`strips`], with strips of `lanes` entries.
+/// As `strip_mine`, with strips of `lanes` entries.
 pub fn strip_mine_by(kernel: &mut Kernel, lanes: i64) {
     let appends = Appends::of(kernel);
     let body = std::mem::take(&mut kernel.body);

@@ -73,7 +73,7 @@ pub fn tiles(kernel: &mut Kernel) {
     tiles_of(kernel, &USUAL);
 }
 
-/// As [`tiles`], with other sizes.
+/// As `tiles`, with other sizes.
 pub fn tiles_of(kernel: &mut Kernel, tiles: &Tiles) {
     let body = std::mem::take(&mut kernel.body);
     let seen = Seen::of(&body, &kernel.params);
