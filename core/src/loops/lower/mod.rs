@@ -10,7 +10,7 @@
 //!  pieces    loops over the pieces of levels: pieces_of.rs; the edges of cuts: cut.rs
 //!  call      declared functions, inlined where they are called                                     (call.rs)
 //!  output    levels of the result, assembled in order: appended, or located                    (output.rs, results.rs)
-//!  insertion      the position in a result that loops have reached; room.rs: how its arrays are made and grow
+//!  insertion the position in a result that loops have reached; room.rs: how its arrays are made and grow
 //!  last      assemblers of the result's last level: list.rs, runs.rs (pieces.rs), interval.rs, blocks.rs  (assembler.rs, last.rs)
 //!  mirror    symmetric results: values behind the diagonal are compared at the end             (mirror.rs)
 //!  workspace results whose coordinates arrive out of order: scatter, put in order, drain      (scratch.rs, workspace.rs)

@@ -90,16 +90,10 @@ pub(super) fn new_behind<T: New>(words: &[&str], r: &mut Reader) -> Read<T> {
 
 /// Reads a part behind words, or the absent one where they do not stand.
 pub(super) fn read_behind<T: Part>(words: &[&str], r: &mut Reader) -> Read<T> {
-    let absent = T::absent();
-    match (words, absent) {
-        ([], Some(absent)) if !T::begins(r.peek()) => Ok(absent),
-        ([], _) => T::read(r),
-        (_, None) => {
-            words.iter().try_for_each(|word| r.the(word))?;
-            T::read(r)
-        }
-        (_, Some(absent)) if !r.is_at(words[0]) => Ok(absent),
-        (_, Some(_)) => {
+    let is_here = words.first().map_or_else(|| T::begins(r.peek()), |word| r.is_at(word));
+    match T::absent() {
+        Some(absent) if !is_here => Ok(absent),
+        _ => {
             words.iter().try_for_each(|word| r.the(word))?;
             T::read(r)
         }

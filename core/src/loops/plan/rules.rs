@@ -40,7 +40,7 @@ impl Thing {
             Thing::Pieces(_) => "the pieces of a level",
             Thing::Run => "a run",
             Thing::Result(_) => "a result",
-            Thing::Insertion(..) => "a insertion",
+            Thing::Insertion(..) => "an insertion point",
             Thing::Workspace(..) => "a workspace",
             Thing::Laid => "a list in its position map",
         }

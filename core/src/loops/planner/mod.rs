@@ -10,7 +10,7 @@
 //!  made       materialized temporaries that are computed inside of loops                                (made.rs)
 //!  choice     concatenations and windows: ends of ranges, or guards                                   (choice.rs)
 //!  range      the ranges of a loop; the view of a fiber in one        (range.rs, bounds.rs, compare.rs, phases.rs, cut.rs)
-//!  spread     lists in position maps                                                                  (spread.rs)
+//!  position_map  lists in position maps                                                         (position_map.rs)
 //!  destination  the destinations of values: results, workspaces    (destination.rs; output.rs, notes.rs, workspace.rs)
 //!  value      values, and levels that open at coordinates             (value.rs, builtin.rs, structure.rs)
 //!  levels     the arrays and fibers of accesses                                                       (levels.rs)

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Each iteration of the inner loop appends one entry, so at a fiber's end the number of appended entries is the fiber's position,
-//! shifted. So one loop copies the positions, which vectorizes, and another the entries, over the consecutive fibers, as in `flatten`. An
+//! shifted. So one loop copies the positions, which vectorizes, and another the entries, over the consecutive fibers, as in `collapse`. An
 //! entry must not depend on its fiber.
 
 use super::collapse::{Known, replaced};

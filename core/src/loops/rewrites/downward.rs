@@ -1,4 +1,4 @@
-//! Reverses a loop in which a fold's range begins later in each iteration and keeps its end: in reverse, the range grows (`carry.rs`).
+//! Reverses a loop in which a fold's range begins later in each iteration and keeps its end: in reverse, the range grows (`incremental.rs`).
 //!
 //! ```text
 //!   for i in 0..n_I                                for back in 0..n_I
