@@ -52,8 +52,22 @@ pub struct Edges {
     pub lo: Vec<Sym>,
     /// The coordinates behind the piece.
     pub hi: Vec<Sym>,
-    /// The counted list, its level, and the positions of its entries in the piece.
-    pub list: Option<(AccessId, usize, Sym, Sym)>,
+    /// The entries that are counted, in the piece.
+    pub list: Option<Listed>,
+}
+
+/// The entries of a counted list in a piece.
+#[derive(Clone, Debug)]
+pub struct Listed {
+    /// The list.
+    pub of: (AccessId, usize),
+    /// The position of the first entry in the piece.
+    pub begin: Sym,
+    /// The position behind the last.
+    pub end: Sym,
+    /// Whether the loops are over tiles. In a tile that begins behind a piece, or ends before it, a fiber at the piece's edge has none
+    /// of its entries.
+    pub in_tiles: bool,
 }
 
 /// Whether the parents of a level's positions are searched: the level is a list below other levels.

@@ -21,7 +21,7 @@ use crate::algebra::{Op as Fn, Type};
 use crate::format::Holds;
 use crate::loops::choose::{
     Facts, coordinate,
-    cut::{Counted, Edges, Opened, Weight, is_searched},
+    cut::{Counted, Edges, Listed, Opened, Weight, is_searched},
     range::{Bound, Range},
     scope::Scope,
     symbol::{Name, Sym},
@@ -264,35 +264,44 @@ fn piece(cx: &Context, b: &mut Block, scope: &Scope, within: &Within) -> Edges {
     let tiles: Vec<_> = (0..extents.len()).map(|k| tile(cx, scope, access, first + k)).collect();
     let behind = symbols.op(Fn::Lt, [end, count]);
     let some = symbols.and(symbols.op(Fn::Gt, [begin, Sym::ZERO]), symbols.op(Fn::Lt, [begin, count]));
+    let tiled = tiles.iter().any(Option::is_some);
     lo = in_tiles(cx, b, lo, &tiles, some);
     hi = in_tiles(cx, b, hi, &tiles, behind);
     let begin = symbols.min(begin, end);
     let (begin, end) = (symbols.plus(from, begin), symbols.plus(from, end));
     let (begin, end) = (b.held(cx, "p_begin", begin), b.held(cx, "p_end", end));
-    Edges { lo, hi, list: Some((access, first + extents.len() - 1, begin, end)) }
+    Edges { lo, hi, list: Some(Listed { of: (access, first + extents.len() - 1), begin, end, in_tiles: tiled }) }
 }
 
-/// The positions of the part of a counted list over which a loop over `v` walks, if the loop visits a whole piece and nothing else
-/// narrows its range; and whether they are clamped to the fiber.
+/// The positions at which the part of a counted list in a piece begins and ends, in a fiber with these ends over which a loop over `v`
+/// walks. `None` if the loop does not visit the whole piece, or something else narrows its range.
 pub(super) fn of_piece(
     cx: &Context,
     scope: &Scope,
-    (a, level): (AccessId, usize),
+    (list, fiber): ((AccessId, usize), (Sym, Sym)),
     v: Index,
     range: &Range,
-) -> Option<(Sym, Sym, bool)> {
+) -> Option<(Sym, Sym)> {
     let limit = cx.program.vars[v.0].limits.iter().find_map(|limit| match limit {
         Limit::Within(within) => Some(within),
         _ => None,
     })?;
     let last = limit.place + 1 == cx.program.cuts[limit.cut].extents.len();
     let piece = scope.pieces.get(&limit.cut).filter(|_| last)?;
-    let (access, of, begin, end) = piece.list?;
+    let Listed { of, begin, end, in_tiles } = piece.list.clone()?;
     let whole = scope.ranges.get(&v).is_some_and(|(lo, hi)| *lo == range.lo.at && *hi == range.hi.at);
-    let bare = cx.program.level_var(&cx.program.accesses[a.0], level) == v;
+    let bare = cx.program.level_var(&cx.program.accesses[list.0.0], list.1) == v;
     // A run of equal coordinates belongs to one piece, whichever of its entries is counted.
-    let unique = !cx.program.tensor(a).format.repeats(level);
-    ((access, of) == (a, level) && whole && bare && unique).then_some((begin, end, limit.place > 0))
+    let unique = !cx.program.tensor(list.0).format.repeats(list.1);
+    if of != list || !(whole && bare && unique) {
+        return None;
+    }
+    if limit.place == 0 {
+        return Some((begin, end));
+    }
+    let symbols = &cx.symbols;
+    let (begin, end) = (symbols.max(fiber.0, begin), symbols.min(fiber.1, end));
+    Some((begin, if in_tiles { symbols.max(begin, end) } else { end }))
 }
 
 /// Converts coordinates of levels into coordinates of tiles, clamped: a coordinate before a tile becomes its begin, one behind it its

@@ -138,7 +138,7 @@ pub(super) fn loops(
 
 /// A range of `v`, with its lattice and the fibers over which the lattice's points walk.
 fn part(cx: &Context, b: &mut Block, v: Index, piece: Piece, destination: &Destination) -> Part {
-    let (scope, body, symbols) = (&piece.scope, &piece.body, &cx.symbols);
+    let (scope, body) = (&piece.scope, &piece.body);
     let mut names = access::walked(cx, scope, body, v);
     let accesses = body.accesses();
     names.extend(scope.in_blocks.iter().filter(|a| accesses.contains(a)));
@@ -150,11 +150,8 @@ fn part(cx: &Context, b: &mut Block, v: Index, piece: Piece, destination: &Desti
             return (a, List { view, ..list });
         }
         let mut list = List { view, ..levels::unopened(cx, b, scope, a) };
-        if let Some((begin, end, clips)) = cut::of_piece(cx, scope, (a, scope.fiber(a).depth), v, &piece.range) {
-            let (begin, end) = match clips {
-                true => (symbols.max(list.begin, begin), symbols.min(list.end, end)),
-                false => (begin, end),
-            };
+        let fiber = ((a, scope.fiber(a).depth), (list.begin, list.end));
+        if let Some((begin, end)) = cut::of_piece(cx, scope, fiber, v, &piece.range) {
             (list.begin, list.end) = (b.held(cx, "begin", begin), b.held(cx, "end", end));
             (list.view.start, list.view.stop) = (None, None);
         }

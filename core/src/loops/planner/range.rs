@@ -181,7 +181,12 @@ pub(super) fn view(
         true => (coordinate::until(cx, scope, &line, &range.hi, &extent), None),
         false => (range.hi.clone(), past),
     };
-    let stop = (!ends).then(|| b.held(cx, "stop", reached(&hi, past, strides)));
+    // The end of the last block may not fit 64 bits, unless it is a number.
+    let clips = blocks && !ends && past.as_ref().is_none_or(|s| s.value().is_none());
+    let stop = (!ends).then(|| match clips {
+        true => b.held(cx, "stop", coordinate::clipped(cx, scope, &line, &hi, &extent)),
+        false => b.held(cx, "stop", reached(&hi, past, strides)),
+    });
     let shift = match start {
         Some(start) if from_zero => Some(Shift::Up(start)),
         _ if c == Sym::ZERO => None,
@@ -192,7 +197,7 @@ pub(super) fn view(
     };
     let stride = strides.then(|| b.held(cx, "stride", r));
     let blocks = blocks.then(|| b.held(cx, "length", r));
-    let extent = covers.then(|| b.held(cx, "extent", coordinate::of_size(cx, &extent)));
+    let extent = (covers || clips).then(|| b.held(cx, "extent", coordinate::of_size(cx, &extent)));
     let finger = finger(scope, (a, level), v);
     let marks = blocks.is_none() && finger.is_none() && start.is_some();
     let by = cx.prepared.marks.get(&(a, level)).filter(|_| marks);
