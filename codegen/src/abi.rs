@@ -64,6 +64,12 @@ pub enum Kind {
     Runtime,
     /// `fl_buffer *`.
     Buffer,
+    /// `const int64_t *`, the params.
+    Params,
+    /// `int64_t *`, the variables that a kernel's functions share.
+    Frame,
+    /// `const fl_loop *`, a loop whose iterations are independent.
+    Loop,
     /// `int32_t`.
     I32,
     /// `int64_t`.
@@ -82,6 +88,9 @@ impl Kind {
         match self {
             Kind::Runtime => "fl_runtime *",
             Kind::Buffer => "fl_buffer *",
+            Kind::Params => "const int64_t *",
+            Kind::Frame => "int64_t *",
+            Kind::Loop => "const fl_loop *",
             Kind::I32 => "int32_t ",
             Kind::I64 => "int64_t ",
             Kind::U64 => "uint64_t ",
@@ -128,6 +137,7 @@ slots! {
     Finish "finish" (rt: Runtime, b: Buffer, len: I64, bytes: I32) -> I32;
     Sort "sort" (rt: Runtime, keys: Buffer, order: Buffer, len: I64) -> I32;
     Move "move" (rt: Runtime, to: Buffer, from: Buffer) -> I32;
+    Parallel "parallel" (rt: Runtime, buffers: Buffer, params: Params, frame: Frame, loop: Loop) -> I32;
     Gcd "gcd" (a: U64, b: U64) -> U64;
     PowInt "pow_int" (base: U64, exponent: U64) -> U64;
     PowF64 "pow" (x: F64, y: F64) -> F64;

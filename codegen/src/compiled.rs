@@ -9,18 +9,31 @@ use fiberloom_core::algebra::Type;
 use fiberloom_core::format::Array;
 use fiberloom_core::loops::{BufferId, Failure, Kernel, Role};
 use std::alloc::Layout;
+use std::sync::atomic::AtomicUsize;
 
 /// The limits of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// The most bytes of all results and workspaces at any moment.
     pub memory: usize,
+    /// How parallel loops are cut into pieces.
+    pub pieces: Pieces,
+}
+
+/// How parallel loops are cut into pieces. Results do not depend on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pieces {
+    /// By their work, on [`threads`](crate::threads) threads; a loop of little work runs on the caller's.
+    #[default]
+    Usual,
+    /// Each iteration is a piece, however short, as far as that makes no more than 256, on so many threads: for tests.
+    Each(usize),
 }
 
 /// No limit except the machine's memory.
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { memory: usize::MAX }
+        Limits { memory: usize::MAX, pieces: Pieces::Usual }
     }
 }
 
@@ -202,9 +215,10 @@ impl Compiled {
         memory: &dyn Memory,
         results: impl FnOnce(Take) -> R,
     ) -> Result<Option<R>, Failure> {
-        let limits = (limits.memory, interrupt);
+        let left = AtomicUsize::new(limits.memory);
+        let of = (&left, interrupt, limits.pieces);
         // SAFETY: `buffers` outlives the session, and is left alone until the kernel has ended.
-        let mut session = unsafe { Session::new(memory, buffers.as_mut_ptr(), blocks, limits) };
+        let mut session = unsafe { Session::new(memory, buffers.as_mut_ptr(), blocks, of) };
         // SAFETY: the code was made for this signature, and lives in `self`. The arguments are what it was compiled for:
         // as many params and buffers, operands of its types on which it stays inside them, a session with its table.
         let returned = unsafe {

@@ -30,10 +30,10 @@ mod room;
 mod runtime;
 mod target;
 
-pub use compiled::{Compiled, Limits, Prepared, Take};
+pub use compiled::{Compiled, Limits, Pieces, Prepared, Take};
 pub use header::{Contract, header, symbol};
 pub use room::{addresses_left, room};
-pub use runtime::Interrupt;
+pub use runtime::{Interrupt, set_threads, threads};
 
 use fiberloom_core::loops::{Kernel, check};
 use inkwell::builder::BuilderError;

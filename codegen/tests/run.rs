@@ -47,7 +47,9 @@ fn a_limit_or_an_impossible_size_is_a_failure() {
     let x = [1.0; 50];
     let (pos, crd, values, dense) = (i32s(&a.pos), i32s(&a.crd), f64s(&a.values), f64s(&x));
     let operands = [Some(&pos), Some(&crd), Some(&values), Some(&dense), None];
-    let run = |rows, memory| unsafe { compiled.run(&[rows, 50], &operands, &Limits { memory }) }.map(|_| ());
+    let run = |rows, memory| {
+        unsafe { compiled.run(&[rows, 50], &operands, &Limits { memory, ..Limits::default() }) }.map(|_| ())
+    };
     assert_eq!(run(100, 800), Ok(()));
     assert_eq!(run(100, 799), Err(Failure::Memory));
     assert_eq!(run(i64::MAX, usize::MAX), Err(Failure::Memory));
@@ -115,7 +117,7 @@ fn growth_stops_at_the_limit_and_gives_its_memory_back() {
     let arrays = a.arrays();
     let mut operands: Vec<Option<&Array>> = arrays.iter().chain(&arrays).map(Some).collect();
     operands.extend([None, None, None]);
-    let run = |memory| unsafe { compiled.run(&[300, 64], &operands, &Limits { memory }) };
+    let run = |memory| unsafe { compiled.run(&[300, 64], &operands, &Limits { memory, ..Limits::default() }) };
     let enough = (0..24).map(|n| 1 << n).find(|memory| run(*memory).is_ok()).unwrap();
     assert!(enough >= 12 * a.crd.len(), "a result of {} entries in {enough} bytes", a.crd.len());
     for memory in (0..enough / 2).step_by(997) {

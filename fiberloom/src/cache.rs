@@ -167,7 +167,8 @@ impl Code {
     ) -> Result<(R, Ops), Stop> {
         match (&self.compiled, prepared) {
             (Some(compiled), Some(prepared)) => {
-                let limits = codegen::Limits { memory: options.memory.try_into().unwrap_or(usize::MAX) };
+                let limits =
+                    codegen::Limits { memory: options.memory.try_into().unwrap_or(usize::MAX), ..Default::default() };
                 // SAFETY: the code is of a kernel that was lowered, and the operands are, by this function's contract.
                 let ran = unsafe { compiled.run_until(prepared, &limits, interrupt, results) };
                 let ended = || Error::Stopped("the call was asked to end".to_string());

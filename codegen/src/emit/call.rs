@@ -95,7 +95,11 @@ impl<'c> Emitter<'c, '_> {
         Ok(call.try_as_basic_value().unwrap_basic())
     }
 
-    fn call_table(&self, slot: Slot, args: &[BasicMetadataValueEnum<'c>]) -> Result<CallSiteValue<'c>, Error> {
+    pub(super) fn call_table(
+        &self,
+        slot: Slot,
+        args: &[BasicMetadataValueEnum<'c>],
+    ) -> Result<CallSiteValue<'c>, Error> {
         let address = self.address_of_slot(slot)?;
         let (params, result) = slot.signature();
         let params: Vec<BasicMetadataTypeEnum> = params.iter().map(|(kind, _)| self.kind(*kind).into()).collect();
@@ -115,7 +119,9 @@ impl<'c> Emitter<'c, '_> {
 
     fn kind(&self, kind: Kind) -> BasicTypeEnum<'c> {
         match kind {
-            Kind::Runtime | Kind::Buffer => self.context.ptr_type(Default::default()).into(),
+            Kind::Runtime | Kind::Buffer | Kind::Params | Kind::Frame | Kind::Loop => {
+                self.context.ptr_type(Default::default()).into()
+            }
             Kind::I32 => self.context.i32_type().into(),
             Kind::I64 | Kind::U64 => self.context.i64_type().into(),
             Kind::F32 => self.float(Type::F32).into(),

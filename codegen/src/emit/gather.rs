@@ -48,7 +48,7 @@ impl<'c> Emitter<'c, '_> {
         &self,
         var: Var,
         (said, range): ([&Expr; 2], Range<'c>),
-        how: How,
+        how: &How,
         body: &[Stmt],
     ) -> Result<Lanes<'c>, Error> {
         if runs_statements(body) {

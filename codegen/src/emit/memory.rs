@@ -86,7 +86,7 @@ impl<'c> Emitter<'c, '_> {
                 }
                 Storage::Fixed(data.into_pointer_value(), len.into_int_value())
             } else if let Some(len) =
-                framed.get(&BufferId(place as u32)).filter(|_| !self.cuts.shares(BufferId(place as u32)))
+                framed.get(&BufferId(place as u32)).filter(|_| self.is_here(BufferId(place as u32)))
             {
                 let array = self.in_memory(buffer.ty).array_type(*len);
                 let row = self.builder.build_alloca(array, &buffer.name)?;
@@ -114,6 +114,11 @@ impl<'c> Emitter<'c, '_> {
             Home::Kernel => Ok(()),
             Home::Part(_) => mentioned.iter().filter(|b| self.moves(**b)).try_for_each(|b| self.refresh(*b)),
         }
+    }
+
+    /// Whether no other function sees a workspace: none mentions it, or each thread has a copy.
+    fn is_here(&self, b: BufferId) -> bool {
+        !self.cuts.shares(b) || self.cuts.owns(self.home, b)
     }
 
     /// The state of a buffer that the function mentions.

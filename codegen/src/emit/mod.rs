@@ -25,6 +25,7 @@ mod interrupt;
 mod lanes;
 mod memory;
 mod network;
+mod parallel;
 mod parts;
 mod prefetch;
 mod scatter;
@@ -44,7 +45,7 @@ use inkwell::module::{Linkage, Module};
 use inkwell::types::{BasicMetadataTypeEnum, BasicTypeEnum, FloatType, IntType};
 use inkwell::values::{BasicValueEnum, FunctionValue, IntValue, MetadataValue, PointerValue};
 use memory::BufferState;
-use parts::{Cuts, Home};
+use parts::{Cuts, Home, Part};
 use std::cell::Cell;
 
 /// The function attribute for the preferred vector width, in bits.
@@ -140,11 +141,16 @@ pub(crate) fn module<'c>(
     let cuts = Cuts::of(kernel, options.long);
     let interruptible = options.interruptible;
     let unit = Unit { context, module: &module, kernel, symbol, cuts: &cuts, machine, interruptible };
-    for (part, statements) in cuts.parts.iter().enumerate() {
-        let mut emitter = Emitter::begin(unit, Home::Part(part))?;
+    for (n, part) in cuts.parts.iter().enumerate() {
+        let mut emitter = Emitter::begin(unit, Home::Part(n))?;
         emitter.enter_shared()?;
-        emitter.block(statements)?;
-        emitter.leave_shared()?;
+        match part {
+            Part::Statements(statements) => {
+                emitter.block(statements)?;
+                emitter.leave_shared()?;
+            }
+            Part::Turns(stmt) => emitter.some_turns(stmt)?,
+        }
         emitter.end()?;
     }
     let mut emitter = Emitter::begin(unit, Home::Kernel)?;
@@ -204,7 +210,8 @@ impl<'c, 'k> Emitter<'c, 'k> {
             Home::Part(_) => self.function.get_nth_param(3).map(|frame| frame.into_pointer_value()),
             Home::Kernel if self.cuts.parts.is_empty() => None,
             Home::Kernel => {
-                let words = self.context.i64_type().array_type(self.cuts.shared.len() as u32);
+                let words = self.cuts.shared.len() as u64 + parallel::WORDS;
+                let words = self.context.i64_type().array_type(words as u32);
                 Some(self.builder.build_alloca(words, "frame")?)
             }
         };
@@ -322,7 +329,8 @@ fn say(context: &Context, function: FunctionValue, name: &str, value: &str) {
     function.add_attribute(AttributeLoc::Function, context.create_string_attribute(name, value));
 }
 
-/// Declares a kernel's function, or a part's, which has the frame as a fourth argument and internal linkage.
+/// Declares a kernel's function, or a part's, which has the frame as a fourth argument and internal linkage. A part that runs iterations of
+/// a loop has the first one, and one past the last, as further arguments.
 fn declare<'c>(unit: Unit<'c, '_>, home: Home) -> FunctionValue<'c> {
     let Unit { context, module, kernel, symbol, cuts, machine, .. } = unit;
     let pointer = BasicMetadataTypeEnum::from(context.ptr_type(Default::default()));
@@ -330,7 +338,11 @@ fn declare<'c>(unit: Unit<'c, '_>, home: Home) -> FunctionValue<'c> {
         Home::Kernel => (symbol.to_string(), 3, None),
         Home::Part(part) => (parts::name(symbol, part), 4, Some(Linkage::Internal)),
     };
-    let ty = context.i32_type().fn_type(&vec![pointer; arguments], false);
+    let mut arguments = vec![pointer; arguments];
+    if cuts.is_turns(home) {
+        arguments.extend([BasicMetadataTypeEnum::from(context.i64_type()); 2]);
+    }
+    let ty = context.i32_type().fn_type(&arguments, false);
     let function = module.add_function(&name, ty, linkage);
     describe_function(context, function, kernel, machine);
     if let Home::Part(_) = home {

@@ -1,4 +1,4 @@
-//! Long kernels in parts: functions that run one after the other.
+//! Kernels in parts: functions that run one after the other, and functions that run some of a parallel loop's iterations.
 //!
 //! ```text
 //!  kernel(rt, buffers, params)               part_0(rt, buffers, params, frame)
@@ -9,7 +9,8 @@
 //!
 //! LLVM's time for a function grows faster than its length. A block of more than [`Options::long`](crate::Options::long) statements is
 //! cut between its statements, so that each function has a bounded length and mentions few buffers. The body of a loop or of a branch is
-//! cut only if it allocates, which costs more than a call.
+//! cut only if it allocates, which costs more than a call. The body of a parallel loop is a part, too, which has the first and the last
+//! iteration as arguments (`parallel.rs`); within one, loops run serially.
 //!
 //! Invariants: a variable that more than one function mentions is *shared* and has a word of the frame. A workspace that more than one
 //! function mentions is in no function's frame. A function loads addresses of buffers at its beginning, and again after a call of a part
@@ -18,7 +19,7 @@
 use super::{Emitter, Place};
 use crate::Error;
 use crate::room::length;
-use fiberloom_core::loops::{BufferId, Expr, Kernel, Stmt, Var, runs_statements};
+use fiberloom_core::loops::{BufferId, Expr, How, Kernel, Stmt, Var, runs_statements, work};
 use inkwell::IntPredicate;
 use inkwell::values::{BasicValueEnum, IntValue, PointerValue};
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,12 +38,24 @@ pub(super) struct Cuts<'k> {
     long: usize,
     /// The blocks that are cut, by their first statement's address.
     blocks: BTreeMap<*const Stmt, Vec<Piece>>,
-    /// The statements of each part.
-    pub parts: Vec<&'k [Stmt]>,
+    /// The parts.
+    pub parts: Vec<Part<'k>>,
+    /// The parallel loops, each with its part, by the loop's address.
+    loops: BTreeMap<*const Stmt, usize>,
+    kernel: &'k Kernel,
     /// The mentions of the kernel's own function, then of each part.
     mentions: Vec<Mentions>,
     /// The shared variables, each with its word of the frame.
     pub shared: BTreeMap<Var, u64>,
+}
+
+/// What a part runs.
+#[derive(Clone, Copy)]
+pub(super) enum Part<'k> {
+    /// These statements, once.
+    Statements(&'k [Stmt]),
+    /// Some iterations of this parallel loop.
+    Turns(&'k Stmt),
 }
 
 /// A piece of a block that is cut.
@@ -66,7 +79,8 @@ pub(super) enum Home {
 impl<'k> Cuts<'k> {
     /// Cuts a kernel's body.
     pub fn of(kernel: &'k Kernel, long: usize) -> Cuts<'k> {
-        let mut cuts = Cuts { long, blocks: BTreeMap::new(), parts: vec![], mentions: vec![], shared: BTreeMap::new() };
+        let (blocks, loops, shared) = Default::default();
+        let mut cuts = Cuts { long, blocks, parts: vec![], loops, kernel, mentions: vec![], shared };
         cuts.mentions.push(Mentions::default());
         cuts.cut(&kernel.body);
         let mut homes: BTreeMap<Var, usize> = BTreeMap::new();
@@ -89,17 +103,39 @@ impl<'k> Cuts<'k> {
         self.mentions.iter().filter(|m| m.buffers.contains(&buffer)).count() > 1
     }
 
+    /// The part of a parallel loop.
+    pub fn part_of(&self, stmt: &Stmt) -> Option<usize> {
+        self.loops.get(&(stmt as *const Stmt)).copied()
+    }
+
+    /// Whether a function runs iterations of a loop whose threads have copies of a buffer.
+    pub fn owns(&self, home: Home, buffer: BufferId) -> bool {
+        let Home::Part(part) = home else { return false };
+        let Part::Turns(Stmt::For { how: How::Parallel { own }, .. }) = self.parts[part] else { return false };
+        own.contains(&buffer)
+    }
+
+    /// Whether a function runs iterations of a loop.
+    pub fn is_turns(&self, home: Home) -> bool {
+        matches!(home, Home::Part(part) if matches!(self.parts[part], Part::Turns(_)))
+    }
+
     /// Cuts a block of the kernel's own function, if it is long.
     fn cut(&mut self, block: &'k [Stmt]) {
         if length(block) <= self.long {
-            return block.iter().for_each(|stmt| self.mentions[0].statement(stmt));
+            return block.iter().for_each(|stmt| self.stays_here(stmt));
         }
         let (mut pieces, mut begin) = (Vec::new(), 0);
         for (at, stmt) in block.iter().enumerate() {
             if stays(stmt, self.long) {
                 self.part(&mut pieces, block, begin..at);
-                self.mentions[0].own(stmt);
-                stmt.blocks().for_each(|inner| self.cut(inner));
+                match is_parallel(stmt) {
+                    true => self.turns(stmt),
+                    false => {
+                        self.mentions[0].own(stmt);
+                        stmt.blocks().for_each(|inner| self.cut(inner));
+                    }
+                }
                 pieces.push(Piece::Here(at..at + 1));
                 begin = at + 1;
             } else if length(&block[begin..=at]) > self.long {
@@ -118,7 +154,28 @@ impl<'k> Cuts<'k> {
         let mut mentions = Mentions::default();
         block[range.clone()].iter().for_each(|stmt| mentions.statement(stmt));
         pieces.push(Piece::Part(self.parts.len()));
-        self.parts.push(&block[range]);
+        self.parts.push(Part::Statements(&block[range]));
+        self.mentions.push(mentions);
+    }
+
+    /// Notes a statement of the kernel's own function.
+    fn stays_here(&mut self, stmt: &'k Stmt) {
+        if is_parallel(stmt) {
+            return self.turns(stmt);
+        }
+        self.mentions[0].own(stmt);
+        stmt.blocks().flatten().for_each(|inner| self.stays_here(inner));
+    }
+
+    /// Makes a part of a parallel loop.
+    fn turns(&mut self, stmt: &'k Stmt) {
+        let Stmt::For { var, lo, hi, body, .. } = stmt else { return };
+        let work = work(self.kernel, *var, (lo, hi), body);
+        [lo, hi, &work].into_iter().for_each(|e| self.mentions[0].expression(e));
+        let mut mentions = Mentions::default();
+        mentions.statement(stmt);
+        self.loops.insert(stmt, self.parts.len());
+        self.parts.push(Part::Turns(stmt));
         self.mentions.push(mentions);
     }
 }
@@ -138,14 +195,16 @@ impl Mentions {
             Stmt::Call(entry) => self.buffers.extend(entry.buffers()),
             Stmt::If(..) | Stmt::While(..) | Stmt::Comment(_) => {}
         }
-        stmt.exprs().for_each(|e| {
-            e.each(&mut |part| match part {
-                Expr::Var(var) => drop(self.vars.insert(*var)),
-                Expr::Load(buffer, _) | Expr::Among(_, buffer, _) | Expr::Capacity(buffer) => {
-                    self.buffers.insert(*buffer);
-                }
-                Expr::Const(_) | Expr::Op(..) => {}
-            });
+        stmt.exprs().for_each(|e| self.expression(e));
+    }
+
+    fn expression(&mut self, e: &Expr) {
+        e.each(&mut |part| match part {
+            Expr::Var(var) => drop(self.vars.insert(*var)),
+            Expr::Load(buffer, _) | Expr::Among(_, buffer, _) | Expr::Capacity(buffer) => {
+                self.buffers.insert(*buffer);
+            }
+            Expr::Const(_) | Expr::Op(..) => {}
         });
     }
 }
@@ -156,9 +215,17 @@ pub(super) fn name(symbol: &str, part: usize) -> String {
 }
 
 /// Whether a statement stays in the kernel's own function: it is a long loop whose iterations allocate, or a branch with such statements,
-/// as in a `while` block of the program.
+/// as in a `while` block of the program, or it has a parallel loop.
 fn stays(stmt: &Stmt, long: usize) -> bool {
-    stmt.blocks().any(|body| length(body) > long && runs_statements(body))
+    has_parallel(stmt) || stmt.blocks().any(|body| length(body) > long && runs_statements(body))
+}
+
+fn is_parallel(stmt: &Stmt) -> bool {
+    matches!(stmt, Stmt::For { how: How::Parallel { .. }, .. })
+}
+
+fn has_parallel(stmt: &Stmt) -> bool {
+    is_parallel(stmt) || stmt.blocks().flatten().any(has_parallel)
 }
 
 impl<'c> Emitter<'c, '_> {
@@ -198,7 +265,8 @@ impl<'c> Emitter<'c, '_> {
     /// Defines a variable that does not change, and stores it in the frame for the parts that read it.
     pub(super) fn keep(&mut self, var: Var, value: BasicValueEnum<'c>) -> Result<(), Error> {
         self.vars[var.0 as usize] = Place::Register(value);
-        if let Some(word) = self.word_of(var)? {
+        // What iterations define, other threads do not see.
+        if let Some(word) = self.word_of(var)?.filter(|_| !self.cuts.is_turns(self.home)) {
             self.builder.build_store(word, value)?;
         }
         Ok(())

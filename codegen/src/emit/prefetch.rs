@@ -77,8 +77,8 @@ impl<'c> Emitter<'c, '_> {
 
     /// Prefetches the elements that are filled in soon after a loop that fills in a row of a result inside of another loop. The loop has
     /// at least one iteration.
-    pub(super) fn ask_for_rows(&self, var: Var, (lo, hi): Range<'c>, how: How, body: &[Stmt]) -> Result<(), Error> {
-        if how != How::Vector || self.loops == 0 || !gathers(body) {
+    pub(super) fn ask_for_rows(&self, var: Var, (lo, hi): Range<'c>, how: &How, body: &[Stmt]) -> Result<(), Error> {
+        if !how.is_vector() || self.loops == 0 || !gathers(body) {
             return Ok(());
         }
         let rows = self.filled_in(var, body);

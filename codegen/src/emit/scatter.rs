@@ -28,9 +28,9 @@ impl<'c> Emitter<'c, '_> {
     }
 
     /// Whether no iteration of a loop accesses an element that another writes: the loop is a `vector for`, or its form shows it.
-    pub(super) fn are_apart(&self, var: Var, range: [&Expr; 2], how: How, body: &[Stmt]) -> bool {
+    pub(super) fn are_apart(&self, var: Var, range: [&Expr; 2], how: &How, body: &[Stmt]) -> bool {
         let iteration = Iteration::of(var, body);
-        iteration.only_stores() && (how == How::Vector || self.scatters(&iteration, range, body))
+        iteration.only_stores() && (how.is_vector() || self.scatters(&iteration, range, body))
     }
 
     /// Whether an iteration only folds values into dense arrays at the coordinates of one fiber.

@@ -1,6 +1,7 @@
 //! Statements: definitions, stores, branches and loops.
 
 use super::gather::{Fibers, Lanes};
+use super::parts::Home;
 use super::{Emitter, Place, Typed};
 use crate::Error;
 use fiberloom_core::algebra::{Op, Type};
@@ -35,9 +36,10 @@ impl<'c> Emitter<'c, '_> {
             }
             Stmt::If(condition, yes, no) => self.branch(condition, yes, no),
             Stmt::While(condition, body) => self.repeat(condition, body),
+            Stmt::For { .. } if self.home == Home::Kernel && self.cuts.part_of(stmt).is_some() => self.call_turns(stmt),
             Stmt::For { var, lo, hi, how, body } => {
                 let range = (self.index(lo)?, self.index(hi)?);
-                self.count(*var, ([lo, hi], range), *how, body)
+                self.count(*var, ([lo, hi], range), how, body)
             }
             Stmt::Call(entry) => self.entry(entry),
             Stmt::Comment(_) => Ok(()),
@@ -113,11 +115,11 @@ impl<'c> Emitter<'c, '_> {
     }
 
     /// Emits a counted loop.
-    fn count(
+    pub(super) fn count(
         &mut self,
         var: Var,
         (said, range): ([&Expr; 2], Range<'c>),
-        how: How,
+        how: &How,
         body: &[Stmt],
     ) -> Result<(), Error> {
         if let Some(fibers) = self.depends_on_lengths(body) {
@@ -163,7 +165,7 @@ impl<'c> Emitter<'c, '_> {
         fibers: Fibers,
         var: Var,
         range: ([&Expr; 2], Range<'c>),
-        how: How,
+        how: &How,
         body: &[Stmt],
     ) -> Result<(), Error> {
         let are_long = self.are_long(fibers)?;
@@ -185,7 +187,7 @@ impl<'c> Emitter<'c, '_> {
         &mut self,
         var: Var,
         (said, range): ([&Expr; 2], Range<'c>),
-        how: How,
+        how: &How,
         body: &[Stmt],
         after: BasicBlock<'c>,
     ) -> Result<(), Error> {
@@ -253,13 +255,13 @@ impl<'c> Emitter<'c, '_> {
     }
 
     /// LLVM's hints for a loop; `turns` is the number of iterations, if it is constant.
-    fn hints(&self, how: How, body: &[Stmt], turns: Option<i64>) -> Vec<MetadataValue<'c>> {
+    fn hints(&self, how: &How, body: &[Stmt], turns: Option<i64>) -> Vec<MetadataValue<'c>> {
         let yes = self.context.bool_type().const_int(1, false);
         let number = |n| self.context.i32_type().const_int(n, false);
         if runs_statements(body) {
             // Unrolling so long a body would take time to compile, and save none.
             vec![self.hint("llvm.loop.unroll.disable", yes)]
-        } else if how == How::Vector && !gathers(body) {
+        } else if how.is_vector() && !gathers(body) {
             self.narrow();
             // All lanes of a strip at once: 32-bit elements fill half as many registers as 64-bit ones.
             let lanes = turns.and_then(|n| u64::try_from(n).ok()).filter(|n| n.is_power_of_two());

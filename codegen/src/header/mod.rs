@@ -127,7 +127,22 @@ fn shared(out: &mut String) -> std::fmt::Result {
         "typedef struct fl_buffer {{\n    void *data;\n    int64_t len;\n    int64_t capacity;\n}} fl_buffer;\n"
     )?;
     writeln!(out, "/* What kernels call. A program may fill in functions of its own. */")?;
-    writeln!(out, "typedef struct fl_runtime fl_runtime;\nstruct fl_runtime {{")?;
+    writeln!(out, "typedef struct fl_runtime fl_runtime;")?;
+    writeln!(out, "/* Runs the iterations of a loop from `first` up to `past`. */")?;
+    writeln!(
+        out,
+        "typedef int32_t (*fl_turns)(fl_runtime *rt, fl_buffer *buffers, const int64_t *params, int64_t *frame,"
+    )?;
+    writeln!(out, "                            int64_t first, int64_t past);")?;
+    writeln!(
+        out,
+        "/* A loop whose iterations are independent. Threads need copies of the buffers whose numbers are `own`. */"
+    )?;
+    writeln!(
+        out,
+        "typedef struct fl_loop {{\n    fl_turns turns;\n    const int32_t *own;\n    int64_t owns, lo, hi, work;\n}} fl_loop;"
+    )?;
+    writeln!(out, "struct fl_runtime {{")?;
     for slot in Slot::ALL {
         writeln!(out, "    {}", slot.c_field())?;
     }

@@ -90,6 +90,11 @@ static inline int32_t fl_default_move(fl_runtime *rt, fl_buffer *to, fl_buffer *
     return 0;
 }
 
+static inline int32_t fl_default_parallel(fl_runtime *rt, fl_buffer *buffers, const int64_t *params, int64_t *frame, const fl_loop *loop)
+{
+    return loop->turns(rt, buffers, params, frame, loop->lo, loop->hi);
+}
+
 static inline uint64_t fl_default_gcd(uint64_t a, uint64_t b)
 {
     while (b != 0) {

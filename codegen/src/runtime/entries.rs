@@ -2,6 +2,7 @@
 #![allow(unsafe_code)] // The other side of these calls is machine code.
 
 use super::Session;
+use super::parallel::parallel;
 use super::sort::{scratch_bytes, with_order};
 use crate::abi::{Buffer, Slot, code};
 use fiberloom_core::loops::Failure;
@@ -14,6 +15,7 @@ pub(crate) fn address(slot: Slot) -> Option<*const ()> {
         Slot::Finish => finish as *const (),
         Slot::Sort => sort as *const (),
         Slot::Move => exchange as *const (),
+        Slot::Parallel => parallel as *const (),
         _ => return None,
     })
 }

@@ -9,7 +9,7 @@ use std::ptr::NonNull;
 /// # Safety
 /// A block that `allocate` or `grow` returns is valid for reads and writes of the layout's size and has its alignment; nobody else uses
 /// it until it is passed to `grow` or `free`.
-pub unsafe trait Memory {
+pub unsafe trait Memory: Sync {
     /// A block for `layout`, whose size is not 0; all bytes zero if `zeroed`. `None` if memory does not suffice.
     fn allocate(&self, layout: Layout, zeroed: bool) -> Option<NonNull<u8>>;
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   Compiled::run ──▶ Session ── table ──▶ entries (extern "C") ──▶ Memory: Heap | Fence
-//!                        │                                                   sort, math
+//!                        │                                                   sort, math, threads
 //!                        └── blocks[BufferId] ──▶ results become Vec without a copy; the rest is freed
 //! ```
 //!
@@ -14,9 +14,12 @@ pub(crate) mod fence;
 pub(crate) mod interrupt;
 mod math;
 pub(crate) mod memory;
+mod parallel;
+mod pool;
 mod session;
 mod sort;
 
 pub use interrupt::Interrupt;
 pub(crate) use interrupt::NEVER;
+pub use pool::{set_threads, threads};
 pub(crate) use session::{Block, Session, lent};

@@ -4,6 +4,7 @@
 use super::interrupt::Interrupt;
 use super::memory::Memory;
 use super::{entries, math};
+use crate::Pieces;
 use crate::abi::{Buffer, Slot};
 use fiberloom_core::algebra::Type;
 use fiberloom_core::format::{Array, Elements};
@@ -11,6 +12,7 @@ use fiberloom_core::loops::{BufferId, Failure};
 use std::alloc::Layout;
 use std::ptr::NonNull;
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// The number of buffers that most kernels do not exceed.
 const FEW: usize = 12;
@@ -30,8 +32,9 @@ pub(crate) struct Session<'a> {
     /// The kernel's buffers, and the block of each: `blocks[b]` belongs to `buffers[b]`.
     buffers: *mut Buffer,
     blocks: &'a mut [Option<Block>],
-    /// The bytes that may still be allocated.
-    left: usize,
+    /// The bytes that may still be allocated, by the sessions of all threads of the call.
+    left: &'a AtomicUsize,
+    pieces: Pieces,
 }
 
 /// A table of functions' addresses.
@@ -69,9 +72,43 @@ impl<'a> Session<'a> {
         memory: &'a dyn Memory,
         buffers: *mut Buffer,
         blocks: &'a mut [Option<Block>],
-        (limit, interrupt): (usize, &'a Interrupt),
+        (left, interrupt, pieces): (&'a AtomicUsize, &'a Interrupt, Pieces),
     ) -> Session<'a> {
-        Session { table: *TABLE, interrupt, memory, buffers, blocks, left: limit }
+        Session { table: *TABLE, interrupt, memory, buffers, blocks, left, pieces }
+    }
+
+    /// Runs `f` in a session for another thread: of the buffers `own` it has copies, all others it shares. `None` if memory does not
+    /// suffice.
+    ///
+    /// # Safety
+    /// This session stays as it is meanwhile. Of the buffers that are not its own, `f` accesses elements as no other thread does, and
+    /// calls no entry for them.
+    pub unsafe fn apart<R>(&self, own: &[i32], f: impl FnOnce(&mut Session, *mut Buffer) -> R) -> Option<R> {
+        let n = self.blocks.len();
+        // SAFETY: the session has as many buffers as blocks.
+        let mut buffers = unsafe { std::slice::from_raw_parts(self.buffers, n) }.to_vec();
+        let mut blocks = vec![None; n];
+        let at = buffers.as_mut_ptr();
+        // SAFETY: both outlive the session, and nobody else has them.
+        let mut session =
+            unsafe { Session::new(self.memory, at, &mut blocks, (self.left, self.interrupt, self.pieces)) };
+        own.iter().try_for_each(|b| session.copy(self, BufferId(*b as u32))).ok()?;
+        Some(f(&mut session, at))
+    }
+
+    /// Makes a copy of another session's buffer.
+    fn copy(&mut self, from: &Session, b: BufferId) -> Result<(), Failure> {
+        let Some(Block { start: old, layout }) = from.blocks[b.0 as usize] else { return Ok(()) };
+        self.take_from_limit(layout.size())?;
+        let start = self.memory.allocate(layout, false).ok_or(Failure::Memory);
+        let start = start.inspect_err(|_| self.give_to_limit(layout.size()))?;
+        self.blocks[b.0 as usize] = Some(Block { start, layout });
+        // SAFETY: both blocks have this layout; the buffer is this session's.
+        unsafe {
+            start.as_ptr().copy_from_nonoverlapping(old.as_ptr(), layout.size());
+            (*self.buffers.add(b.0 as usize)).data = start.as_ptr();
+        }
+        Ok(())
     }
 
     /// The number of buffer `b`.
@@ -95,7 +132,7 @@ impl<'a> Session<'a> {
             self.release(b);
             self.take_from_limit(layout.size())?;
             let start = self.memory.allocate(layout, zero).ok_or(Failure::Memory);
-            let start = start.inspect_err(|_| self.left += layout.size())?;
+            let start = start.inspect_err(|_| self.give_to_limit(layout.size()))?;
             self.blocks[b.0 as usize] = Some(Block { start, layout });
         }
         let data = self.describe(b, capacity);
@@ -124,7 +161,7 @@ impl<'a> Session<'a> {
                 self.take_from_limit(more)?;
                 // SAFETY: the block is ours and came from this memory with this layout.
                 let moved = unsafe { self.memory.grow(old.start, old.layout, layout.size()) };
-                let start = moved.ok_or(Failure::Memory).inspect_err(|_| self.left += more)?;
+                let start = moved.ok_or(Failure::Memory).inspect_err(|_| self.give_to_limit(more))?;
                 self.blocks[b.0 as usize] = Some(Block { start, layout });
             }
             None => return self.make(b, (layout.size() / bytes) as i64, bytes, None),
@@ -155,20 +192,29 @@ impl<'a> Session<'a> {
         data
     }
 
-    fn take_from_limit(&mut self, bytes: usize) -> Result<(), Failure> {
-        self.left = self.left.checked_sub(bytes).ok_or(Failure::Memory)?;
-        Ok(())
+    /// How parallel loops are cut.
+    pub fn pieces(&self) -> Pieces {
+        self.pieces
+    }
+
+    fn take_from_limit(&self, bytes: usize) -> Result<(), Failure> {
+        let taken = self.left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(bytes));
+        taken.map(|_| ()).map_err(|_| Failure::Memory)
+    }
+
+    fn give_to_limit(&self, bytes: usize) {
+        self.left.fetch_add(bytes, Relaxed);
     }
 
     /// Whether `bytes` more, for a moment, stay within the limit: scratch memory of sorting.
     pub fn has_left(&self, bytes: usize) -> bool {
-        bytes <= self.left
+        bytes <= self.left.load(Relaxed)
     }
 
     /// Frees what buffer `b` has.
     fn release(&mut self, b: BufferId) {
         if let Some(old) = self.blocks[b.0 as usize].take() {
-            self.left += old.layout.size();
+            self.give_to_limit(old.layout.size());
             // SAFETY: the block is ours, and no longer recorded.
             unsafe { self.memory.free(old.start, old.layout) }
         }
@@ -271,8 +317,10 @@ mod tests {
     /// Two buffers that are made of at most `limit` bytes.
     fn with_two(limit: usize, f: impl FnOnce(&mut Session, [BufferId; 2])) {
         let (mut buffers, mut blocks) = ([Buffer::EMPTY; 2], [None; 2]);
+        let left = AtomicUsize::new(limit);
         // SAFETY: the buffers outlive the session, and nobody else has them.
-        let mut session = unsafe { Session::new(&Heap, buffers.as_mut_ptr(), &mut blocks, (limit, &NEVER)) };
+        let mut session =
+            unsafe { Session::new(&Heap, buffers.as_mut_ptr(), &mut blocks, (&left, &NEVER, Pieces::Usual)) };
         f(&mut session, [BufferId(0), BufferId(1)]);
     }
 

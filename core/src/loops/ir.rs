@@ -215,6 +215,14 @@ pub enum Stmt {
 }
 
 impl Kernel {
+    /// Whether some loop may run on threads.
+    pub fn is_parallel(&self) -> bool {
+        fn has(stmt: &Stmt) -> bool {
+            matches!(stmt, Stmt::For { how: How::Parallel { .. }, .. }) || stmt.blocks().flatten().any(has)
+        }
+        self.body.iter().any(has)
+    }
+
     /// The variables of the kernel's `for` loops.
     pub fn loops(&self) -> BTreeSet<Var> {
         fn visit(block: &[Stmt], all: &mut BTreeSet<Var>) {
@@ -291,14 +299,25 @@ impl Stmt {
 }
 
 /// The way in which a loop's iterations run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum How {
     /// One after the other.
     Serial,
     /// Independent iterations, except for reassociable sums: machine code may run them as lanes.
     Vector,
-    /// Independent iterations. No pass emits this, and machine code runs them serially.
-    Parallel,
+    /// Independent iterations, which threads may run in any order.
+    Parallel {
+        /// Workspaces of which each thread has a copy, as it is before the loop. An iteration reads of them what it has written, or what it
+        /// finds there unless another iteration has changed it. Behind the loop they are as before it, where no iteration has changed them.
+        own: Vec<BufferId>,
+    },
+}
+
+impl How {
+    /// Whether machine code may run iterations as lanes.
+    pub fn is_vector(&self) -> bool {
+        *self == How::Vector
+    }
 }
 
 /// The closed set of runtime entry points. All except `SortInto` can fail (no memory, a limit), which ends the kernel with an error.

@@ -30,6 +30,7 @@ mod rewrites;
 mod symbolic;
 #[cfg(test)]
 mod tests;
+mod work;
 
 pub use crate::stream::{BufferId, LANES, Sought};
 pub use crate::text::{DEPTH, LITERALS, is_name};
@@ -41,6 +42,7 @@ pub use print::{expression, headline};
 pub use read::read;
 pub use rewrites::{Element, REWRITES, Rewrite, Tiles, one_fiber, ranks_of, strip_mine_by, tiles_of, whole_copy};
 pub use symbolic::{Symbolic, Term};
+pub use work::work;
 
 use crate::notation::concrete::Program;
 use crate::shape::Classes;

@@ -239,10 +239,10 @@ impl<W: Write> Printer<'_, W> {
                 self.expr(c, 0)
             }
             Stmt::For { var, lo, hi, how, .. } => {
-                let how = match how {
+                let word = match how {
                     How::Serial => "",
                     How::Vector => "vector ",
-                    How::Parallel => "parallel ",
+                    How::Parallel { .. } => "parallel ",
                 };
                 let hints = self.kernel.hints.get(var).copied().unwrap_or_default();
                 if hints.unroll > 0 {
@@ -250,8 +250,12 @@ impl<W: Write> Printer<'_, W> {
                 }
                 let lanes = if hints.lanes { "lanes " } else { "" };
                 self.first(*var);
-                write!(self.out, "{lanes}{how}for {} in ", var_name(self.kernel, *var))?;
-                self.extent(lo, hi)
+                write!(self.out, "{lanes}{word}for {} in ", var_name(self.kernel, *var))?;
+                self.extent(lo, hi)?;
+                let How::Parallel { own } = how else { return Ok(()) };
+                own.iter().enumerate().try_for_each(|(n, b)| {
+                    write!(self.out, "{} {}", if n == 0 { " with" } else { "," }, buffer_name(self.kernel, *b))
+                })
             }
             Stmt::Call(entry) => self.entry(entry),
             Stmt::Comment(text) if text.is_empty() => write!(self.out, "#"),

@@ -241,7 +241,7 @@ impl<'t> Reader<'t> {
             (_, "for") => self.each(How::Serial, nesting),
             (Token::Word("for"), "vector" | "parallel") => {
                 self.skip();
-                self.each(if word == "vector" { How::Vector } else { How::Parallel }, nesting)
+                self.each(if word == "vector" { How::Vector } else { How::Parallel { own: vec![] } }, nesting)
             }
             (Token::Word("for" | "vector" | "parallel"), "lanes") | (Token::Number(_), "unroll") => {
                 self.hints(word, nesting)
@@ -257,7 +257,7 @@ impl<'t> Reader<'t> {
         let how = if self.eat(Token::Word("vector")) {
             How::Vector
         } else if self.eat(Token::Word("parallel")) {
-            How::Parallel
+            How::Parallel { own: vec![] }
         } else {
             How::Serial
         };
@@ -312,10 +312,15 @@ impl<'t> Reader<'t> {
         Ok(Stmt::If(condition, yes, no))
     }
 
-    fn each(&mut self, how: How, nesting: usize) -> Read<Stmt> {
+    fn each(&mut self, mut how: How, nesting: usize) -> Read<Stmt> {
         let name = self.word()?;
         self.expect(Token::Word("in"))?;
         let (lo, hi) = self.extent()?;
+        if let How::Parallel { own } = &mut how
+            && self.eat(Token::Word("with"))
+        {
+            self.list(|r| r.buffer().map(|b| own.push(b)))?;
+        }
         let var = if self.names.contains_key(name) { self.var(name)? } else { self.new_var(name, Type::I64)? };
         let body = self.braces(nesting)?;
         Ok(Stmt::For { var, lo, hi, how, body })

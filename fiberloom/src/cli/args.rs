@@ -111,8 +111,8 @@ pub struct Program {
     pub mode: Mode,
     /// Commands for the last statement, in the place of those that it has
     ///
-    /// What each does, and when it may, docs/schedule.md says; one that may not is refused. A loop that is to run in parallel runs on
-    /// one thread so far, and a warning says so.
+    /// What each does, and when it may, docs/schedule.md says; one that may not is refused. A loop that is to run in parallel, and runs
+    /// on one thread so far, has a warning.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, conflicts_with = "no_schedule")]
     pub schedule: Option<String>,
     /// Take the program's own schedules away
@@ -174,12 +174,13 @@ pub struct Run {
     /// `loops` checks every access and counts operations; `meaning` is right by definition, and slow.
     #[arg(long, value_parser = parse::engine(), default_value = "llvm")]
     pub engine: Engine,
-    /// How many threads to use
+    /// How many threads to use: as many as there are processors, or as FIBERLOOM_THREADS says, unless it is given
     ///
-    /// The report of `--json` says it; kernels run on one thread so far, whatever N is.
-    #[arg(long, value_name = "N", value_parser = parse::positive("--threads"), default_value = "1")]
+    /// Results are the same bits for every N. `fiberloom show loops` says which loops run on threads, where they are long enough; the
+    /// report of `--json` says how many threads there were.
+    #[arg(long, value_name = "N", value_parser = parse::positive("--threads"))]
     #[arg(allow_negative_numbers = true)]
-    pub threads: usize,
+    pub threads: Option<usize>,
     /// Call the kernel so often, and report the least and the median time
     #[arg(long, value_name = "N", value_parser = parse::positive("--repeat"), default_value = "1")]
     #[arg(allow_negative_numbers = true)]

@@ -3,7 +3,7 @@
 use super::args::Run;
 use super::print;
 use super::run::Measured;
-use fiberloom::{Agreement, Error, Outcome, Tensor, data};
+use fiberloom::{Agreement, Engine, Error, Outcome, Tensor, data};
 use fiberloom_core::notation::Diagnostic;
 use serde::{Serialize, Serializer};
 use serde_json::ser::Formatter;
@@ -109,7 +109,7 @@ pub fn run<'a>(
         encode_ms: measured.tables.map(|(_, encode)| rounded(print::milliseconds(encode), 1e4)),
         run_ms: Times { min: rounded(min, 1e6), median: rounded(median, 1e6) },
         repeat: args.repeat,
-        threads: args.threads,
+        threads: if args.engine == Engine::Llvm { fiberloom::threads() } else { 1 },
         results: outcome.results.iter().map(stored).collect(),
         checked: compared.and_then(|c| c.as_ref().map_or(Some(false), |agreement| agreement.any().then_some(true))),
         compared: compared.and_then(|c| c.as_ref().ok()).map(Compared::from),

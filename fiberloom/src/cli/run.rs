@@ -24,9 +24,8 @@ pub struct Measured {
 /// Reads operands, runs, writes or prints results.
 pub fn run(args: &Run) -> Result<(), Error> {
     let program = source::program_on(&args.program, &args.inputs)?;
-    if args.threads > 1 {
-        let threads = args.threads;
-        print::err(&format!("fiberloom: note: kernels run on one thread so far: --threads {threads} changes nothing"));
+    if let Some(threads) = args.threads {
+        fiberloom::set_threads(threads);
     }
     for (name, path) in &args.outputs {
         holds(&program, name, path)?;

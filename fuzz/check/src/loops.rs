@@ -58,7 +58,7 @@ pub fn agree(bytes: &[u8], levels: &[OptLevel]) -> Ended {
     for (level, long) in levels.iter().flat_map(|level| [Options::LONG, 1, 4].map(|long| (level, long))) {
         let options = Options { opt_level: *level, long, ..Options::default() };
         let compiled = compile(kernel, &options).unwrap_or_else(|e| panic!("{e}\n{text}"));
-        let limits = fiberloom_codegen::Limits { memory: 1 << 20 };
+        let limits = fiberloom_codegen::Limits { memory: 1 << 20, pieces: fiberloom_codegen::Pieces::Each(3) };
         // SAFETY: the interpreter has just found every access of this run inside its buffer.
         #[allow(unsafe_code)]
         let made = unsafe { compiled.run_fenced(&case.params, &operands, &limits) };

@@ -145,6 +145,8 @@ pub(super) struct For<'k> {
     pub hi: Code,
     pub how: How,
     pub body: Block<'k>,
+    /// The workspaces of which each thread has a copy, in order.
+    pub own: Vec<usize>,
     /// The variables of which each iteration has its own.
     pub private: Vec<usize>,
 }
@@ -171,6 +173,14 @@ fn block<'k>(kernel: &'k Kernel, stmts: &'k [Stmt]) -> Result<Block<'k>, String>
     Ok(Block { steps, lets })
 }
 
+/// The workspaces of which each thread has a copy, in order.
+fn own(how: &How) -> Vec<usize> {
+    let How::Parallel { own } = how else { return vec![] };
+    let mut own: Vec<usize> = own.iter().map(|b| b.0 as usize).collect();
+    own.sort_unstable();
+    own
+}
+
 fn statement<'k>(kernel: &'k Kernel, stmt: &'k Stmt) -> Result<Option<Kind<'k>>, String> {
     let code = |e: &Expr| expression(kernel, e).map(|(code, _)| code);
     Ok(Some(match stmt {
@@ -182,8 +192,9 @@ fn statement<'k>(kernel: &'k Kernel, stmt: &'k Stmt) -> Result<Option<Kind<'k>>,
             var: var.0 as usize,
             lo: code(lo)?,
             hi: code(hi)?,
-            how: *how,
-            private: private(kernel, *how, body).into_iter().map(|v| v.0 as usize).collect(),
+            how: how.clone(),
+            own: own(how),
+            private: private(kernel, how, body).into_iter().map(|v| v.0 as usize).collect(),
             body: block(kernel, body)?,
         })),
         Stmt::Call(Entry::Alloc { buffer, len, fill }) => Kind::Alloc(buffer.0 as usize, code(len)?, *fill),

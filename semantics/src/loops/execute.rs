@@ -2,7 +2,7 @@
 
 use super::code::{Block, Code, For, Kind, Step};
 use super::memory::{Buffer, Refused};
-use super::turns::Turns;
+use super::turns::{Turns, order};
 use super::{Breach, Fault, Limits, Ops, Outcome, Rule};
 use fiberloom_core::algebra::{Op, Type, Value, apply};
 use fiberloom_core::format::Array;
@@ -167,30 +167,67 @@ impl Machine<'_> {
 
     fn each(&mut self, each: &For) -> Result<(), Halt> {
         let (lo, hi) = (self.value(&each.lo)? as i64, self.value(&each.hi)? as i64);
-        let apart = each.how != How::Serial;
-        if apart {
-            self.turns.push(Turns::new());
-        }
         self.ops.comparisons += 1;
         self.ops.branches += 1;
-        for i in lo..hi {
-            self.step(1)?;
-            if let Some(turns) = self.turns.last_mut().filter(|_| apart) {
-                turns.now = i;
+        if each.how == How::Serial {
+            (lo..hi).try_for_each(|i| self.iteration(each, i))?;
+        } else {
+            self.turns.push(Turns::new(&each.own));
+            match each.how {
+                How::Parallel { .. } => self.in_any_order(each, (lo, hi))?,
+                _ => (lo..hi).try_for_each(|i| self.iteration_apart(each, i))?,
             }
-            each.private.iter().for_each(|v| self.set[*v] = false);
-            self.set_var(each.var, i as u64);
-            self.block(&each.body)?;
-            self.ops.arithmetic += 1;
-            self.ops.comparisons += 1;
-            self.ops.branches += 1;
+            self.turns.pop();
         }
         each.private.iter().for_each(|v| self.set[*v] = false);
         self.set[each.var] = false;
-        if apart {
-            self.turns.pop();
+        Ok(())
+    }
+
+    fn iteration(&mut self, each: &For, i: i64) -> Result<(), Halt> {
+        self.step(1)?;
+        each.private.iter().for_each(|v| self.set[*v] = false);
+        self.set_var(each.var, i as u64);
+        self.block(&each.body)?;
+        self.ops.arithmetic += 1;
+        self.ops.comparisons += 1;
+        self.ops.branches += 1;
+        Ok(())
+    }
+
+    /// Runs an iteration of a loop whose iterations may run in parallel. Behind it, elements of the thread's own workspaces that it has
+    /// changed are not set: the next iteration may run on another thread.
+    fn iteration_apart(&mut self, each: &For, i: i64) -> Result<(), Halt> {
+        if let Some(turns) = self.turns.last_mut() {
+            turns.now = i;
+        }
+        self.iteration(each, i)?;
+        let written = self.turns.last_mut().map(Turns::end).unwrap_or_default();
+        for ((b, at), before) in written {
+            if before.is_none() || self.buffers[b].load(at).ok() != before {
+                self.buffers[b].unset(at);
+            }
         }
         Ok(())
+    }
+
+    /// Runs the iterations of a parallel loop in some order. If several end the kernel, the first of them in the loop's order does.
+    fn in_any_order(&mut self, each: &For, (lo, hi): (i64, i64)) -> Result<(), Halt> {
+        let (mut ended, around): (Option<(i64, Failure)>, usize) = (None, self.turns.len());
+        for i in order(lo, hi, self.steps) {
+            if ended.is_some_and(|(first, _)| first < i) {
+                continue;
+            }
+            match self.iteration_apart(each, i) {
+                Ok(()) => {}
+                Err(Halt::Stopped(failure)) if failure != Failure::Steps => {
+                    ended = Some((i, failure));
+                    self.turns.truncate(around);
+                }
+                Err(halt) => return Err(halt),
+            }
+        }
+        ended.map_or(Ok(()), |(_, failure)| Err(Halt::Stopped(failure)))
     }
 
     fn call(&mut self, kind: &Kind) -> Result<(), Halt> {
@@ -281,15 +318,27 @@ impl Machine<'_> {
     }
 
     fn writes(&mut self, b: usize, at: i64) -> Result<(), Halt> {
-        let clash = self.turns.iter_mut().find_map(|turns| turns.write(b, at).err());
+        let buffer = &self.buffers[b];
+        self.turns
+            .iter_mut()
+            .filter(|turns| turns.has_own(b))
+            .for_each(|turns| turns.keep(b, at, || buffer.load(at).ok()));
+        let clash = self.shared(b).find_map(|turns| turns.write(b, at).err());
         clash.map_or(Ok(()), |rule| Err(self.breach(b, (rule, at))))
+    }
+
+    /// The loops whose threads share a buffer: those outside of the loop whose threads have copies of it see the copies' elements written
+    /// by the iteration that runs there.
+    fn shared(&mut self, b: usize) -> impl Iterator<Item = &mut Turns> {
+        let copied = self.turns.iter().rposition(|turns| turns.has_own(b)).map_or(0, |last| last + 1);
+        self.turns.iter_mut().skip(copied)
     }
 
     fn load(&mut self, b: usize, at: i64) -> Result<u64, Halt> {
         self.ops.loads += 1;
         self.ops.loads_of[b] += 1;
         if !self.turns.is_empty() && matches!(self.buffers[b], Buffer::Made(_)) {
-            let clash = self.turns.iter_mut().find_map(|turns| turns.read(b, at).err());
+            let clash = self.shared(b).find_map(|turns| turns.read(b, at).err());
             clash.map_or(Ok(()), |rule| Err(self.breach(b, (rule, at))))?;
         }
         self.buffers[b].load(at).map_err(|refused| self.breach(b, refused))

@@ -92,6 +92,13 @@ impl<'a> Buffer<'a> {
         Ok(())
     }
 
+    /// Makes an element unset.
+    pub fn unset(&mut self, at: i64) {
+        if let (Ok(i), Buffer::Made(made)) = (self.place(at), self) {
+            made.set[i / 64] &= !(1 << (i % 64));
+        }
+    }
+
     pub fn made(&mut self) -> Result<&mut Made, Refused> {
         match self {
             Buffer::Operand(_) => Err((Rule::ReadOnly, 0)),

@@ -8,6 +8,12 @@ pub(super) struct Turns {
     /// The current iteration.
     pub now: i64,
     seen: FxHashMap<(usize, i64), Seen>,
+    /// The workspaces of which each thread has a copy, in order.
+    own: Vec<usize>,
+    /// The elements of these that an iteration has written, as they were before the loop: `None` if they were not set.
+    before: FxHashMap<(usize, i64), Option<u64>>,
+    /// Those that the current iteration has written.
+    written: Vec<(usize, i64)>,
 }
 
 /// The iterations that touched an element.
@@ -20,8 +26,25 @@ struct Seen {
 }
 
 impl Turns {
-    pub fn new() -> Turns {
-        Turns { now: 0, seen: FxHashMap::default() }
+    pub fn new(own: &[usize]) -> Turns {
+        let (seen, before) = Default::default();
+        Turns { now: 0, seen, own: own.to_vec(), before, written: vec![] }
+    }
+
+    /// Whether each thread has a copy of a buffer.
+    pub fn has_own(&self, buffer: usize) -> bool {
+        self.own.binary_search(&buffer).is_ok()
+    }
+
+    /// Records an element of a workspace, of which each thread has a copy, before this iteration writes it.
+    pub fn keep(&mut self, buffer: usize, at: i64, was: impl FnOnce() -> Option<u64>) {
+        self.before.entry((buffer, at)).or_insert_with(was);
+        self.written.push((buffer, at));
+    }
+
+    /// The elements that the iteration has written of workspaces of which each thread has a copy, as they were before the loop.
+    pub fn end(&mut self) -> Vec<((usize, i64), Option<u64>)> {
+        std::mem::take(&mut self.written).into_iter().map(|place| (place, self.before[&place])).collect()
     }
 
     /// Records that this iteration reads an element of a buffer that kernels can write.
@@ -40,6 +63,22 @@ impl Turns {
         seen.wrote = Some(now);
         Ok(())
     }
+}
+
+/// The order in which the iterations of a loop run: any will do, so that of a few is drawn, from a seed; many ascend.
+pub(super) fn order(lo: i64, hi: i64, seed: u64) -> impl Iterator<Item = i64> {
+    const FEW: i64 = 1 << 12;
+    let few = hi.checked_sub(lo).is_some_and(|n| n <= FEW);
+    let mut drawn: Vec<i64> = if few { (lo..hi).collect() } else { vec![] };
+    let mut state = seed | 1;
+    for last in (1..drawn.len()).rev() {
+        // Xorshift: Marsaglia, Xorshift RNGs, J. Stat. Softw. 8 (2003).
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        drawn.swap(last, (state % (last as u64 + 1)) as usize);
+    }
+    drawn.into_iter().chain(if few { hi..hi } else { lo..hi })
 }
 
 fn conflict<const N: usize>(now: i64, others: [Option<i64>; N]) -> Result<(), Rule> {

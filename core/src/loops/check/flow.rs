@@ -34,7 +34,7 @@ enum Kind {
 struct Flow<'k> {
     kernel: &'k Kernel,
     kinds: Vec<Option<Kind>>,
-    /// The most restricted way in which an enclosing loop runs.
+    /// The most restricted way in which an enclosing loop runs. A parallel loop's own workspaces are those of all parallel loops around.
     how: How,
 }
 
@@ -103,18 +103,20 @@ impl Flow<'_> {
                 let no = self.block(no, state)?;
                 Ok(meet(yes, no))
             }
-            Stmt::For { var, how, body, .. } => self.each(*var, *how, body, state),
+            Stmt::For { var, how, body, .. } => self.each(*var, how, body, state),
             Stmt::Call(Entry::Fail(_)) => Ok(None),
             _ => Ok(state),
         }
     }
 
     /// Checks a counted loop whose bounds are checked.
-    fn each(&mut self, var: Var, how: How, body: &[Stmt], mut before: Reached) -> Result<Reached, String> {
-        let (v, outer) = (var.0 as usize, self.how);
+    fn each(&mut self, var: Var, how: &How, body: &[Stmt], mut before: Reached) -> Result<Reached, String> {
+        let (v, outer) = (var.0 as usize, self.how.clone());
         let private = private(self.kernel, how, body);
-        if how != How::Serial {
-            self.how = how;
+        match (&mut self.how, how) {
+            (_, How::Serial) => {}
+            (How::Parallel { own: around }, How::Parallel { own }) => around.retain(|b| own.contains(b)),
+            (around, how) => *around = how.clone(),
         }
         forget(&mut before, &private);
         let after = settled(before, |head| {
@@ -162,8 +164,11 @@ impl Flow<'_> {
                 if variable(self.kernel, *var)?.1 != Type::I64 {
                     return Err("a loop's variable is i64".into());
                 }
-                if *how == How::Parallel && self.how == How::Vector {
-                    return Err("a parallel loop cannot stand in a vector loop".into());
+                if let How::Parallel { own } = how {
+                    if self.how == How::Vector {
+                        return Err("a parallel loop cannot stand in a vector loop".into());
+                    }
+                    own.iter().try_for_each(|b| self.is_copied(*b, state))?;
                 }
                 self.kind(*var, Kind::Loop)?;
                 self.is_fresh(*var, state)
@@ -177,9 +182,12 @@ impl Flow<'_> {
     }
 
     fn entry(&self, entry: &Entry, state: &mut Reached) -> Result<(), String> {
-        match (self.how, entry) {
-            (How::Serial, _) | (How::Parallel, Entry::Fail(_) | Entry::Sort { .. } | Entry::SortInto { .. }) => {}
-            (how, _) => return Err(format!("not in a {} loop", format!("{how:?}").to_lowercase())),
+        match (&self.how, entry) {
+            (How::Serial, _) | (How::Parallel { .. }, Entry::Fail(_) | Entry::Sort { .. } | Entry::SortInto { .. }) => {
+            }
+            (How::Parallel { own }, Entry::Reserve { buffer, .. }) if own.contains(buffer) => {}
+            (How::Parallel { .. }, _) => return Err("not in a parallel loop".into()),
+            (How::Vector, _) => return Err("not in a vector loop".into()),
         }
         match entry {
             Entry::Alloc { buffer: b, len, fill } => {
@@ -238,6 +246,15 @@ impl Flow<'_> {
             }
             Entry::Fail(_) => Ok(()),
         }
+    }
+
+    /// Checks that threads may have copies of a buffer.
+    fn is_copied(&self, b: BufferId, state: &Reached) -> Result<(), String> {
+        match buffer(self.kernel, b)? {
+            b if b.role == Role::Workspace => {}
+            b => return Err(format!("threads have copies of workspaces alone, and `{}` is none", b.name)),
+        }
+        self.allocated(b, state)
     }
 
     fn sorts(&self, b: BufferId, state: &Reached) -> Result<(), String> {
@@ -363,7 +380,7 @@ fn forget(state: &mut Reached, vars: &[Var]) {
 fn undoes(kernel: &Kernel, stmts: &[Stmt], out: &mut Vec<Var>) {
     for stmt in stmts {
         if let Stmt::For { how, body, .. } = stmt {
-            out.extend(private(kernel, *how, body));
+            out.extend(private(kernel, how, body));
         }
         stmt.blocks().for_each(|block| undoes(kernel, block, out));
     }
@@ -371,13 +388,13 @@ fn undoes(kernel: &Kernel, stmts: &[Stmt], out: &mut Vec<Var>) {
 
 /// The variables that are private to each iteration of a loop: those that the body of a vector or parallel loop sets, except those into
 /// which a vector loop's body only accumulates.
-pub fn private(kernel: &Kernel, how: How, body: &[Stmt]) -> Vec<Var> {
+pub fn private(kernel: &Kernel, how: &How, body: &[Stmt]) -> Vec<Var> {
     let mut vars = vec![];
-    if how != How::Serial {
+    if *how != How::Serial {
         body.iter().for_each(|stmt| stmt.each_set(&mut |v, _| vars.push(v)));
         vars.sort();
         vars.dedup();
-        vars.retain(|v| how == How::Parallel || accumulates(kernel, body, *v).is_none());
+        vars.retain(|v| *how != How::Vector || accumulates(kernel, body, *v).is_none());
     }
     vars
 }

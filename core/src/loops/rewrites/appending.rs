@@ -64,7 +64,7 @@ impl Appends {
             turn: *turn,
             lo,
             hi,
-            how: *how,
+            how: how.clone(),
             body,
             count: *count,
             entry,
@@ -264,7 +264,7 @@ impl<'s> Appending<'s> {
 
     /// The loop over some of its iterations, with another body.
     pub fn each(&self, lo: Expr, hi: Expr, body: Vec<Stmt>) -> Stmt {
-        Stmt::For { var: self.turn, lo, hi, how: self.how, body }
+        Stmt::For { var: self.turn, lo, hi, how: self.how.clone(), body }
     }
 }
 

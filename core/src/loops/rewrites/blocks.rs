@@ -87,7 +87,7 @@ impl<'s> Appending<'s> {
             at,
             pos,
             bounds: (first, last),
-            entries: (*p, *how, entries),
+            entries: (*p, how.clone(), entries),
             count: *count,
             ends: (*ends, place, value),
             guarded,
@@ -105,7 +105,7 @@ impl<'s> Appending<'s> {
             _ => moved,
         };
         let ends = Stmt::Store(self.ends.0, self.ends.1.clone(), moved);
-        let (p, how, entries) = self.entries;
+        let (p, how, entries) = self.entries.clone();
         let all = vec![
             Stmt::Let(shift, Expr::Op(Op::Sub, vec![Expr::Var(self.count), begin.clone()])),
             Stmt::For { var: i, lo: lo.clone(), hi: hi.clone(), how: How::Serial, body: vec![ends] },

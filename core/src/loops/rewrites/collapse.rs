@@ -61,7 +61,7 @@ impl Known {
             return None;
         }
         let at = |like: &Expr, place: &Expr| replaced(like, pos, place);
-        Some(Stmt::For { var: *var, lo: at(first, lo), hi: at(last, hi), how: *how, body: body.clone() })
+        Some(Stmt::For { var: *var, lo: at(first, lo), hi: at(last, hi), how: how.clone(), body: body.clone() })
     }
 
     /// Whether a buffer holds ascending positions.

@@ -14,8 +14,10 @@
 //!  strip_mine      a short loop that appends writes eight entries at a time                      strip-mining
 //!  tiles           folds of products of rows and columns in registers and caches                 tiling
 //!  unroll_and_jam  four rows are folded into a row at a time                                     unroll and jam
+//!  parallel        independent iterations of outermost loops run on threads
 //!
 //!  appending       what loops append, for distribution, strips and ranks
+//!  places          which elements the iterations of a loop touch
 //! ```
 
 mod appending;
@@ -26,6 +28,8 @@ mod distribute;
 mod downward;
 mod early_exit;
 mod incremental;
+mod parallel;
+mod places;
 mod privatize;
 mod ranks;
 mod strip_mine;
@@ -40,6 +44,7 @@ pub use distribute::{Element, distribute, whole_copy};
 pub use downward::downward;
 pub use early_exit::early_exits;
 pub use incremental::incremental_folds;
+pub use parallel::parallel;
 pub use privatize::privatize;
 pub use ranks::{ranks, ranks_of};
 pub use strip_mine::{strip_mine, strip_mine_by};
@@ -53,7 +58,7 @@ use super::Kernel;
 pub type Rewrite = (&'static str, fn(&mut Kernel));
 
 /// What is done to loops once they are emitted, in order.
-pub const REWRITES: [Rewrite; 13] = [
+pub const REWRITES: [Rewrite; 14] = [
     ("dead code", eliminate_dead_code),
     ("collapse", collapse),
     ("blocks", blocks),
@@ -67,4 +72,5 @@ pub const REWRITES: [Rewrite; 13] = [
     ("strip-mine", strip_mine),
     ("tiles", tiles),
     ("unroll and jam", unroll_and_jam),
+    ("parallel", parallel),
 ];

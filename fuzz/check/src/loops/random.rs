@@ -267,7 +267,7 @@ impl Maker<'_, '_> {
 
     /// A loop whose turns may run at once: it stores to its own elements and, in lanes, accumulates.
     fn apart(&mut self) -> Stmt {
-        let how = self.one(&[How::Vector, How::Parallel]);
+        let how = if self.below(2) == 0 { How::Vector } else { How::Parallel { own: vec![] } };
         let (ty, target) = (self.ty(), self.ty());
         let kinds = [Op::Add, Op::Mul, Op::Min, Op::Max, Op::Xor, Op::And, Op::Or];
         let op = self.one(&kinds);

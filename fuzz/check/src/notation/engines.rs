@@ -10,7 +10,7 @@ use super::planned;
 use super::subject::{Operands, Subject};
 use super::work::{Stage, Work};
 use arbitrary::Unstructured;
-use fiberloom_codegen::{Compiled, OptLevel, compile};
+use fiberloom_codegen::{Compiled, Limits, OptLevel, Pieces, compile};
 use fiberloom_core::algebra::{Mode, Value};
 use fiberloom_core::format::{Array, Assembly, Entries, Format, Tensor};
 use fiberloom_core::loops::{self, Bound, Failure, Kernel, Sound, Tiles};
@@ -428,9 +428,19 @@ impl Code<'_> {
                 // SAFETY: the kernel was lowered and is bound to well-formed tensors; what is wrong with it, fences
                 // shall show.
                 #[allow(unsafe_code)]
-                let run = || unsafe { code.run_fenced(&bound.params, &bound.arrays(), &Default::default()) };
-                let ran = work.time(Stage::Run, run);
+                let run = |limits| unsafe { code.run_fenced(&bound.params, &bound.arrays(), &limits) };
+                let ran = work.time(Stage::Run, || run(Limits::default()));
                 work.code(*level).executions += 1;
+                if kernel.is_parallel() {
+                    for threads in THREADS {
+                        let other = run(Limits { pieces: Pieces::Each(threads), ..Limits::default() });
+                        work.code(*level).executions += 1;
+                        if bits(&other) != bits(&ran) {
+                            let what = format!("{threads} threads make {other:?}, and one makes {ran:?}");
+                            return Err(Finding::new("threads", what));
+                        }
+                    }
+                }
                 match ran {
                     Err(Failure::Unheld) => return Ok(None),
                     ran => ran.map_err(|e| Finding::new("failure", format!("{e:?}")))?,
@@ -439,6 +449,15 @@ impl Code<'_> {
         };
         Ok(Some(loops::collect(kernel, bound, &mut loops::taken(buffers)).expect("memory")))
     }
+}
+
+/// Numbers of threads on which parallel loops run, besides one.
+const THREADS: [usize; 2] = [2, 7];
+
+/// The bits of results, or the failure.
+fn bits<E: Clone>(made: &Result<Vec<Option<Array>>, E>) -> Result<Vec<Option<Vec<u64>>>, E> {
+    let of = |array: &Array| (0..array.len()).map(|n| array.get(n).bits()).collect();
+    made.as_ref().map(|arrays| arrays.iter().map(|array| array.as_ref().map(of)).collect()).map_err(E::clone)
 }
 
 /// What a kernel with so many buffers is called with, operands first: all that rewrites add or take away are workspaces behind them.

@@ -178,7 +178,7 @@ impl Machine<'_> {
                     self.block(body)?;
                 }
             }
-            Stmt::For { var, lo, hi, how, body } => self.each(*var, (lo, hi), *how, body)?,
+            Stmt::For { var, lo, hi, how, body } => self.each(*var, (lo, hi), how, body)?,
             Stmt::Call(entry) => self.call(entry)?,
             Stmt::Comment(_) => {}
         }
@@ -211,10 +211,10 @@ impl Machine<'_> {
         })
     }
 
-    fn each(&mut self, var: Var, (lo, hi): (&Expr, &Expr), how: How, body: &[Stmt]) -> Done<()> {
+    fn each(&mut self, var: Var, (lo, hi): (&Expr, &Expr), how: &How, body: &[Stmt]) -> Done<()> {
         let (lo, hi) = (self.value(lo)?, self.value(hi)?);
         let own = private(self.kernel, how, body);
-        let apart = how != How::Serial;
+        let apart = *how != How::Serial;
         if apart {
             self.turns.push(Turns::default());
         }

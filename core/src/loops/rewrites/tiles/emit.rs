@@ -408,7 +408,7 @@ impl Emit<'_, '_, '_> {
                 let [lo, hi] = [lo, hi].map(|e| e.renamed(now));
                 let fresh = self.vars.again(*var);
                 now.insert(*var, fresh);
-                Stmt::For { var: fresh, lo, hi, how: *how, body: self.again(body, now) }
+                Stmt::For { var: fresh, lo, hi, how: how.clone(), body: self.again(body, now) }
             }
             Stmt::If(e, yes, no) => Stmt::If(e.renamed(now), self.again(yes, now), self.again(no, now)),
             Stmt::While(e, body) => Stmt::While(e.renamed(now), self.again(body, now)),

@@ -1,0 +1,82 @@
+//! The threads that parallel loops run on.
+//!
+//! A pool is made when a loop first needs it, and has one thread less than are to run, since the caller's runs, too. A process that was
+//! forked makes a pool of its own: of its parent's, no thread is there. A caller that is a thread of a pool of rayon's uses that pool.
+
+use rayon::{Scope, ThreadPool, ThreadPoolBuilder};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, LazyLock, Mutex, TryLockError};
+
+/// The number of threads that was asked for; 0 if none was.
+static ASKED: AtomicUsize = AtomicUsize::new(0);
+
+/// As many threads as `FIBERLOOM_THREADS` says, else as this process may use processors.
+static USUAL: LazyLock<usize> = LazyLock::new(|| {
+    let said = std::env::var("FIBERLOOM_THREADS").ok().and_then(|text| text.trim().parse().ok());
+    said.filter(|n| *n > 0).unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+});
+
+/// A pool of the process with this number.
+struct Pool {
+    process: u32,
+    threads: usize,
+    pool: Arc<ThreadPool>,
+}
+
+static POOL: Mutex<Option<Pool>> = Mutex::new(None);
+
+/// Sets the number of threads on which parallel loops run, from the next loop on; 0 for the usual number. Results are the same bits for
+/// every number.
+pub fn set_threads(n: usize) {
+    ASKED.store(n, Relaxed);
+}
+
+/// The number of threads on which parallel loops run: the one that was set, else what the environment variable `FIBERLOOM_THREADS` says,
+/// else the number of processors that this process may use.
+pub fn threads() -> usize {
+    match ASKED.load(Relaxed) {
+        0 => *USUAL,
+        n => n,
+    }
+}
+
+/// Runs `work` on the caller's thread and on up to `others` others at once.
+pub(super) fn on_threads(others: usize, work: &(dyn Fn() + Sync)) {
+    if rayon::current_thread_index().is_some() {
+        return rayon::scope(|scope| in_scope(scope, others, work));
+    }
+    match pool(others) {
+        Some(pool) => pool.in_place_scope(|scope| in_scope(scope, others, work)),
+        None => work(),
+    }
+}
+
+fn in_scope<'s>(scope: &Scope<'s>, others: usize, work: &'s (dyn Fn() + Sync)) {
+    (0..others).for_each(|_| scope.spawn(|_| work()));
+    work();
+}
+
+/// The pool with this many threads; `None` if there is none.
+fn pool(threads: usize) -> Option<Arc<ThreadPool>> {
+    let process = std::process::id();
+    // Only in a process that was forked while another thread had the lock, it stays locked.
+    let mut place = (0..1 << 20).find_map(|_| match POOL.try_lock() {
+        Ok(place) => Some(place),
+        Err(TryLockError::Poisoned(place)) => Some(place.into_inner()),
+        Err(TryLockError::WouldBlock) => {
+            std::hint::spin_loop();
+            None
+        }
+    })?;
+    if let Some(pool) = place.as_ref().filter(|pool| pool.process == process && pool.threads == threads) {
+        return Some(pool.pool.clone());
+    }
+    let named = |n| format!("fiberloom-{n}");
+    let made = Arc::new(ThreadPoolBuilder::new().num_threads(threads).thread_name(named).build().ok()?);
+    let before = place.replace(Pool { process, threads, pool: made.clone() });
+    // The threads of a parent's pool cannot be told to end.
+    if let Some(pool) = before.filter(|pool| pool.process != process) {
+        std::mem::forget(pool);
+    }
+    Some(made)
+}

@@ -1,0 +1,158 @@
+//! Parallel loops: whatever threads and pieces, results are the same bits, and the first iteration that fails says why.
+
+use fiberloom_codegen::{Compiled, Limits, Options, Pieces, compile};
+use fiberloom_core::format::{Array, Elements};
+use fiberloom_core::loops::{Failure, read};
+
+fn compiled(text: &str) -> Compiled {
+    let kernel = read(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    compile(&kernel, &Options::default()).unwrap()
+}
+
+/// The results of a kernel of one operand on this many threads, each iteration a piece, in fenced memory.
+fn run(
+    kernel: &Compiled,
+    (n, x, others): (i64, &Array, usize),
+    pieces: Pieces,
+) -> Result<Vec<Option<Array<'static>>>, Failure> {
+    let operands: Vec<Option<&Array>> = std::iter::once(Some(x)).chain(std::iter::repeat_n(None, others)).collect();
+    // SAFETY: the kernels of this file stay inside of arrays of `n` elements.
+    #[allow(unsafe_code)]
+    unsafe {
+        kernel.run_fenced(&[n], &operands, &Limits { pieces, ..Limits::default() })
+    }
+}
+
+fn floats(n: i64) -> Array<'static> {
+    Array::F64(Elements::from((0..n).map(|k| 1.0 / (k + 1) as f64).collect::<Vec<_>>()))
+}
+
+/// Each thread has a row of its own; a variable set before the loop is read in it.
+const ROWS: &str = "kernel rows(n)
+  operand x: f64
+  workspace w: f64
+  result y: f64
+
+  alloc w[n]
+  alloc y[n]
+  shift = 0.5
+  if n > 3 {
+    shift = 1.5
+  }
+  parallel for i in 0..n with w {
+    for j in 0..n {
+      w[j] = x[j] * f64(i) + shift
+    }
+    t = 0.0
+    for j_2 in 0..n {
+      t = t + w[n - 1 - j_2]
+    }
+    y[i] = t
+  }
+  finish y[n]
+";
+
+#[test]
+fn any_number_of_threads_makes_the_same_bits() {
+    let kernel = compiled(ROWS);
+    for n in [0, 1, 2, 5, 300, 1000] {
+        let x = floats(n);
+        let one = run(&kernel, (n, &x, 2), Pieces::Each(1)).unwrap();
+        for pieces in [Pieces::Usual, Pieces::Each(2), Pieces::Each(3), Pieces::Each(7)] {
+            assert_eq!(run(&kernel, (n, &x, 2), pieces).unwrap(), one, "{n} {pieces:?}");
+        }
+    }
+    let x = floats(3);
+    let y = run(&kernel, (3, &x, 2), Pieces::Each(2)).unwrap();
+    let by_hand: Vec<f64> =
+        (0..3).map(|i| (1.0 / 3.0 * f64::from(i) + 0.5) + (0.5 * f64::from(i) + 0.5) + (f64::from(i) + 0.5)).collect();
+    let Some(Array::F64(y)) = &y[2] else { panic!("{y:?}") };
+    assert!(y.iter().zip(&by_hand).all(|(a, b)| (a - b).abs() < 1e-15), "{y:?} {by_hand:?}");
+}
+
+/// A thread's workspace grows for itself.
+#[test]
+fn copies_grow() {
+    let kernel = compiled(
+        "kernel grows(n)
+  operand x: f64
+  workspace w: f64
+  result y: f64
+
+  alloc w[1]
+  alloc y[n]
+  parallel for i in 0..n with w {
+    if i + 1 > capacity(w) {
+      reserve w[i + 1]
+    }
+    for j in 0..i + 1 {
+      w[j] = x[j]
+    }
+    y[i] = w[i] + w[0]
+  }
+  finish y[n]
+",
+    );
+    let x = floats(200);
+    let y = run(&kernel, (200, &x, 2), Pieces::Each(3)).unwrap();
+    let Some(Array::F64(y)) = &y[2] else { panic!("{y:?}") };
+    assert!(y.iter().enumerate().all(|(i, y)| *y == 1.0 / (i + 1) as f64 + 1.0));
+}
+
+/// Of iterations that fail, the first says why, on any number of threads.
+#[test]
+fn the_first_failure_is_told() {
+    let kernel = compiled(
+        "kernel fails(n)
+  operand x: f64
+  result y: f64
+
+  alloc y[n]
+  parallel for i in 0..n {
+    if x[i] < 0.1 {
+      if i % 2 == 0 {
+        fail outside
+      } else {
+        fail overflow
+      }
+    }
+    y[i] = x[i]
+  }
+  finish y[n]
+",
+    );
+    let x = floats(256);
+    for threads in [1, 2, 7] {
+        for _ in 0..20 {
+            // 1/11 is the first below 0.1.
+            assert_eq!(run(&kernel, (256, &x, 1), Pieces::Each(threads)).unwrap_err(), Failure::Outside);
+        }
+    }
+    assert!(run(&kernel, (10, &floats(10), 1), Pieces::Each(2)).is_ok());
+}
+
+/// Without memory for copies, the loop runs on one thread.
+#[test]
+fn copies_that_do_not_fit_are_not_made() {
+    let kernel = compiled(ROWS);
+    let (n, x) = (100, floats(100));
+    let one = run(&kernel, (n, &x, 2), Pieces::Each(1)).unwrap();
+    let operands = [Some(&x), None, None];
+    let limits = Limits { memory: 2 * 800, pieces: Pieces::Each(4) };
+    // SAFETY: the kernel stays inside of arrays of `n` elements.
+    #[allow(unsafe_code)]
+    let made = unsafe { kernel.run_fenced(&[n], &operands, &limits) }.unwrap();
+    assert_eq!(made, one);
+}
+
+/// A kernel is called from threads of another pool, and from several threads at once.
+#[test]
+fn calls_may_be_made_at_once() {
+    let kernel = compiled(ROWS);
+    let (n, x) = (200, floats(200));
+    let one = run(&kernel, (n, &x, 2), Pieces::Each(1)).unwrap();
+    let same = || assert_eq!(run(&kernel, (n, &x, 2), Pieces::Each(3)).unwrap(), one);
+    std::thread::scope(|scope| (0..4).for_each(|_| _ = scope.spawn(|| (0..10).for_each(|_| same()))));
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    pool.install(|| rayon::join(same, same));
+}

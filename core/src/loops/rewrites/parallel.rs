@@ -1,0 +1,348 @@
+//! Runs the iterations of outermost loops on threads, where none touches what another writes.
+//!
+//! ```text
+//!   for i in 0..n_I                                        parallel for i in 0..n_I
+//!     t = 0.0                                                t = 0.0
+//!     for p in A1_pos[i]..A1_pos[i + 1]             ──▶      for p in A1_pos[i]..A1_pos[i + 1]
+//!       t = t + A_vals[p] * x_vals[A1_crd[p]]                  t = t + A_vals[p] * x_vals[A1_crd[p]]
+//!     y_vals[i] = t                                          y_vals[i] = t
+//! ```
+//!
+//! Each variable that an iteration sets is set there before it is read, and not read behind the loop. Each array that iterations write is
+//! written and read in a place of the iteration's own (`places.rs`), or is a workspace that the loop alone touches, and of which each
+//! iteration sets every element before all else: then each thread has a copy of it.
+//!
+//! A loop without a loop inside is too short for each of its iterations to be worth a call.
+
+use super::appending::in_no_loop;
+use super::downward::begins;
+use super::places::{Body, Operands, Place};
+use super::substitute::uses;
+use crate::loops::arith::int;
+use crate::loops::{BufferId, Entry, Expr, How, Kernel, Role, Stmt, Var};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Makes outermost loops parallel, where their iterations are independent.
+pub fn parallel(kernel: &mut Kernel) {
+    let body = std::mem::take(&mut kernel.body);
+    let facts = Facts::of(kernel, &body);
+    kernel.body = in_no_loop(body, &mut |stmt| vec![facts.apart(stmt)]);
+}
+
+/// What is known of a kernel.
+struct Facts {
+    operands: Operands,
+    roles: Vec<Role>,
+    /// The number of reads of each variable.
+    reads: Vec<usize>,
+    /// The number of accesses of each buffer, without allocations.
+    touched: BTreeMap<BufferId, usize>,
+    /// The length of each buffer that has one throughout.
+    lengths: BTreeMap<BufferId, Option<Expr>>,
+}
+
+impl Facts {
+    fn of(kernel: &Kernel, body: &[Stmt]) -> Facts {
+        Facts {
+            operands: Operands::of(kernel),
+            roles: kernel.buffers.iter().map(|b| b.role).collect(),
+            reads: uses(body, kernel.vars.len()),
+            touched: touched(body),
+            lengths: lengths(body),
+        }
+    }
+
+    /// The loop, in parallel if its iterations are independent.
+    fn apart(&self, stmt: Stmt) -> Stmt {
+        match stmt {
+            Stmt::For { var, lo, hi, how: How::Serial, body } => {
+                let own = self.own((var, &lo, &hi), &body).filter(|_| body.iter().any(has_loop));
+                let how = own.map_or(How::Serial, |own| How::Parallel { own });
+                Stmt::For { var, lo, hi, how, body }
+            }
+            other => other,
+        }
+    }
+
+    /// The workspaces of which threads have copies, if the iterations of a loop are independent.
+    fn own(&self, range: (Var, &Expr, &Expr), body: &[Stmt]) -> Option<Vec<BufferId>> {
+        let mut accesses = Accesses::default();
+        accesses.note(body)?;
+        self.sets_its_own(body).then_some(())?;
+        let here = Body::of(&self.operands, range, body);
+        let mut own = vec![];
+        for b in &accesses.written {
+            if !shares_nothing(&here, &accesses.at[b]) || accesses.grown.contains(b) {
+                (self.is_alone(*b, body) && self.begins_whole(*b, body)).then_some(())?;
+                own.push(*b);
+            }
+        }
+        Some(own)
+    }
+
+    /// Whether an iteration sets each variable that it sets before it reads it, and nothing else reads it.
+    fn sets_its_own(&self, body: &[Stmt]) -> bool {
+        let mut set = BTreeSet::new();
+        body.iter().for_each(|stmt| stmt.each_set(&mut |v, _| _ = set.insert(v)));
+        let here = uses(body, self.reads.len());
+        set.iter().all(|v| here[v.0 as usize] == self.reads[v.0 as usize] && begins(body, *v))
+    }
+
+    /// Whether statements set every element of a buffer before they touch it otherwise, and it keeps its length.
+    fn begins_whole(&self, b: BufferId, body: &[Stmt]) -> bool {
+        let Some(first) = body.iter().find(|stmt| touched(std::slice::from_ref(stmt)).contains_key(&b)) else {
+            return true;
+        };
+        let Stmt::For { var, lo, hi, body, .. } = first else { return false };
+        let [Stmt::Store(to, at, e)] = &body[..] else { return false };
+        let each = *to == b && *at == Expr::Var(*var) && !e.loads_from(b);
+        each && *lo == int(0) && self.lengths.get(&b) == Some(&Some(hi.clone())) && self.stays(hi)
+    }
+
+    /// Whether an expression has one value throughout the kernel: a number or a param.
+    fn stays(&self, e: &Expr) -> bool {
+        match e {
+            Expr::Const(_) => true,
+            Expr::Var(v) => self.operands.is_param(*v),
+            Expr::Op(_, args) => args.iter().all(|arg| self.stays(arg)),
+            _ => false,
+        }
+    }
+
+    /// Whether a buffer is a workspace that nothing but these statements touches.
+    fn is_alone(&self, b: BufferId, body: &[Stmt]) -> bool {
+        self.roles[b.0 as usize] == Role::Workspace && touched(body).get(&b) == self.touched.get(&b)
+    }
+}
+
+/// The length of each buffer that is allocated, if there is one, and it does not grow.
+fn lengths(block: &[Stmt]) -> BTreeMap<BufferId, Option<Expr>> {
+    fn note(stmt: &Stmt, all: &mut BTreeMap<BufferId, Option<Expr>>) {
+        match stmt {
+            Stmt::Call(Entry::Alloc { buffer, len, .. }) => {
+                let known = all.entry(*buffer).or_insert_with(|| Some(len.clone()));
+                *known = known.take().filter(|known| known == len);
+            }
+            Stmt::Call(entry) => entry.buffers().for_each(|b| _ = all.insert(b, None)),
+            _ => {}
+        }
+        stmt.blocks().flatten().for_each(|inner| note(inner, all));
+    }
+    let mut all = BTreeMap::new();
+    block.iter().for_each(|stmt| note(stmt, &mut all));
+    all
+}
+
+/// Whether all indices have one place, in which each iteration has an interval of its own.
+fn shares_nothing(body: &Body, at: &[Option<&Expr>]) -> bool {
+    let place = |at: &Option<&Expr>| at.and_then(|at| body.place(at));
+    let Some(first) = at.first().and_then(place) else { return false };
+    at[1..].iter().all(|at| place(at).is_some_and(|other: Place| other == first))
+}
+
+/// The accesses of buffers in a loop's body.
+#[derive(Default)]
+struct Accesses<'s> {
+    /// The index of each load and store of a buffer; `None` for an access of several elements.
+    at: BTreeMap<BufferId, Vec<Option<&'s Expr>>>,
+    written: BTreeSet<BufferId>,
+    /// Buffers that may grow.
+    grown: BTreeSet<BufferId>,
+}
+
+impl<'s> Accesses<'s> {
+    /// Notes the accesses of statements; `None` if they call what may not be called in parallel.
+    fn note(&mut self, block: &'s [Stmt]) -> Option<()> {
+        for stmt in block {
+            stmt.exprs().for_each(|e| self.reads(e));
+            match stmt {
+                Stmt::Store(b, at, _) => {
+                    self.at.entry(*b).or_default().push(Some(at));
+                    self.written.insert(*b);
+                }
+                Stmt::Call(Entry::Reserve { buffer, .. }) => _ = self.grown.insert(*buffer),
+                Stmt::Call(entry @ (Entry::Sort { .. } | Entry::SortInto { .. })) => entry.buffers().for_each(|b| {
+                    self.at.entry(b).or_default().push(None);
+                    self.written.insert(b);
+                }),
+                Stmt::Call(Entry::Fail(_)) => {}
+                Stmt::Call(_) => return None,
+                _ => {}
+            }
+            stmt.blocks().try_for_each(|inner| self.note(inner))?;
+        }
+        self.written.extend(&self.grown);
+        self.grown.iter().for_each(|b| _ = self.at.entry(*b).or_default());
+        Some(())
+    }
+
+    fn reads(&mut self, e: &'s Expr) {
+        match e {
+            Expr::Load(b, at) => {
+                self.at.entry(*b).or_default().push(Some(at));
+                self.reads(at);
+            }
+            Expr::Among(_, b, parts) => {
+                self.at.entry(*b).or_default().push(None);
+                parts.iter().for_each(|part| self.reads(part));
+            }
+            Expr::Op(_, args) => args.iter().for_each(|arg| self.reads(arg)),
+            Expr::Const(_) | Expr::Var(_) | Expr::Capacity(_) => {}
+        }
+    }
+}
+
+/// The number of accesses of each buffer, without allocations.
+fn touched(block: &[Stmt]) -> BTreeMap<BufferId, usize> {
+    fn count(stmt: &Stmt, all: &mut BTreeMap<BufferId, usize>) {
+        let mut one = |b: BufferId| *all.entry(b).or_default() += 1;
+        stmt.exprs().for_each(|e| {
+            e.each(&mut |e| {
+                if let Expr::Load(b, _) | Expr::Among(_, b, _) = e {
+                    one(*b);
+                }
+            });
+        });
+        match stmt {
+            Stmt::Store(b, ..) => one(*b),
+            Stmt::Call(Entry::Alloc { .. }) => {}
+            Stmt::Call(entry) => entry.buffers().for_each(one),
+            _ => {}
+        }
+        stmt.blocks().flatten().for_each(|inner| count(inner, all));
+    }
+    let mut all = BTreeMap::new();
+    block.iter().for_each(|stmt| count(stmt, &mut all));
+    all
+}
+
+/// Whether a statement is a loop, or has one.
+fn has_loop(stmt: &Stmt) -> bool {
+    matches!(stmt, Stmt::For { .. } | Stmt::While(..)) || stmt.blocks().flatten().any(has_loop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loops::{check, read};
+
+    /// Whether the loop over `i` or `p` is parallel in a kernel with this body.
+    fn rewritten(body: &str) -> String {
+        let text = format!(
+            "kernel k(n_I, n_J, n_K) reassociate
+  operand A1_pos: i32, A1_crd: i32, A_vals: f64, L0_pos: i32, L0_crd: i32, L_vals: f64, x_vals: f64
+  workspace w: f64
+  result y_vals: f64, z_vals: f64
+  in A@0: f64[n_I, n_J] {{dense, compressed}} at dense, compressed(A1_pos, A1_crd), A_vals
+  in L@1: f64[n_I] {{compressed}} at compressed(L0_pos, L0_crd), L_vals
+  in x@2: f64[n_J] {{dense}} at dense, x_vals
+  out y@3: f64[n_I, n_J] {{dense, dense}} at dense, dense, y_vals
+  out z@4: f64[n_I] {{dense}} at dense, z_vals
+
+  alloc w[n_J]
+  alloc y_vals[n_I * n_J] = 0.0
+  alloc z_vals[n_I] = 0.0
+{body}
+  finish y_vals[n_I * n_J]
+  finish z_vals[n_I]
+"
+        );
+        let mut kernel = read(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        assert_eq!(check(&kernel), Ok(()), "{text}");
+        parallel(&mut kernel);
+        assert_eq!(check(&kernel), Ok(()), "{kernel}");
+        kernel.to_string()
+    }
+
+    const SUMS: &str = "  for i in 0..n_I {
+    t = 0.0
+    for p in A1_pos[i]..A1_pos[i + 1] {
+      t = t + A_vals[p] * x_vals[A1_crd[p]]
+    }
+    z_vals[i] = t
+  }";
+
+    #[test]
+    fn independent_iterations_are_parallel() {
+        let rows = "  for i in 0..n_I {
+    for j in 0..n_J {
+      y_vals[i * n_J + j] = y_vals[i * n_J + j] + x_vals[j]
+    }
+    for p in A1_pos[i]..A1_pos[i + 1] {
+      let j_2 = A1_crd[p]
+      y_vals[i * n_J + j_2] = A_vals[p]
+    }
+  }";
+        let blocks = "  for i in 0..n_I {
+    let limit = max(min(n_J - i * 8, 8), 0)
+    for j in 0..limit {
+      z_vals[i * 8 + j] = x_vals[j]
+    }
+  }";
+        let coordinates = "  for i in L0_pos[0]..L0_pos[1] {
+    for j in 0..n_J {
+      y_vals[L0_crd[i] * n_J + j] = x_vals[j]
+    }
+  }";
+        for body in [SUMS, rows, blocks, coordinates] {
+            let got = rewritten(body);
+            assert!(got.contains("parallel for i in"), "{got}");
+        }
+    }
+
+    #[test]
+    fn threads_have_copies_of_rows() {
+        let row = "  for i in 0..n_I {
+    for j in 0..n_J {
+      w[j] = 0.0
+    }
+    for p in A1_pos[i]..A1_pos[i + 1] {
+      w[A1_crd[p]] = w[A1_crd[p]] + A_vals[p]
+    }
+    for j_2 in 0..n_J {
+      y_vals[i * n_J + j_2] = w[j_2]
+    }
+  }";
+        let got = rewritten(row);
+        assert!(got.contains("parallel for i in 0..n_I with w {"), "{got}");
+        // Not of one that is not set whole before it is read, or is read elsewhere.
+        for (from, to) in [
+            ("for j in 0..n_J", "for j in 1..n_J"),
+            ("for j in 0..n_J", "for j in 0..n_K"),
+            ("w[j] = 0.0", "w[j] = w[j]"),
+            ("  for i in 0..n_I {", "  w[0] = 1.0\n  for i in 0..n_I {"),
+        ] {
+            let body = row.replacen(from, to, 1);
+            assert_ne!(body, row);
+            assert!(!rewritten(&body).contains("parallel"), "{body}");
+        }
+    }
+
+    #[test]
+    fn other_loops_run_serially() {
+        let changes = [
+            ("    t = 0.0\n", ""),
+            ("z_vals[i] = t", "z_vals[i / 2] = t"),
+            ("z_vals[i] = t", "z_vals[0] = t"),
+            ("z_vals[i] = t", "z_vals[i] = t\n    z_vals[n_I - 1] = t"),
+            ("z_vals[i] = t", "z_vals[i] = z_vals[max(i - 1, 0)] + t"),
+            ("z_vals[i] = t", "z_vals[A1_crd[i]] = t"),
+            ("z_vals[i] = t", "y_vals[i * n_J + n_K] = t"),
+            ("z_vals[i] = t\n  }", "z_vals[i] = t\n  }\n  z_vals[0] = t"),
+            ("      t = t + A_vals[p] * x_vals[A1_crd[p]]\n", "      t = t + A_vals[p]\n      z_vals[A1_crd[p]] = t\n"),
+        ];
+        for (from, to) in changes {
+            let body = SUMS.replace(from, to);
+            assert_ne!(body, SUMS, "{from}");
+            let body = if to.is_empty() || to.ends_with("z_vals[0] = t") { format!("  t = 0.0\n{body}") } else { body };
+            let got = rewritten(&body);
+            assert!(!got.contains("parallel"), "{got}");
+        }
+    }
+
+    #[test]
+    fn a_loop_without_a_loop_runs_serially() {
+        let got = rewritten("  for i in 0..n_I {\n    z_vals[i] = 1.0\n  }");
+        assert!(!got.contains("parallel"), "{got}");
+    }
+}
