@@ -182,7 +182,7 @@ pub(super) fn view(
         false => (range.hi.clone(), past),
     };
     // The end of the last block may not fit 64 bits, unless it is a number.
-    let clips = blocks && !ends && past.as_ref().is_none_or(|s| s.value().is_none());
+    let clips = blocks && !(ends || past.as_ref().is_some_and(|s| s.value().is_some()));
     let stop = (!ends).then(|| match clips {
         true => b.held(cx, "stop", coordinate::clipped(cx, scope, &line, &hi, &extent)),
         false => b.held(cx, "stop", reached(&hi, past, strides)),
