@@ -17,6 +17,7 @@ array([201.,  30.])
 `grad`                 the gradient of a kernel's result by its operands, as a kernel; `value_and_grad`, `jvp`
 `shards`               a program in boxes, on threads, in processes, on dask's workers, on ranks of MPI
 `cache_info`           how many kernels are kept, and how many were compiled
+`set_threads`          on how many threads loops run; `threads` says it
 =====================  ==========================================================================
 
 Results are `Tensor`\\ s, and `Table`\\ s of programs over tables; ``np.asarray`` of a dense one, ``to_numpy``, ``to_scipy`` and ``to_sparse`` take them elsewhere.
@@ -33,6 +34,7 @@ from ._gradients import Gradient, grad, jvp, value_and_grad
 from ._kernel import CacheInfo, Kernel, cache_info, compile
 from ._tables import Table, table
 from ._tensor import Tensor
+from ._threads import set_threads, threads
 from ._types import bool_, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
 from .errors import (
     CounterexampleError,
@@ -81,8 +83,10 @@ __all__ = [
     "jvp",
     "kernel",
     "lazy",
+    "set_threads",
     "shards",
     "table",
+    "threads",
     "u16",
     "u32",
     "u64",

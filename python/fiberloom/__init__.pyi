@@ -17,6 +17,8 @@ from ._shards import shards as shards
 from ._syntax import function as function
 from ._syntax import kernel as kernel
 from ._tables import table as table
+from ._threads import set_threads as set_threads
+from ._threads import threads as threads
 from ._types import bool_ as bool_
 from ._types import f32 as f32
 from ._types import f64 as f64

@@ -17,6 +17,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
+/// Sets the number of threads on which loops run; 0 for the usual number.
+#[pyfunction]
+pub fn set_threads(number: usize) {
+    fiberloom::set_threads(number);
+}
+
+/// The number of threads on which loops run.
+#[pyfunction]
+pub fn threads() -> usize {
+    fiberloom::threads()
+}
+
 /// How long a job takes, as far as is known.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Effort {

@@ -42,7 +42,7 @@ mod _native {
     #[pymodule_export]
     use crate::gradient::gradient;
     #[pymodule_export]
-    use crate::job::{Interrupt, settle};
+    use crate::job::{Interrupt, set_threads, settle, threads};
     #[pymodule_export]
     use crate::kernel::{Bind, Kernel, compile};
     #[pymodule_export]

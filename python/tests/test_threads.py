@@ -122,3 +122,72 @@ def test_a_process_ends_while_something_is_compiled():
         time.sleep(0.3)
         """)
     assert ran.returncode == 0, ran.stderr
+
+
+@pytest.fixture
+def usual():
+    yield
+    fl.set_threads(0)
+
+
+def rows(n: int = 30_000):
+    """A matrix of some 2 · 10⁵ entries, of which some rows have many, and a vector."""
+    random = np.random.default_rng(3)
+    i = np.sort((n * random.random(200_000) ** 3).astype(np.int64))
+    coordinates = np.unique(np.stack([i, random.integers(0, n, i.size)], axis=1), axis=0)
+    begins = np.searchsorted(coordinates[:, 0], np.arange(n + 1))
+    matrix = fl._native.from_levels((n, n), "csr", [begins, coordinates[:, 1].copy(), random.random(len(coordinates))])
+    return matrix, random.random(n)
+
+
+def test_any_number_of_threads_makes_the_same_bits(usual):
+    A, x = rows()
+    y = {}
+    for number in (1, 2, 3, 7):
+        fl.set_threads(number)
+        assert fl.threads() == number
+        y[number] = (A @ x).to_numpy().tobytes()
+    assert len(set(y.values())) == 1
+    by_hand = np.zeros(30_000)
+    i, j = A.nonzero()
+    np.add.at(by_hand, np.asarray(i), np.asarray(A.to_scipy().data) * x[np.asarray(j)])
+    assert np.allclose(np.frombuffer(y[1]), by_hand)
+
+
+def test_a_number_of_threads_is_one(usual):
+    for wrong in (-1, 1 << 40):
+        with pytest.raises(fl.Error, match="a number from 1 to 65536"):
+            fl.set_threads(wrong)
+    with pytest.raises(TypeError):
+        fl.set_threads(1.5)
+
+
+def test_threads_of_python_call_at_once(usual):
+    A, x = rows()
+    fl.set_threads(3)
+    expected = (A @ x).to_numpy().tobytes()
+    made = []
+    called = [threading.Thread(target=lambda: made.extend((A @ x).to_numpy().tobytes() for _ in range(20))) for _ in range(4)]
+    [thread.start() for thread in called]
+    [thread.join() for thread in called]
+    assert made == [expected] * 80
+
+
+@pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="this system does not fork")
+def test_a_forked_process_has_threads_of_its_own():
+    ran = child("""
+        import warnings
+        warnings.simplefilter("ignore")
+        n = 30_000
+        begins, j = np.arange(0, 8 * n + 1, 8), np.tile(np.arange(8), n)
+        A = fl._native.from_levels((n, n), "csr", [begins, j, np.arange(8.0 * n)])
+        x = np.arange(float(n))
+        fl.set_threads(3)
+        before = (A @ x).to_numpy().tobytes()
+        process = os.fork()
+        if process == 0:
+            os._exit(0 if (A @ x).to_numpy().tobytes() == before else 1)
+        _, status = os.waitpid(process, 0)
+        print(os.waitstatus_to_exitcode(status), (A @ x).to_numpy().tobytes() == before)
+        """)
+    assert ran.stdout.split() == ["0", "True"], ran.stderr

@@ -1,6 +1,6 @@
 //! The threads that parallel loops run on.
 //!
-//! A pool is made when a loop first needs it, and has one thread less than are to run, since the caller's runs, too. A process that was
+//! A pool is made when a loop first needs it, or needs a larger one. The caller's thread runs, too. A process that was
 //! forked makes a pool of its own: of its parent's, no thread is there. A caller that is a thread of a pool of rayon's uses that pool.
 
 use rayon::{Scope, ThreadPool, ThreadPoolBuilder};
@@ -56,7 +56,7 @@ fn in_scope<'s>(scope: &Scope<'s>, others: usize, work: &'s (dyn Fn() + Sync)) {
     work();
 }
 
-/// The pool with this many threads; `None` if there is none.
+/// A pool with at least this many threads; `None` if there is none.
 fn pool(threads: usize) -> Option<Arc<ThreadPool>> {
     let process = std::process::id();
     // Only in a process that was forked while another thread had the lock, it stays locked.
@@ -68,7 +68,7 @@ fn pool(threads: usize) -> Option<Arc<ThreadPool>> {
             None
         }
     })?;
-    if let Some(pool) = place.as_ref().filter(|pool| pool.process == process && pool.threads == threads) {
+    if let Some(pool) = place.as_ref().filter(|pool| pool.process == process && threads <= pool.threads) {
         return Some(pool.pool.clone());
     }
     let named = |n| format!("fiberloom-{n}");

@@ -238,32 +238,55 @@ fn what_was_never_set() {
 fn turns_that_conflict() {
     let alloc = "alloc w[n] = 0\n alloc v[n] = 0\n";
     let race = |body: &str| fault(&format!("{alloc}{body}"), 4);
-    for how in ["parallel", "vector"] {
-        assert_eq!(
-            race(&format!("{how} for i in 0..n {{\n w[i / 2] = i\n }}")),
-            "turns 0 and 1 conflict at `w[0]`, in `w[i / 2] = i`"
-        );
-        assert_eq!(
-            race(&format!("{how} for i in 1..n {{\n w[i] = w[i - 1]\n }}")),
-            "turns 1 and 2 conflict at `w[1]`, in `w[i] = w[i - 1]`"
-        );
-        assert_eq!(
-            race(&format!("{how} for i in 0..n - 1 {{\n w[i] = w[i + 1]\n }}")),
-            "turns 0 and 1 conflict at `w[1]`, in `w[i] = w[i + 1]`"
-        );
+    let conflicts = [
+        ("i in 0..n {\n w[i / 2] = i\n }", "turns 0 and 1 conflict at `w[0]`, in `w[i / 2] = i`"),
+        ("i in 1..n {\n w[i] = w[i - 1]\n }", "turns 1 and 2 conflict at `w[1]`, in `w[i] = w[i - 1]`"),
+        ("i in 0..n - 1 {\n w[i] = w[i + 1]\n }", "turns 0 and 1 conflict at `w[1]`, in `w[i] = w[i + 1]`"),
         // Two other iterations read it before it is written.
-        assert_eq!(
-            race(&format!("{how} for i in 0..n {{\n if i < 3 {{\n v[i] = w[3]\n }} else {{\n w[3] = 1\n }}\n }}")),
-            "turns 0 and 3 conflict at `w[3]`, in `w[3] = 1`"
-        );
+        (
+            "i in 0..n {\n if i < 3 {\n v[i] = w[3]\n } else {\n w[3] = 1\n }\n }",
+            "turns 0 and 3 conflict at `w[3]`, in `w[3] = 1`",
+        ),
         // The inner loop is serial, the outer one is not.
-        assert_eq!(
-            race(&format!("{how} for i in 0..n {{\n for j in 0..2 {{\n w[i + j] = j\n }}\n }}")),
-            "turns 0 and 1 conflict at `w[1]`, in `w[i + j] = j`"
-        );
+        ("i in 0..n {\n for j in 0..2 {\n w[i + j] = j\n }\n }", "turns 0 and 1 conflict at `w[1]`, in `w[i + j] = j`"),
+    ];
+    for (body, said) in conflicts {
+        assert_eq!(race(&format!("vector for {body}")), said);
+        // Which of the iterations of a parallel loop run first is drawn.
+        let found = race(&format!("parallel for {body}"));
+        assert!(found.starts_with("turns ") && found.contains(" conflict at `w["), "{found}");
     }
     let sorts = "parallel for i in 0..2 {\n sort w[0..i + 1] with v\n }";
-    assert_eq!(race(sorts), "turns 0 and 1 conflict at `w[0]`, in `sort w[0..i + 1] with v`");
+    let found = race(sorts);
+    assert!(found.contains("conflict at `w[0]`, in `sort w[0..i + 1] with v`"), "{found}");
+}
+
+/// Of a workspace of which each thread has a copy, an iteration reads what it has written, or what none has changed.
+#[test]
+fn threads_have_copies() {
+    let begin = "alloc w[n] = 5\n alloc r[n]\n parallel for i in 0..n with w {\n";
+    let own = |body: &str| format!("{begin}{body}\n }}\n finish r[n]");
+    assert_eq!(made(&own("w[0] = i\n r[i] = w[0] + w[1]"), 3), [5, 6, 7]);
+    assert_eq!(made(&own("w[i] = w[i] + 1\n r[i] = w[i]\n w[i] = 5\n r[i] = r[i] + w[0]"), 3), [11, 11, 11]);
+    assert_eq!(made(&own("if n > capacity(w) {\n reserve w[n]\n }\n w[n - 1] = i\n r[i] = w[n - 1]"), 3), [0, 1, 2]);
+    let read = fault(&own("r[i] = w[0]\n w[0] = i"), 3);
+    assert_eq!(read, "`w[0]` is read and was never set, in `r[i] = w[0]`");
+    // Behind the loop, what an iteration has changed is nobody's.
+    let behind = format!("{}\n x = w[1]\n x = w[0]", own("w[0] = i\n r[i] = w[0]"));
+    assert_eq!(fault(&behind, 3), "`w[0]` is read and was never set, in `x = w[0]`");
+    // Another buffer is shared.
+    let shared = fault(&own("r[0] = i\n w[0] = r[0]"), 3);
+    assert!(shared.contains("conflict at `r[0]`"), "{shared}");
+}
+
+/// Of several iterations that end the kernel, the first says why.
+#[test]
+fn the_first_failure_is_told() {
+    let ends = "alloc r[0]\n finish r[0]\n parallel for i in 0..n {\n if i > 5 {\n if i % 2 == 0 {\n fail outside\n } else {\n \
+                fail overflow\n }\n }\n }";
+    for n in 7..40 {
+        assert_eq!(small(ends, n), Err(Fault::Stopped(Failure::Outside)), "{n}");
+    }
 }
 
 #[test]

@@ -12,12 +12,13 @@
 //! written and read in a place of the iteration's own (`places.rs`), or is a workspace that the loop alone touches, and of which each
 //! iteration sets every element before all else: then each thread has a copy of it.
 //!
-//! A loop without a loop inside is too short for each of its iterations to be worth a call.
+//! A loop without a loop inside is parallel if an iteration computes an elementary function: what else it does is bounded by memory.
 
 use super::appending::in_no_loop;
 use super::downward::begins;
 use super::places::{Body, Operands, Place};
 use super::substitute::uses;
+use crate::algebra::elementary;
 use crate::loops::arith::int;
 use crate::loops::{BufferId, Entry, Expr, How, Kernel, Role, Stmt, Var};
 use std::collections::{BTreeMap, BTreeSet};
@@ -56,7 +57,7 @@ impl Facts {
     fn apart(&self, stmt: Stmt) -> Stmt {
         match stmt {
             Stmt::For { var, lo, hi, how: How::Serial, body } => {
-                let own = self.own((var, &lo, &hi), &body).filter(|_| body.iter().any(has_loop));
+                let own = self.own((var, &lo, &hi), &body).filter(|_| body.iter().any(takes_time));
                 let how = own.map_or(How::Serial, |own| How::Parallel { own });
                 Stmt::For { var, lo, hi, how, body }
             }
@@ -216,9 +217,13 @@ fn touched(block: &[Stmt]) -> BTreeMap<BufferId, usize> {
     all
 }
 
-/// Whether a statement is a loop, or has one.
-fn has_loop(stmt: &Stmt) -> bool {
-    matches!(stmt, Stmt::For { .. } | Stmt::While(..)) || stmt.blocks().flatten().any(has_loop)
+/// Whether a statement is or has a loop, or computes an elementary function.
+fn takes_time(stmt: &Stmt) -> bool {
+    let mut found = matches!(stmt, Stmt::For { .. } | Stmt::While(..));
+    stmt.exprs().for_each(|e| {
+        e.each(&mut |e| found |= matches!(e, Expr::Op(op, _) if elementary(*op, 1.0, 1.0).is_some()));
+    });
+    found || stmt.blocks().flatten().any(takes_time)
 }
 
 #[cfg(test)]
@@ -341,8 +346,10 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_without_a_loop_runs_serially() {
-        let got = rewritten("  for i in 0..n_I {\n    z_vals[i] = 1.0\n  }");
-        assert!(!got.contains("parallel"), "{got}");
+    fn a_loop_without_a_loop_is_parallel_if_it_takes_time() {
+        for (value, takes) in [("1.0", false), ("x_vals[i] * 2.0", false), ("exp(x_vals[i])", true)] {
+            let got = rewritten(&format!("  for i in 0..n_I {{\n    z_vals[i] = {value}\n  }}"));
+            assert_eq!(got.contains("parallel"), takes, "{got}");
+        }
     }
 }
