@@ -31,7 +31,7 @@ pub fn parallel(kernel: &mut Kernel) {
 }
 
 /// What is known of a kernel.
-struct Facts {
+pub(super) struct Facts {
     operands: Operands,
     roles: Vec<Role>,
     /// The number of reads of each variable.
@@ -43,7 +43,7 @@ struct Facts {
 }
 
 impl Facts {
-    fn of(kernel: &Kernel, body: &[Stmt]) -> Facts {
+    pub fn of(kernel: &Kernel, body: &[Stmt]) -> Facts {
         Facts {
             operands: Operands::of(kernel),
             roles: kernel.buffers.iter().map(|b| b.role).collect(),
@@ -55,14 +55,22 @@ impl Facts {
 
     /// The loop, in parallel if its iterations are independent.
     fn apart(&self, stmt: Stmt) -> Stmt {
-        match stmt {
-            Stmt::For { var, lo, hi, how: How::Serial, body } => {
-                let own = self.own((var, &lo, &hi), &body).filter(|_| body.iter().any(takes_time));
-                let how = own.map_or(How::Serial, |own| How::Parallel { own });
-                Stmt::For { var, lo, hi, how, body }
+        let own = self.independent(&stmt);
+        match (stmt, own) {
+            (Stmt::For { var, lo, hi, body, .. }, Some(own)) => {
+                Stmt::For { var, lo, hi, how: How::Parallel { own }, body }
             }
-            other => other,
+            (other, _) => other,
         }
+    }
+
+    /// The workspaces of which threads have copies, if a statement is a loop whose iterations are independent, and take time.
+    pub fn independent(&self, stmt: &Stmt) -> Option<Vec<BufferId>> {
+        let Stmt::For { var, lo, hi, how: How::Serial, body } = stmt else { return None };
+        if !body.iter().any(takes_time) {
+            return None;
+        }
+        self.own((*var, lo, hi), body)
     }
 
     /// The workspaces of which threads have copies, if the iterations of a loop are independent.
@@ -194,7 +202,7 @@ impl<'s> Accesses<'s> {
 }
 
 /// The number of accesses of each buffer, without allocations.
-fn touched(block: &[Stmt]) -> BTreeMap<BufferId, usize> {
+pub(super) fn touched(block: &[Stmt]) -> BTreeMap<BufferId, usize> {
     fn count(stmt: &Stmt, all: &mut BTreeMap<BufferId, usize>) {
         let mut one = |b: BufferId| *all.entry(b).or_default() += 1;
         stmt.exprs().for_each(|e| {

@@ -6,14 +6,16 @@ use crate::algebra::{Op, Type, Value};
 use crate::loops::arith::{binary, int, minus, plus, times};
 use crate::loops::names::Vars;
 use crate::loops::rewrites::downward::in_place;
+use crate::loops::rewrites::parallel::touched;
 use crate::loops::{BufferId, Entry, Expr, How, Kernel, Stmt, Var, map_blocks};
 use std::collections::BTreeMap;
 
 /// A nest in tiles where there are enough rows, columns and iterations, else as it is. Also the variable of the loop, if there is one,
-/// that does the rest of an iteration behind the fold. `made` gets the allocations that tiles need.
+/// that does the rest of an iteration behind the fold. `made` gets the allocations that tiles need. If rows are independent, `own` are the
+/// workspaces of which threads have copies, and so are blocks of rows.
 pub(super) fn tiled(
     nest: &Nest,
-    as_it_is: &Stmt,
+    (as_it_is, own): (&Stmt, Option<Vec<BufferId>>),
     (kernel, tiles): (&mut Kernel, &Tiles),
     made: &mut Vec<Stmt>,
 ) -> Option<(Vec<Stmt>, Option<Var>)> {
@@ -37,7 +39,7 @@ pub(super) fn tiled(
     }
     let buffers = Buffers::of(nest, kernel, tiles);
     made.extend(buffers.allocated(nest, tiles));
-    let mut emit = Emit { nest, tiles, buffers, vars: Vars::of(&mut kernel.vars), drained: None };
+    let mut emit = Emit { nest, tiles, buffers, vars: Vars::of(&mut kernel.vars), own, drained: None };
     let blocks = emit.columns();
     let drained = emit.drained;
     let stmts = match enough.into_iter().reduce(|a, b| binary(Op::AndAlso, a, b)) {
@@ -126,6 +128,8 @@ struct Emit<'n, 's, 'k> {
     tiles: &'n Tiles,
     buffers: Buffers,
     vars: Vars<'k>,
+    /// The workspaces of which threads have copies, if rows are independent.
+    own: Option<Vec<BufferId>>,
     /// The variable of the loop over rows that runs the statements behind the fold.
     drained: Option<Var>,
 }
@@ -202,8 +206,18 @@ impl Emit<'_, '_, '_> {
         body.extend(self.fold(&of, &columns));
         body.push(self.drain(&of, &columns));
         let blocks = binary(Op::Div, plus(minus(hi, lo), minus(most.clone(), int(1))), most);
-        out.push(counted(block, int(0), blocks, body));
+        let how = self.how(&body);
+        out.push(Stmt::For { var: block, lo: int(0), hi: blocks, how, body });
         out
+    }
+
+    /// The way in which blocks run.
+    fn how(&self, body: &[Stmt]) -> How {
+        let Some(own) = &self.own else { return How::Serial };
+        let Buffers { tile, panel, rows, .. } = self.buffers;
+        let touched = touched(body);
+        let own = own.iter().filter(|b| touched.contains_key(b)).copied();
+        How::Parallel { own: own.chain([tile, panel, rows]).collect() }
     }
 
     /// Emits setting the block's rows to the fold's initial values.

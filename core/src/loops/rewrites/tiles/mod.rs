@@ -30,9 +30,10 @@
 mod emit;
 mod nest;
 
+use super::parallel::Facts;
 use crate::algebra::Type;
 use crate::loops::names::Names;
-use crate::loops::{Buffer, BufferId, Expr, Kernel, Role, Stmt, Var, check, map_blocks};
+use crate::loops::{Buffer, BufferId, Entry, Expr, How, Kernel, Role, Stmt, Var, check, map_blocks};
 use nest::{Nest, Seen};
 use std::collections::BTreeSet;
 
@@ -78,7 +79,8 @@ pub fn tiles_of(kernel: &mut Kernel, tiles: &Tiles) {
     let body = std::mem::take(&mut kernel.body);
     let seen = Seen::of(&body, &kernel.params);
     let by_form = check::shown_by_form(kernel).collect();
-    let mut all = All { seen, tiles, by_form, kernel, made: vec![] };
+    let facts = Facts::of(kernel, &body);
+    let mut all = All { seen, facts, tiles, by_form, kernel, made: vec![] };
     let mut out = Vec::with_capacity(body.len());
     for stmt in body {
         let stmts = all.block(vec![stmt], true);
@@ -92,6 +94,8 @@ pub fn tiles_of(kernel: &mut Kernel, tiles: &Tiles) {
 /// Rewrites all nests of a kernel.
 struct All<'k> {
     seen: Seen,
+    /// Which outermost loops have independent iterations.
+    facts: Facts,
     tiles: &'k Tiles,
     /// Values that the form of the loops shows to be stored.
     by_form: BTreeSet<BufferId>,
@@ -107,8 +111,14 @@ impl All<'_> {
         for stmt in stmts {
             let kept = stores(&stmt, &self.by_form);
             let nest = if kept { None } else { Nest::of(&stmt, &self.seen, self.kernel, once) };
-            match nest.and_then(|nest| emit::tiled(&nest, &stmt, (self.kernel, self.tiles), &mut self.made)) {
-                Some((tiled, Some(drained))) => out.extend(self.behind(tiled, drained)),
+            let own = if once { self.facts.independent(&stmt) } else { None };
+            match nest.and_then(|nest| emit::tiled(&nest, (&stmt, own), (self.kernel, self.tiles), &mut self.made)) {
+                Some((tiled, Some(drained))) => {
+                    let known = self.made.len();
+                    let stmts = self.behind(tiled, drained);
+                    let more: Vec<BufferId> = self.made[known..].iter().filter_map(allocated).collect();
+                    out.extend(with_copies(stmts, &more));
+                }
                 Some((tiled, None)) => out.extend(tiled),
                 None => {
                     let inside = once && matches!(stmt, Stmt::If(..));
@@ -127,6 +137,23 @@ impl All<'_> {
         };
         stmts.into_iter().flat_map(each).collect()
     }
+}
+
+/// The buffer that a statement allocates.
+fn allocated(stmt: &Stmt) -> Option<BufferId> {
+    if let Stmt::Call(Entry::Alloc { buffer, .. }) = stmt { Some(*buffer) } else { None }
+}
+
+/// Statements whose parallel loops have copies of these workspaces, too.
+fn with_copies(stmts: Vec<Stmt>, more: &[BufferId]) -> Vec<Stmt> {
+    let each = |stmt| match stmt {
+        Stmt::For { var, lo, hi, how: How::Parallel { mut own }, body } => {
+            own.extend(more);
+            Stmt::For { var, lo, hi, how: How::Parallel { own }, body }
+        }
+        stmt => map_blocks(vec![stmt], &mut |inner| with_copies(inner, more)).remove(0),
+    };
+    stmts.into_iter().map(each).collect()
 }
 
 /// Whether a statement stores into one of these buffers.
