@@ -3,12 +3,14 @@
 import doctest
 
 import autograd
+import autograd.extend
 import autograd.numpy as anp
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 import fiberloom as fl
+from fiberloom._adapter import Differentiable
 
 LAYER = "T[i,k] = A[i,j] * X[j,k] Z[i,l] = T[i,k] * W[k,l] H[i,l] = tanh(Z[i,l])"
 
@@ -67,6 +69,59 @@ def test_functions_of_dense_arrays_against_autograd(text):
     for n, name in enumerate(by):
         expected = autograd.grad(lambda x, y: anp.sum(v * CASES[text](x, y)), n)(x, y)
         np.testing.assert_allclose(made[name].to_numpy(), expected, rtol=1e-9, atol=1e-12)
+
+
+# ---- what the adapters share, under `autograd`
+
+
+def under_autograd(kernel, by, **patterns):
+    """A kernel as a function that `autograd` differentiates."""
+    of = Differentiable(kernel, None, patterns)
+
+    def pulled(n):
+        return lambda value, *operands: lambda seed: of.pull(dict(zip(by, operands, strict=True)), np.asarray(seed), (by[n],))[0]
+
+    function = autograd.extend.primitive(lambda *operands: of.value(dict(zip(by, operands, strict=True))))
+    autograd.extend.defvjp(function, *(pulled(n) for n in range(len(by))))
+    return function
+
+
+def test_a_kernel_is_a_function_of_the_values_of_its_entries():
+    A, X, W, v = layer_operands()
+    layer = under_autograd(fl.compile(LAYER, A=A, X=X, W=W), ("A", "X", "W"), A=A)
+    for n, expected in enumerate(by_autograd(A, X, W, v)):
+        made = autograd.grad(lambda *operands: anp.sum(v * layer(*operands)), n)(A.data, X, W)
+        np.testing.assert_allclose(made, expected, rtol=1e-10)
+
+
+def test_the_gradient_of_a_number_is_a_factor():
+    loss = under_autograd(fl.compile("s[] = sum(i: x[i] * x[i])", x="f64"), ("x",))
+    x = np.array([1.0, 2.0])
+    np.testing.assert_allclose(autograd.grad(lambda x: 3.0 * loss(x))(x), 6.0 * x)
+
+
+def test_a_result_with_entries_is_their_values_and_so_is_its_gradient():
+    A, rng = drawn()
+    U, V, v = rng.standard_normal((6, 2)), rng.standard_normal((5, 2)), rng.standard_normal(A.nnz)
+    kernel = fl.compile("B[i,j] = A[i,j] * sum(k: U[i,k] * V[j,k])", A=A, U=U, V=V)
+    sampled = under_autograd(kernel, ("A", "U", "V"), A=A, B=A)
+    made = [autograd.grad(lambda *operands: anp.sum(v * sampled(*operands)), n)(A.data, U, V) for n in range(3)]
+    S = sp.csr_array((v, A.indices, A.indptr), shape=A.shape).toarray()
+    np.testing.assert_allclose(made[0], (S * (U @ V.T))[A.nonzero()])
+    np.testing.assert_allclose(made[1], (S * A.toarray()) @ V)
+    np.testing.assert_allclose(made[2], (S * A.toarray()).T @ U)
+
+
+def test_operands_that_do_not_fit_a_pattern_are_refused():
+    A, _ = drawn()
+    kernel = fl.compile("B[i,j] = 2.0 * A[i,j]", A=A)
+    with pytest.raises(fl.MismatchError, match=f"`A`: the values of its {A.nnz} entries expected"):
+        Differentiable(kernel, None, {"A": A, "B": A}).value({"A": np.ones(3)})
+    with pytest.raises(fl.MismatchError, match="`B`: its entries are not those of its pattern"):
+        Differentiable(kernel, None, {"A": A, "B": sp.csr_array((6, 5))}).value({})
+    with pytest.raises(fl.OperandError, match="`A`: it is stored as csr: `patterns="):
+        Differentiable(kernel, None, None).check("A")
+    assert Differentiable(kernel, None, {"A": A}).check("A") is None
 
 
 # ---- PyTorch
