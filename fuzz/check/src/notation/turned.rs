@@ -72,7 +72,8 @@ impl Turned {
         let vector = |n: usize| ["dense", "dense", "dense", "sparse"][n];
         let matrix = |n: usize| ["csr", "csr", "csc", "dense", "coo", "dcsr"][n];
         let formats = ["A", "S"].map(|name| (name, 2, matrix(below(6))));
-        let formats = formats.into_iter().chain(["x", "z", "b", "w"].map(|name| (name, 1, vector(below(4))))).collect();
+        let formats =
+            formats.into_iter().chain(["x", "z", "b", "w", "y"].map(|name| (name, 1, vector(below(4))))).collect();
         let before = (0..below(2)).map(|_| STATEMENTS[below(STATEMENTS.len())]).collect();
         let turns = ["2", "3", "N", "1", "4", "0", "2", "3"][below(8)].to_string();
         let mut body = vec![];
