@@ -14,7 +14,8 @@ array([201.,  30.])
 `kernel`, `function`   the same of a Python function's syntax tree, and functions of the language
 `lazy`                 expressions with operators, compiled as one kernel by ``compute()``
 `array`                the array API standard's namespace: functions of arrays, each a kernel, or lazily one
-`grad`                 the gradient of a kernel's result by its operands, as a kernel; `value_and_grad`, `jvp`
+`grad`                 the gradient of a kernel, of a Python function's, or of an expression, as a kernel; `value_and_grad`, `jvp`
+`torch`, `jax`         kernels as functions that those packages differentiate; imported where they are named
 `shards`               a program in boxes, on threads, in processes, on dask's workers, on ranks of MPI
 `cache_info`           how many kernels are kept, and how many were compiled
 `set_threads`          on how many threads loops run; `threads` says it
@@ -30,7 +31,7 @@ import atexit as _atexit
 from . import _native
 from ._arrays import asarray
 from ._einsum import einsum
-from ._gradients import Gradient, grad, jvp, value_and_grad
+from ._gradients import Gradient, LazyGradient, grad, jvp, value_and_grad
 from ._kernel import CacheInfo, Kernel, cache_info, compile
 from ._tables import Table, table
 from ._tensor import Tensor
@@ -57,6 +58,7 @@ __all__ = [
     "Error",
     "Gradient",
     "Kernel",
+    "LazyGradient",
     "LimitError",
     "MismatchError",
     "OperandError",
@@ -104,8 +106,15 @@ _LAZY = {
     "shards": "_shards",
 }
 
+# Modules for packages that may not be there: imported where they are named, and listed nowhere.
+_ADAPTERS = ("jax", "torch")
+
 
 def __getattr__(name: str):
+    if name in _ADAPTERS:
+        from importlib import import_module
+
+        return import_module(f".{name}", __name__)
     if name in _LAZY:
         from importlib import import_module
 

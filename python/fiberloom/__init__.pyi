@@ -1,7 +1,10 @@
 from . import array as array
+from . import jax as jax
+from . import torch as torch
 from ._arrays import asarray as asarray
 from ._einsum import einsum as einsum
 from ._gradients import Gradient as Gradient
+from ._gradients import LazyGradient as LazyGradient
 from ._gradients import grad as grad
 from ._gradients import jvp as jvp
 from ._gradients import value_and_grad as value_and_grad

@@ -65,6 +65,8 @@ class Lazy:
         self.led = how.get("led", False) or any(o.led for o in of)
         #: The axis along which a stored array's lines are found by number, if there is one.
         self.rows = how.get("rows", [])
+        #: The array, if it is one itself.
+        self.leaf = how.get("leaf")
         # What is long is computed before, and then is short.
         self.weight = 1 + sum(o.weight if o.weight < _LONG else 1 for o in of)
         if type_of(self.dtype) is None:
@@ -381,7 +383,7 @@ def lazy(*arrays):
     if type_of(tensor.dtype) is None:
         raise OperandError(f"dtype {np.dtype(tensor.dtype)} is not one that the language has")
     text = lambda names, at: names.access(tensor, at)  # noqa: E731
-    how = {"sparse": is_sparse(tensor), "led": is_led(tensor), "rows": rows_of(tensor)}
+    how = {"sparse": is_sparse(tensor), "led": is_led(tensor), "rows": rows_of(tensor), "leaf": tensor}
     return Lazy(tensor.shape, tensor.dtype, text, fill_of(tensor), **how)
 
 

@@ -64,12 +64,12 @@ WITHIN = {"background", "called", "write", "zero"}
 def test_stubs_of_modules_say_what_is_there():
     folder = pathlib.Path(fl.__file__).parent
     native = ast.parse((folder / "_native.pyi").read_text("utf-8"))
-    for name in ("_einsum", "_lazy", "_shards", "_syntax", "_types"):
+    for name in ("_einsum", "_gradients", "_lazy", "_shards", "_syntax", "_types"):
         module, tree = importlib.import_module(f"fiberloom.{name}"), ast.parse((folder / f"{name}.pyi").read_text("utf-8"))
         for node in tree.body:
             if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
                 assert hasattr(module, node.name), node.name
-            if isinstance(node, ast.ClassDef) and node.name in ("Lazy", "Shards"):
+            if isinstance(node, ast.ClassDef) and node.name in ("Gradient", "Lazy", "LazyGradient", "Shards"):
                 missing = public(getattr(module, node.name)) - WITHIN - members(node, tree, native)
                 assert not missing, f"{node.name}: not in the stub: {missing}"
 
@@ -93,7 +93,7 @@ def documented():
     """Functions of the package, and methods of what they give."""
     yield from (getattr(fl, name) for name in fl.__all__ if inspect.isfunction(getattr(fl, name)))
     yield from (getattr(fl.array, name) for name in fl.array.__all__ if inspect.isfunction(getattr(fl.array, name)))
-    for owner in (fl.Tensor, fl.Kernel, fl.Shards, fl.Table, Lazy, KernelFunction):
+    for owner in (fl.Tensor, fl.Kernel, fl.Shards, fl.Table, fl.Gradient, fl.LazyGradient, Lazy, KernelFunction):
         for name in public(owner) - WITHIN:
             member = vars(owner)[name]
             member = member.__func__ if isinstance(member, staticmethod) else member

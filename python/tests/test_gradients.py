@@ -76,3 +76,96 @@ def test_what_has_no_derivative_is_refused_by_name():
         fl.grad(k, by="z")
     with pytest.raises(fl.OperandError, match="a kernel is derived"):
         fl.grad("y[i] = x[i]", by="x")
+    with pytest.raises(fl.OperandError, match="no operand `z`: it takes x, y_bar"):
+        fl.grad(fl.compile("y[i] = x[i] * x[i]", x="f64"), by="x")(z=1.0)
+
+
+@fl.kernel
+def declared(A: fl.f64["I J", "csr"], x: fl.f64["J"]):
+    y[i] = A[i, j] * x[j]  # noqa: F821
+
+
+@fl.kernel
+def open_ones(A, x):
+    y[i] = A[i, j] * x[j]  # noqa: F821
+    s[()] = sum(y[i] * y[i] for i in ...)  # noqa: F821
+    return y  # noqa: F821
+
+
+def test_python_functions_are_derived_with_operands_in_order():
+    A, rng = drawn(4)
+    x, v = rng.standard_normal(4), rng.standard_normal(5)
+    g = fl.grad(declared, by=["A", "x"])
+    made = g(A, x, y_bar=v)
+    np.testing.assert_allclose(made["x"].to_numpy(), A.T @ v)
+    np.testing.assert_allclose(made["A"].data, np.outer(v, x)[A.nonzero()])
+    assert "A_bar[i,j] = mask(A_pattern[i,j], y_bar[i] * x[j])" in g.text
+
+
+def test_types_that_a_python_function_leaves_open_decide_its_gradient():
+    A, rng = drawn(5)
+    x, v = rng.standard_normal(4), rng.standard_normal(5)
+    # What it returns is what the gradient is of, not what it defines last.
+    g = fl.grad(open_ones, by=["A", "x"])
+    with pytest.raises(fl.Error, match="`open_ones`.*`specialized"):
+        g.text
+    for of in (A, A.tocsc()):
+        made = g(of, x, y_bar=v)
+        np.testing.assert_allclose(made["x"].to_numpy(), A.T @ v)
+        assert made["A"].format == of.format and f"A_bar: f64[A_0, A_1] {of.format}" in g.specialized(of, x).text
+    value, made = fl.value_and_grad(open_ones, of="s", by="x")(A, x)
+    assert float(value.to_numpy()) == pytest.approx(float((A @ x) @ (A @ x)))
+    np.testing.assert_allclose(made["x"].to_numpy(), 2 * A.T @ (A @ x))
+
+
+def test_what_has_no_derivative_is_drawn_into_the_python_file():
+    @fl.kernel
+    def jumps(x):
+        z[i] = nextafter(x[i], 1.0)  # noqa: F821
+        y[i] = 2 * z[i]  # noqa: F821
+
+    with pytest.raises(fl.ProgramError) as caught:
+        fl.grad(jumps, by="x")(x=np.ones(3))
+    message = str(caught.value)
+    assert "test_gradients.py" in message and "z[i] = nextafter(x[i], 1.0)" in message and "2 * z[i]" not in message
+
+
+def test_expressions_are_derived_by_the_arrays_in_them():
+    A, rng = drawn(6)
+    x, v = rng.standard_normal(4), rng.standard_normal(5)
+    g = fl.grad(fl.lazy(A) @ x + 1, by=[A, x])
+    by_A, by_x = g(v)
+    np.testing.assert_allclose(by_x.to_numpy(), A.T @ v)
+    np.testing.assert_allclose(by_A.data, np.outer(v, x)[A.nonzero()])
+    assert "T1_bar" in g.text
+    dense = fl.grad(fl.lazy(A) @ x, by=[A], dense=[A])(v)
+    np.testing.assert_allclose(dense[0].to_numpy(), np.outer(v, x))
+    moved = fl.jvp(fl.lazy(A) @ x, by=x)(np.ones(4))
+    np.testing.assert_allclose(moved.to_numpy(), A @ np.ones(4))
+
+
+def test_expressions_in_a_loop_compile_their_gradient_once():
+    A, rng = drawn(7, (4, 4))
+    X, W = rng.standard_normal((4, 3)), rng.standard_normal((3, 2))
+
+    def step(W):
+        H = fl.array.tanh(fl.lazy(A) @ X @ W)
+        return fl.value_and_grad((H * H).sum(), by=W)()
+
+    first, by_W = step(W)
+    expected = 2 * (A @ X).T @ (np.tanh(A @ X @ W) * (1 - np.tanh(A @ X @ W) ** 2))
+    np.testing.assert_allclose(by_W.to_numpy(), expected)
+    before = fl.cache_info().compiled
+    second, _ = step(W - 0.01 * by_W.to_numpy())
+    assert float(second) < float(first) and fl.cache_info().compiled == before
+
+
+def test_arrays_that_an_expression_does_not_have_are_refused():
+    A, rng = drawn(8)
+    x = rng.standard_normal(4)
+    with pytest.raises(fl.OperandError, match="operand 0 of `by` is no array that stands in the expression"):
+        fl.grad(fl.lazy(A) @ x, by=[x.copy()])
+    with pytest.raises(fl.OperandError, match="the gradient of the expression is given to a call: 1 operands expected"):
+        fl.grad(fl.lazy(A) @ x, by=x)()
+    with pytest.raises(fl.OperandError, match="`of` names results of kernels"):
+        fl.grad(fl.lazy(A) @ x, of="y", by=x)

@@ -73,6 +73,23 @@ def lazily(A: Any, x: NDArray[np.float64]) -> Tensor:
     return made
 
 
+def gradients(A: Any, x: NDArray[np.float64]) -> str:
+    g = fl.grad(spmv, by=["A", "x"])
+    assert_type(g, fl.Gradient)
+    assert_type(fl.value_and_grad(fl.compile("s[] = x[i] * x[i]", x="f64"), of="s", by="x").text, str)
+    assert_type(fl.grad(fl.lazy(A).sum(), by=A), fl.LazyGradient)
+    assert_type(fl.jvp(g.kernel, of="x_bar", by="A").specialized().kernel, Kernel)
+    g(A, x, y_bar=np.ones(A.shape[0]))
+    return g.text
+
+
+def adapters(A: Any) -> None:
+    layer = fl.torch.function(spmv, patterns={"A": A})
+    assert_type(layer, fl.torch.Function)
+    assert_type(layer.gradient("x").text, str)
+    assert_type(fl.jax.function(spmv, by="x", patterns={"A": A}), fl.jax.Function)
+
+
 def tables() -> int:
     t = fl.table({"city": ["Rome", "Paris"], "n": [1, 2]})
     assert_type(t, Table)
@@ -106,5 +123,6 @@ def errors(A: Any) -> str:
 def main() -> None:
     A, x = sp.csr_array(np.eye(4) + 1), np.arange(4.0)
     boxes(A, x)
+    assert "A_bar" in gradients(A, x) and callable(adapters)  # Their packages may not be there.
     assert tensors(A, x).shape == (3, 2) and lazily(fl.asarray(A), x).shape == (4,)
     assert "for p_A in" in kernels(A, x) and tables() == 2 and "`A`" in errors(A)

@@ -14,24 +14,25 @@ use super::draft::Draft;
 use super::expr::{self, add, bare, distinct, literal, made, mask, nodes, number, read};
 use super::pattern::{Patterns, keeps_entries};
 use super::pull::{Found, Part, Pull, moves, pulled, set};
-use super::versions::Version;
+use super::turns::{Made, one};
+use super::versions::{self, Piece, Version};
 use crate::algebra::Op;
 use crate::format::Format;
-use crate::notation::Diagnostic;
 use crate::notation::typed::{Expr, Fun, Index, Kind, Map, Statement, TensorId, VarId};
+use crate::notation::{Diagnostic, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// How large an expression may be that stands wherever it is used.
 const SMALL: usize = 12;
 
 /// The gradient of a tensor, so far.
-struct Adjoint {
+pub(super) struct Adjoint {
     /// Variables for its modes.
-    vars: Vec<VarId>,
+    pub(super) vars: Vec<VarId>,
     /// What is known at each coordinate.
-    sum: Expr,
+    pub(super) sum: Expr,
     /// What is added at coordinates that are computed.
-    scattered: Vec<(Vec<Index>, Expr)>,
+    pub(super) scattered: Vec<(Vec<Index>, Expr)>,
 }
 
 /// What is asked for.
@@ -48,32 +49,41 @@ pub(super) struct Asked {
 
 /// The statements that gradients take.
 pub(super) struct Backward<'d> {
-    draft: &'d mut Draft,
+    pub(super) draft: &'d mut Draft,
     asked: &'d Asked,
-    moving: FxHashSet<TensorId>,
-    adjoints: FxHashMap<TensorId, Adjoint>,
+    pub(super) moving: FxHashSet<TensorId>,
+    pub(super) adjoints: FxHashMap<TensorId, Adjoint>,
     pub(super) patterns: Patterns,
     /// Parts of the statement that is looked at, which have names.
     parts: Vec<Part>,
     /// In order.
-    pub(super) made: Vec<Statement>,
+    pub(super) made: Vec<Made>,
+    /// Gradients that blocks carry from turn to turn: what is asked for may be one itself.
+    pub(super) summed: FxHashSet<TensorId>,
+    /// How many blocks are around: what a turn begins is not to go on in the next one.
+    pub(super) depth: usize,
     /// Of each tensor by which a gradient is asked: that gradient.
     pub(super) gradients: FxHashMap<TensorId, TensorId>,
 }
 
 impl<'d> Backward<'d> {
     /// Before any statement: the gradient of what is asked for is the seed.
-    pub(super) fn new(draft: &'d mut Draft, asked: &'d Asked, versions: &[Version]) -> Backward<'d> {
-        let moving = moving(&asked.by, versions);
+    pub(super) fn new(draft: &'d mut Draft, asked: &'d Asked, pieces: &[Piece]) -> Backward<'d> {
+        let mut moving = asked.by.iter().copied().collect();
+        super::turns::moving(&mut moving, pieces);
         let own = asked.by.iter().filter(|t| {
             let format = draft.program.tensors[t.index()].format.as_ref();
             format.is_some_and(keeps_entries) && !asked.dense.contains(t)
         });
-        let defined = versions.iter().map(|v| (v.statement.tensor, v.statement.clone())).collect();
+        let mut defined = FxHashMap::default();
+        versions::all(pieces, &mut |v| {
+            defined.insert(v.statement.tensor, v.statement.clone());
+        });
         let patterns = Patterns::new(own.copied().collect(), defined);
         let (adjoints, gradients) = (FxHashMap::default(), FxHashMap::default());
+        let (parts, made, summed) = (vec![], vec![], FxHashSet::default());
         let mut backward =
-            Backward { draft, asked, moving, adjoints, patterns, parts: vec![], made: vec![], gradients };
+            Backward { draft, asked, moving, adjoints, patterns, parts, made, summed, depth: 0, gradients };
         let vars = backward.draft.modes(asked.of);
         let ty = backward.draft.program.tensors[asked.of.index()].ty;
         let sum = asked.seed.map_or(number(1.0, ty), |seed| read(seed, &vars, ty));
@@ -81,17 +91,30 @@ impl<'d> Backward<'d> {
         backward
     }
 
-    /// Goes through the statements, last first, and ends with the gradients that are asked for.
+    /// Goes through statements and blocks, last first.
     ///
     /// # Errors
     /// What has no derivative, by name and place.
-    pub(super) fn run(&mut self, versions: &mut [Version]) -> Result<(), Diagnostic> {
-        for version in versions.iter_mut().rev() {
-            if self.moving.contains(&version.statement.tensor) {
-                self.statement(version)?;
-                version.parts.append(&mut self.parts);
+    pub(super) fn pieces(&mut self, pieces: &mut [Piece]) -> Result<(), Diagnostic> {
+        for piece in pieces.iter_mut().rev() {
+            match piece {
+                Piece::One(version) if self.moving.contains(&version.statement.tensor) => {
+                    self.statement(version)?;
+                    version.parts.append(&mut self.parts);
+                }
+                Piece::One(_) => {}
+                Piece::Loop(block) => self.block(block)?,
             }
         }
+        Ok(())
+    }
+
+    /// Goes through the program, and ends with the gradients that are asked for.
+    ///
+    /// # Errors
+    /// What has no derivative, by name and place; a tensor of one turn that a gradient is asked by.
+    pub(super) fn run(&mut self, pieces: &mut [Piece]) -> Result<(), Diagnostic> {
+        self.pieces(pieces)?;
         for t in &self.asked.by {
             if !self.gradients.contains_key(t) {
                 let adjoint = self.adjoint(*t);
@@ -102,7 +125,7 @@ impl<'d> Backward<'d> {
     }
 
     /// The gradient of a tensor so far, which is nothing more than that from here on.
-    fn adjoint(&mut self, t: TensorId) -> Adjoint {
+    pub(super) fn adjoint(&mut self, t: TensorId) -> Adjoint {
         let kept = self.adjoints.remove(&t);
         let ty = self.draft.program.tensors[t.index()].ty;
         kept.unwrap_or_else(|| Adjoint { vars: self.draft.modes(t), sum: number(0.0, ty), scattered: vec![] })
@@ -156,9 +179,9 @@ impl<'d> Backward<'d> {
             let of = &self.draft.program.tensors[s.tensor.index()];
             let (ty, name) = (of.ty, format!("{}_rest", of.name));
             let rest = self.draft.like(&name, s.tensor, ty, Some(Format::dense(s.indices.len())));
-            self.made.push(set(rest, &adjoint.vars, adjoint.sum.clone(), s.span));
+            self.made.push(one(set(rest, &adjoint.vars, adjoint.sum.clone(), s.span)));
             let nothing = Statement { tensor: rest, rhs: number(0.0, ty), schedule: None, ..s.clone() };
-            self.made.push(Statement { fold: None, folded: vec![], ..nothing });
+            self.made.push(one(Statement { fold: None, folded: vec![], ..nothing }));
             let vars = self.draft.vars(&adjoint.vars);
             let sum = read(rest, &vars, ty);
             self.contribute(before, &vars, sum)?;
@@ -193,7 +216,7 @@ impl<'d> Backward<'d> {
         pull.pull(rhs, w)?;
         let (found, before, parts) = (pull.found, pull.before, pull.parts);
         before.iter().chain(parts.iter().map(|part| &part.statement)).for_each(|s| self.patterns.defines(s.clone()));
-        self.made.extend(before);
+        self.made.extend(before.into_iter().map(one));
         self.parts.extend(parts);
         found.into_iter().try_for_each(|found| self.take(found))
     }
@@ -214,7 +237,7 @@ impl<'d> Backward<'d> {
     }
 
     /// Adds a value at each coordinate of these variables.
-    fn contribute(&mut self, t: TensorId, vars: &[VarId], value: Expr) -> Result<(), Diagnostic> {
+    pub(super) fn contribute(&mut self, t: TensorId, vars: &[VarId], value: Expr) -> Result<(), Diagnostic> {
         let mut adjoint = self.adjoint(t);
         let value = Change::vars(vars.iter().copied().zip(adjoint.vars.iter().copied())).expr(&value)?;
         adjoint.sum = add(adjoint.sum, value);
@@ -247,7 +270,7 @@ impl<'d> Backward<'d> {
 
     /// A gradient as a tensor of its own, with values where what the statement defines can be other than 0.
     fn tensor(&mut self, s: &Statement, adjoint: Adjoint) -> Adjoint {
-        if is_tensor(&adjoint) {
+        if summed(&adjoint).is_some() {
             return adjoint;
         }
         let of = self.draft.program.tensors[s.tensor.index()].clone();
@@ -260,7 +283,7 @@ impl<'d> Backward<'d> {
             self.patterns.full.insert(bar, own);
         }
         let sum = guard.map_or(adjoint.sum.clone(), |guard| mask(guard, adjoint.sum.clone()));
-        self.written(bar, Adjoint { sum, ..adjoint }, s)
+        self.written(bar, Adjoint { sum, ..adjoint }, s.span)
     }
 
     /// The operand whose entries a guarded gradient has, all of them.
@@ -282,17 +305,16 @@ impl<'d> Backward<'d> {
     }
 
     /// Writes a gradient into a tensor: what is known at each coordinate, then what is scattered.
-    fn written(&mut self, bar: TensorId, adjoint: Adjoint, s: &Statement) -> Adjoint {
+    pub(super) fn written(&mut self, bar: TensorId, adjoint: Adjoint, span: Span) -> Adjoint {
         let ty = adjoint.sum.ty;
-        let span = s.span;
-        if !expr::is_zero(&adjoint.sum) || adjoint.scattered.is_empty() {
+        if !expr::is_zero(&adjoint.sum) || adjoint.scattered.is_empty() || self.depth > 0 {
             let defined = set(bar, &adjoint.vars, adjoint.sum, span);
             self.patterns.defines(defined.clone());
-            self.made.push(defined);
+            self.made.push(one(defined));
         }
         for (indices, value) in adjoint.scattered {
             let add = Some(Fun::Op(Op::Add));
-            self.made.push(Statement { indices, fold: add, vars: vec![], ..set(bar, &[], value, span) });
+            self.made.push(one(Statement { indices, fold: add, vars: vec![], ..set(bar, &[], value, span) }));
         }
         let vars = self.draft.vars(&adjoint.vars);
         Adjoint { sum: read(bar, &vars, ty), vars, scattered: vec![] }
@@ -302,8 +324,12 @@ impl<'d> Backward<'d> {
     fn asked_for(&mut self, t: TensorId, adjoint: Adjoint) -> Result<Adjoint, Diagnostic> {
         let of = self.draft.program.tensors[t.index()].clone();
         let name = format!("{}_bar", of.name);
-        let at = set(t, &[], adjoint.sum.clone(), of.span);
         let own = self.patterns.keeps(t);
+        if let Some(bar) = summed(&adjoint).filter(|bar| !own && self.summed.remove(bar)) {
+            self.draft.program.tensors[bar.index()].name = self.draft.name(&name);
+            self.gradients.insert(t, bar);
+            return Ok(adjoint);
+        }
         let format = if own { of.format.clone() } else { Some(Format::dense(of.sizes.len())) };
         let mut adjoint = adjoint;
         let bar = self.draft.like(&name, t, of.ty, format.clone());
@@ -311,34 +337,24 @@ impl<'d> Backward<'d> {
         if own {
             if !adjoint.scattered.is_empty() {
                 let all = self.draft.like(&format!("{}_all", of.name), t, of.ty, format);
-                adjoint = self.written(all, adjoint, &at);
+                adjoint = self.written(all, adjoint, of.span);
             }
             adjoint.sum = self.patterns.stored(self.draft, t, &adjoint.vars, adjoint.sum);
         }
-        Ok(self.written(bar, adjoint, &at))
+        Ok(self.written(bar, adjoint, of.span))
     }
 }
 
-/// Whether a gradient is a tensor's already.
-fn is_tensor(adjoint: &Adjoint) -> bool {
-    let whole = |indices: &[Index]| adjoint.scattered.is_empty() && *indices == bare(&adjoint.vars);
-    matches!(&adjoint.sum.kind, Kind::Access(_, indices) if whole(indices))
+/// The tensor that a gradient is already, if it is one.
+fn summed(adjoint: &Adjoint) -> Option<TensorId> {
+    match &adjoint.sum.kind {
+        Kind::Access(t, indices) if adjoint.scattered.is_empty() && *indices == bare(&adjoint.vars) => Some(*t),
+        _ => None,
+    }
 }
 
 /// A gradient at indices.
 fn at(adjoint: &Adjoint, indices: &[Index]) -> Result<Expr, Diagnostic> {
     let maps: FxHashMap<VarId, Map> = adjoint.vars.iter().copied().zip(indices.iter().map(|i| i.map.clone())).collect();
     Change::of(maps).expr(&adjoint.sum)
-}
-
-/// The tensors that move if these do.
-fn moving(by: &[TensorId], versions: &[Version]) -> FxHashSet<TensorId> {
-    let mut moving: FxHashSet<TensorId> = by.iter().copied().collect();
-    for Version { statement, before, .. } in versions {
-        let kept = before.is_some_and(|t| moving.contains(&t));
-        if kept || moves(&moving, &statement.rhs) {
-            moving.insert(statement.tensor);
-        }
-    }
-    moving
 }

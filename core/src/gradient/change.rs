@@ -3,8 +3,8 @@
 use super::draft::Draft;
 use super::expr::{call, index, integer, made};
 use crate::algebra::{Op, Type};
-use crate::notation::Diagnostic;
 use crate::notation::typed::{Bound, Expr, Index, Kind, Map, TensorId, VarId};
+use crate::notation::{Diagnostic, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What becomes of variables and tensors.
@@ -69,10 +69,7 @@ impl Change {
         let to = |v: VarId| match outside.maps.get(&v) {
             None => Ok(v),
             Some(Map::Var(now)) => Ok(*now),
-            Some(_) => {
-                Err(Diagnostic::new(e.span, "the gradient of a slice of this shape operator is not written yet")
-                    .help("define what is sliced by a statement of its own, and slice the result"))
-            }
+            Some(_) => Err(unwritten(e.span)),
         };
         // A variable that is bound is its own, unless all are renamed.
         let own = |v: VarId| match self.maps.get(&v) {
@@ -153,6 +150,12 @@ impl Change {
             Map::Computed(e) => Map::Computed(Box::new(self.expr(e)?)),
         })
     }
+}
+
+/// A slice of a shape operator whose variable becomes no variable.
+pub(super) fn unwritten(span: Span) -> Diagnostic {
+    Diagnostic::new(span, "the gradient of a slice of this shape operator is not written yet")
+        .help("define what is sliced by a statement of its own, and slice the result")
 }
 
 /// The variables of a map, apart from those of what is read for it.

@@ -164,12 +164,16 @@ impl Draft {
 
     /// The extent of a size, if the program says it.
     pub(super) fn value(&self, of: SizeId) -> Option<u64> {
-        if of.0 < self.known { self.classes.value(self.classes.class_of_size(of)) } else { None }
+        match of.0 < self.known {
+            true => self.classes.value(self.classes.class_of_size(of)),
+            false => self.program.sizes[of.index()].value,
+        }
     }
 
     /// A size with a name, or a number, that is another's.
     pub(super) fn same(&self, of: SizeId) -> Option<SizeId> {
-        self.written(|size| self.classes.class_of_size(size) == self.classes.class_of_size(of))
+        let is_known = of.0 < self.known;
+        self.written(|size| is_known && self.classes.class_of_size(size) == self.classes.class_of_size(of))
     }
 
     fn written(&self, is: impl Fn(SizeId) -> bool) -> Option<SizeId> {

@@ -2,28 +2,31 @@
 //!
 //! ```text
 //!  draft.rs      the program that is written: names, variables, extents
-//!  versions.rs   each statement defines a tensor of its own
+//!  versions.rs   each statement defines a tensor of its own; turns.rs: blocks that stay blocks
 //!  forward.rs    how results move if operands do
-//!  backward.rs   from the last statement to the first; which gradients become tensors
+//!  backward.rs   from the last statement to the first; which gradients become tensors; around.rs: through blocks
 //!  pull.rs       from a right side's value to what it reads; a rule a construct, a file a family, in pull/
 //!  function.rs   derivatives of declared functions, as functions
 //!  pattern.rs    gradients in the operand's own entries
 //!  expr.rs       expressions, simplified as they are made; change.rs: copies of them
-//!  text.rs       the program as syntax
+//!  text.rs       the program as syntax; lines.rs: its statements and blocks, in order
 //! ```
 //!
 //! A rule is linear in the gradient that it passes on. What has no derivative (integers, truth values, comparisons) passes nothing on; a
 //! function without one is refused by name. `docs/gradients.md` says what users see.
 
+mod around;
 mod backward;
 mod change;
 mod draft;
 mod expr;
 mod forward;
 mod function;
+mod lines;
 mod pattern;
 mod pull;
 mod text;
+mod turns;
 mod versions;
 
 use crate::check::check;
@@ -65,29 +68,40 @@ pub fn grad(source: &syntax::Program, ask: &Ask) -> Result<syntax::Program, Vec<
 }
 
 fn grad_here(source: &syntax::Program, ask: &Ask) -> Result<syntax::Program, Vec<Diagnostic>> {
+    let has_blocks = source.items.iter().any(|item| matches!(item, syntax::Item::Repeat(_)));
+    // What keeps a block from staying one may not keep its statements from being written out.
+    backward(source, ask, true).or_else(|wrong| match has_blocks {
+        true => backward(source, ask, false).map_err(|_| wrong),
+        false => Err(wrong),
+    })
+}
+
+/// A gradient; with `blocks` those of the program stay blocks.
+fn backward(source: &syntax::Program, ask: &Ask, blocks: bool) -> Result<syntax::Program, Vec<Diagnostic>> {
     let one = |d: Diagnostic| vec![d];
     let mut draft = plain(source)?;
-    let (mut versions, now) = versions::versions(&mut draft, source).map_err(one)?;
+    let (mut pieces, now) = versions::versions(&mut draft, source, blocks).map_err(one)?;
     let tensors = |names: &[String]| -> Result<Vec<TensorId>, Diagnostic> {
         names.iter().map(|name| float(&draft, name)).collect()
     };
     let (of, by, dense) = (tensors(std::slice::from_ref(&ask.of)), tensors(&ask.by), tensors(&ask.dense));
     let (of, by) = (now.tensor(of.map_err(one)?[0]), by.map_err(one)?);
+    around::outside(&draft, &pieces, &by).map_err(one)?;
     let asked = Asked {
         of,
         by,
         dense: dense.map_err(one)?.into_iter().collect(),
         seed: seed(&mut draft, of, ask).map_err(one)?,
     };
-    let mut backward = Backward::new(&mut draft, &asked, &versions);
-    backward.run(&mut versions).map_err(one)?;
+    let mut backward = Backward::new(&mut draft, &asked, &pieces);
+    backward.run(&mut pieces).map_err(one)?;
     let gradients = asked.by.iter().filter_map(|t| backward.gradients.get(t).copied());
     let patterns = asked.by.iter().filter_map(|t| backward.patterns.made.get(t).copied());
     let mut declared: Vec<TensorId> = asked.by.clone();
     declared.extend(patterns.chain(asked.seed).chain(gradients));
     let made = std::mem::take(&mut backward.made);
     let wanted = if ask.value { vec![of] } else { vec![] };
-    Parts { source, versions, made, declared, wanted }.program(&mut draft).map_err(one).and_then(sound)
+    Parts { source, pieces, made, declared, wanted }.program(&mut draft).map_err(one).and_then(sound)
 }
 
 /// The program that computes how `of` moves if the tensors of `by` do: for `A` of `by` an operand `A_dot` with the format of `A`, and the result
@@ -107,7 +121,7 @@ fn jvp_here(source: &syntax::Program, ask: &Ask) -> Result<syntax::Program, Vec<
     let order = draft.program.order.clone();
     let mut forward = Forward::new(&mut draft, &by);
     let steps = forward.steps(&order).map_err(one)?;
-    let made = forward.begun(&by);
+    let begun = forward.begun(&by);
     let Some(dot) = forward.dots.get(&of).copied() else {
         let message = format!("`{}` does not move with {}", ask.of, ask.by.join(", "));
         return Err(one(
@@ -116,7 +130,10 @@ fn jvp_here(source: &syntax::Program, ask: &Ask) -> Result<syntax::Program, Vec<
     };
     let declared = by.iter().flat_map(|t| [*t, forward.dots[t]]).chain([dot]).collect();
     let wanted = if ask.value { vec![of, dot] } else { vec![dot] };
-    Parts { source, versions: vec![], made, declared, wanted }.forward(&mut draft, &steps).map_err(one).and_then(sound)
+    Parts { source, pieces: vec![], made: vec![], declared, wanted }
+        .forward(&mut draft, (begun, &steps))
+        .map_err(one)
+        .and_then(sound)
 }
 
 /// A derivative that the checker takes. It does not where terms that do not move are dropped which alone say an extent.

@@ -10,11 +10,14 @@
 
 use super::change::{Change, uses};
 use super::draft::Draft;
-use super::expr::{and, bare, compare, distinct, made, mask, number, or};
+use super::expr::{and, bare, compare, distinct, made, mask, nodes, number, or};
 use crate::algebra::{Op, Type};
 use crate::format::{Format, LevelKind};
 use crate::notation::typed::{Expr, FnId, Fun, Index, Kind, Statement, TensorId, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
+
+/// How large an expression may be that says where a value can be other than 0: of larger ones that is anywhere.
+const LARGE: usize = 48;
 
 /// The patterns of a program's operands.
 #[derive(Default)]
@@ -27,6 +30,8 @@ pub(super) struct Patterns {
     defined: FxHashMap<TensorId, Statement>,
     /// Gradients that have just the entries of an operand, with that operand.
     pub(super) full: FxHashMap<TensorId, TensorId>,
+    /// Where tensors can be other than 0, in the variables of what defines them, so far as that was asked.
+    guards: FxHashMap<TensorId, Option<Expr>>,
     /// The functions that store a value at each entry, by the value's type.
     stored: FxHashMap<Type, FnId>,
 }
@@ -53,6 +58,11 @@ impl Patterns {
     /// Notes what defines a gradient.
     pub(super) fn defines(&mut self, s: Statement) {
         self.defined.insert(s.tensor, s);
+    }
+
+    /// Forgets what defines a tensor that turns of a block change.
+    pub(super) fn forget(&mut self, t: TensorId) {
+        self.defined.remove(&t);
     }
 
     /// The pattern of an operand.
@@ -84,36 +94,43 @@ impl Patterns {
     /// The variables whose coordinates lists decide in an expression: those of other tensors than an operand, and its gradients, under its own
     /// variables.
     pub(super) fn listed(&self, draft: &Draft, own: TensorId, vars: &[VarId], e: &Expr) -> FxHashSet<VarId> {
-        let mut found = FxHashSet::default();
+        let (mut found, mut known) = (FxHashSet::default(), FxHashMap::default());
         e.walk(&mut |e| {
             let Kind::Access(t, indices) = &e.kind else { return };
             let is_own = *t == own || self.full.get(t) == Some(&own) || self.made.get(&own) == Some(t);
             if is_own && *indices == bare(vars) {
                 return;
             }
-            let modes = self.list_modes(draft, *t, 0);
+            let modes = self.list_modes(draft, *t, &mut known);
             found.extend(modes.into_iter().filter_map(|m| indices.get(m)).flat_map(|i| uses(&i.map)));
         });
         found
     }
 
     /// The modes of a tensor whose coordinates lists decide: by its format, or, without one, by what defines it.
-    fn list_modes(&self, draft: &Draft, t: TensorId, depth: usize) -> Vec<usize> {
+    fn list_modes(&self, draft: &Draft, t: TensorId, known: &mut FxHashMap<TensorId, Vec<usize>>) -> Vec<usize> {
+        if let Some(modes) = known.get(&t) {
+            return modes.clone();
+        }
         let tensor = &draft.program.tensors[t.index()];
         if let Some(format) = &tensor.format {
             let lists = format.levels.iter().zip(&*format.order).filter(|(kind, _)| !kind.is_full());
             return lists.map(|(_, mode)| *mode).collect();
         }
-        let all = (0..tensor.sizes.len()).collect();
-        let Some(s) = self.defined.get(&t).filter(|_| depth < 64) else { return all };
+        let all: Vec<usize> = (0..tensor.sizes.len()).collect();
+        // What is computed of itself may have any: until it is known, that is what stands for it.
+        known.insert(t, all.clone());
+        let Some(s) = self.defined.get(&t) else { return all };
         let mut found = FxHashSet::default();
         s.rhs.walk(&mut |e| {
             let Kind::Access(t, indices) = &e.kind else { return };
-            let modes = self.list_modes(draft, *t, depth + 1);
+            let modes = self.list_modes(draft, *t, known);
             found.extend(modes.into_iter().filter_map(|m| indices.get(m)).flat_map(|i| uses(&i.map)));
         });
         let is_listed = |m: &usize| s.indices[*m].bare().is_none_or(|v| found.contains(&v));
-        (0..tensor.sizes.len()).filter(is_listed).collect()
+        let modes: Vec<usize> = (0..tensor.sizes.len()).filter(is_listed).collect();
+        known.insert(t, modes.clone());
+        modes
     }
 
     /// Where an expression can be other than 0; none if that may be anywhere.
@@ -152,8 +169,15 @@ impl Patterns {
         }
         if let Some(s) = self.defined.get(&t).filter(|s| s.fold.is_none() && !s.is_part()).cloned() {
             let (under, at) = (distinct(&s.indices)?, distinct(indices)?);
-            let guard = self.guard(draft, moving, &s.rhs)?;
-            return Change::vars(under.into_iter().zip(at)).expr(&guard).ok();
+            let guard = match self.guards.get(&t) {
+                Some(known) => known.clone(),
+                None => {
+                    let made = self.guard(draft, moving, &s.rhs).filter(|guard| nodes(guard) <= LARGE);
+                    self.guards.insert(t, made.clone());
+                    made
+                }
+            };
+            return Change::vars(under.into_iter().zip(at)).expr(&guard?).ok();
         }
         let is_list = tensor.format.as_ref().is_some_and(keeps_entries);
         (fill && is_list && !moving.contains(&t)).then(|| compare(Op::Ne, e.clone(), number(0.0, e.ty)))

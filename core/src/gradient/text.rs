@@ -1,9 +1,8 @@
 //! The program that is written: declarations, functions, statements of the original that are needed, and those of the gradient.
 
 use super::draft::Draft;
-use super::expr::read;
-use super::pull::{Part, set};
-use super::versions::Version;
+use super::turns::Made;
+use super::versions::Piece;
 use super::{forward, versions};
 use crate::algebra::Op;
 use crate::format::Format;
@@ -17,10 +16,10 @@ use rustc_hash::FxHashSet;
 pub(super) struct Parts<'s> {
     /// The original.
     pub(super) source: &'s syntax::Program,
-    /// Its statements.
-    pub(super) versions: Vec<Version<'s>>,
-    /// Statements of the gradient, in order.
-    pub(super) made: Vec<Statement>,
+    /// Its statements and blocks.
+    pub(super) pieces: Vec<Piece<'s>>,
+    /// What the gradient takes, in order.
+    pub(super) made: Vec<Made>,
     /// Tensors that have declarations: the original's by theirs, others as they are.
     pub(super) declared: Vec<TensorId>,
     /// Tensors whose values are wanted.
@@ -34,40 +33,24 @@ impl Parts<'_> {
     /// A tensor that has to be declared, and has a mode whose extent no declaration names.
     pub(super) fn program(self, draft: &mut Draft) -> Result<syntax::Program, Diagnostic> {
         let needed = self.needed();
-        let mut statements: Vec<(Statement, Option<&syntax::Statement>)> = vec![];
-        for (n, version) in self.versions.iter().enumerate() {
-            if let Some(before) = version.before.filter(|_| needed.contains(&n)) {
-                statements.extend(self.begun(draft, (n, before), &needed).map(|s| (s, None)));
-            }
-            statements.extend(version.parts.iter().map(|part| (part.statement.clone(), None)));
-            if !needed.contains(&n) {
-                continue;
-            }
-            let original = &draft.program.statements[version.original];
-            let same = names(&draft.program, original) == names(&draft.program, &version.statement);
-            let written = version.written.filter(|_| same && version.parts.is_empty());
-            let rhs = version.parts.iter().fold(version.statement.rhs.clone(), |rhs, part| replaced(&rhs, part));
-            statements.push((Statement { rhs, ..version.statement.clone() }, written));
-        }
-        statements.extend(self.made.iter().map(|s| (s.clone(), None)));
+        let mut lines = vec![];
+        self.lines(draft, (&self.pieces, &self.made), &needed, &mut lines);
+        let statements: Vec<_> = lines.iter().flat_map(|line| line.statements()).collect();
         let mut items = self.heads(&draft.program, &statements);
         items.extend(self.declarations(draft, &statements)?);
-        items.extend(statements.iter().map(|(s, written)| {
-            Item::Statement(written.map_or_else(|| spell::statement(&draft.program, &short(s)), |w| w.clone()))
-        }));
+        items.extend(lines.iter().map(|line| line.item(&draft.program)));
         Ok(said(draft, self.anchored(items)))
     }
 
-    /// A program of tangents as syntax; `declared` and `wanted` are of this, its versions and statements are empty.
+    /// A program of tangents as syntax, which `begun` begins; `declared` and `wanted` are of this, pieces and what was made are none.
     ///
     /// # Errors
     /// As of [`Parts::program`].
     pub(super) fn forward(
-        mut self,
+        self,
         draft: &mut Draft,
-        steps: &[forward::Written],
+        (begun, steps): (Vec<Statement>, &[forward::Written]),
     ) -> Result<syntax::Program, Diagnostic> {
-        let begun = std::mem::take(&mut self.made);
         let mut all: Vec<Statement> = begun.clone();
         gathered(&draft.program, steps, &mut all);
         let mut open = self.wanted.clone();
@@ -138,45 +121,6 @@ impl Parts<'_> {
             }
         });
         items.collect()
-    }
-
-    /// The statements of the original that what is written reads, or that give what is wanted.
-    fn needed(&self) -> FxHashSet<usize> {
-        let mut open: Vec<TensorId> = self.wanted.clone();
-        let mut needed = FxHashSet::default();
-        let parts = self.versions.iter().flat_map(|v| v.parts.iter().map(|part| &part.statement));
-        self.made.iter().chain(parts).for_each(|s| s.accesses(&mut |t, _, _| open.push(t)));
-        while let Some(t) = open.pop() {
-            let place = self.versions.iter().position(|v| v.statement.tensor == t);
-            let Some(n) = place.filter(|n| needed.insert(*n)) else { continue };
-            self.versions[n].statement.accesses(&mut |t, _, _| open.push(t));
-            open.extend(self.versions[n].before);
-        }
-        needed
-    }
-
-    /// Lets a version that accumulates, or defines a part, begin as the version before: under its name, unless something else reads that
-    /// afterwards; then as a copy.
-    fn begun(&self, draft: &mut Draft, (n, before): (usize, TensorId), needed: &FxHashSet<usize>) -> Option<Statement> {
-        let own = self.versions[n].statement.tensor;
-        let reads = |s: &Statement| {
-            let mut found = false;
-            s.accesses(&mut |t, _, written| found |= !written && t == before);
-            found
-        };
-        let later = self
-            .versions
-            .iter()
-            .enumerate()
-            .filter(|(m, _)| *m > n && needed.contains(m))
-            .any(|(_, v)| reads(&v.statement));
-        if !later && !self.made.iter().any(reads) && !self.wanted.contains(&before) {
-            draft.program.tensors[own.index()].name = draft.program.tensors[before.index()].name.clone();
-            return None;
-        }
-        let vars = draft.modes(own);
-        let ty = draft.program.tensors[own.index()].ty;
-        Some(set(own, &vars, read(before, &vars, ty), self.versions[n].statement.span))
     }
 
     /// Sizes, and the functions that statements call.
@@ -343,22 +287,6 @@ fn ident(name: &str) -> Ident {
     Ident { name: name.to_string(), span: Span::default() }
 }
 
-/// An expression in which a part is read from the tensor that it is now.
-fn replaced(e: &Expr, part: &Part) -> Expr {
-    if *e == part.of {
-        return part.known.clone();
-    }
-    let Kind::Call(fun, args) = &e.kind else { return e.clone() };
-    Expr { kind: Kind::Call(*fun, args.iter().map(|a| replaced(a, part)).collect()), ..e.clone() }
-}
-
-/// The names of the tensors of a statement, in order.
-fn names<'p>(program: &'p Program, s: &Statement) -> Vec<&'p str> {
-    let mut names = vec![];
-    s.accesses(&mut |t, _, _| names.push(program.tensors[t.index()].name.as_str()));
-    names
-}
-
 fn seen(fun: Fun, called: &mut Vec<FnId>) {
     if let Fun::User(f) = fun
         && !called.contains(&f)
@@ -383,7 +311,7 @@ fn inner(program: &Program, f: FnId, called: &mut Vec<FnId>) {
 }
 
 /// A statement in the short form, where that says the same: a sum of products is its body.
-fn short(s: &Statement) -> Statement {
+pub(super) fn short(s: &Statement) -> Statement {
     let Kind::Reduce { fun: Fun::Op(Op::Add), vars, body, start: None } = &s.rhs.kind else { return s.clone() };
     let product = matches!(body.kind, Kind::Access(..) | Kind::Call(Fun::Op(Op::Mul), _));
     let mut count = 0;

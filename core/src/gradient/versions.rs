@@ -2,13 +2,14 @@
 //!
 //! ```text
 //!  x[i] = 2*x[i]            x_2[i] = 2*x[i]                reads are of the version before
-//!  repeat 3 { … }           its statements three times, each turn's of its own versions
+//!  repeat 30 { … }          a block still, over versions of its own (turns.rs); or its statements as often as it runs
 //!  y[i] += A[i,j]*x[j]      y_2 begins as y, and is accumulated into
 //! ```
 
 use super::change::{Change, binds};
 use super::draft::Draft;
 use super::pull::Part;
+use super::turns::Loop;
 use crate::notation::Diagnostic;
 use crate::notation::syntax::{self, Item};
 use crate::notation::typed::{Repeat, Role, Statement, Step, TensorId, Turns, VarId};
@@ -28,44 +29,70 @@ pub(super) struct Version<'s> {
     pub(super) written: Option<&'s syntax::Statement>,
 }
 
+/// A statement, or a block that stays one.
+pub(super) enum Piece<'s> {
+    /// A statement.
+    One(Box<Version<'s>>),
+    /// A block.
+    Loop(Box<Loop<'s>>),
+}
+
+/// Gives `each` the versions of pieces, those of turns too, in order.
+pub(super) fn all<'p, 's>(pieces: &'p [Piece<'s>], each: &mut impl FnMut(&'p Version<'s>)) {
+    for piece in pieces {
+        match piece {
+            Piece::One(version) => each(version),
+            Piece::Loop(block) => all(&block.turn, each),
+        }
+    }
+}
+
 /// The most statements of a program whose blocks are written out.
 const MOST: usize = 256;
 
-/// The statements of a program in order, those of a block as often as it runs, and the last version of each of its tensors.
+/// The statements and blocks of a program in order, and the last version of each of its tensors. Without `blocks` the statements of a block
+/// are written out, as often as it runs.
 ///
 /// # Errors
-/// A block that runs as often as data say, or very often.
+/// A block that runs as often as data say, or, written out, very often.
 pub(super) fn versions<'s>(
     draft: &mut Draft,
     source: &'s syntax::Program,
-) -> Result<(Vec<Version<'s>>, Change), Diagnostic> {
+    blocks: bool,
+) -> Result<(Vec<Piece<'s>>, Change), Diagnostic> {
     let steps = draft.program.order.clone();
-    let brought = draft.program.inputs().into_iter().chain(draft.program.starts()).collect();
-    let mut made =
-        Unrolled { draft, source, there: brought, used: FxHashSet::default(), now: Change::default(), all: vec![] };
+    let given = draft.program.inputs();
+    let there = given.iter().copied().chain(draft.program.starts()).collect();
+    let (used, now) = (FxHashSet::default(), Change::default());
+    let mut made = Order { draft, source, blocks, given, there, used, now, all: vec![] };
     made.steps(&steps, false)?;
     Ok((made.all, made.now))
 }
 
-/// Statements so far.
-struct Unrolled<'d, 's> {
-    draft: &'d mut Draft,
-    source: &'s syntax::Program,
+/// Statements and blocks so far.
+pub(super) struct Order<'d, 's> {
+    pub(super) draft: &'d mut Draft,
+    pub(super) source: &'s syntax::Program,
+    /// Whether blocks stay blocks.
+    blocks: bool,
+    /// Tensors that have to be given.
+    pub(super) given: Vec<TensorId>,
     /// Tensors that have a value.
-    there: FxHashSet<TensorId>,
+    pub(super) there: FxHashSet<TensorId>,
     /// Tensors that some statement has defined.
-    used: FxHashSet<TensorId>,
+    pub(super) used: FxHashSet<TensorId>,
     /// The last version of each tensor that has several.
-    now: Change,
-    all: Vec<Version<'s>>,
+    pub(super) now: Change,
+    pub(super) all: Vec<Piece<'s>>,
 }
 
-impl Unrolled<'_, '_> {
+impl Order<'_, '_> {
     /// Steps in order; `again` if they are those of a block.
-    fn steps(&mut self, steps: &[Step], again: bool) -> Result<(), Diagnostic> {
+    pub(super) fn steps(&mut self, steps: &[Step], again: bool) -> Result<(), Diagnostic> {
         for step in steps {
             match step {
                 Step::Statement(n) => self.statement(*n, again)?,
+                Step::Repeat(block) if self.blocks && self.turns(block).is_none_or(|n| n > 1) => self.block(block)?,
                 Step::Repeat(block) => {
                     let count = self.turns(block).filter(|n| *n as usize * block.statements().len() <= MOST);
                     for _ in 0..count.ok_or_else(|| refused(block))? {
@@ -102,15 +129,21 @@ impl Unrolled<'_, '_> {
             Statement { rhs: self.now.expr(&own.rhs)?, indices: self.now.indices(&own.indices)?, ..own };
         self.there.insert(s.tensor);
         if !self.used.insert(s.tensor) || is_there {
-            let of = self.draft.program.tensors[s.tensor.index()].clone();
-            let id = self.draft.like(&of.name, s.tensor, of.ty, of.format.clone());
-            self.draft.program.tensors[id.index()].fill = of.fill;
-            self.now.tensors.insert(s.tensor, id);
+            self.version(s.tensor);
         }
         statement.tensor = self.now.tensor(s.tensor);
         let written = find(&self.source.items, &s).filter(|w| w.locals.is_empty());
-        self.all.push(Version { statement, before, parts: vec![], original: n, written });
+        self.all.push(Piece::One(Box::new(Version { statement, before, parts: vec![], original: n, written })));
         Ok(())
+    }
+
+    /// Another version of a tensor, which is its last one.
+    pub(super) fn version(&mut self, t: TensorId) -> TensorId {
+        let of = self.draft.program.tensors[t.index()].clone();
+        let id = self.draft.like(&of.name, t, of.ty, of.format.clone());
+        self.draft.program.tensors[id.index()].fill = of.fill;
+        self.now.tensors.insert(t, id);
+        id
     }
 
     /// A statement of a block under variables of its own.
@@ -130,11 +163,13 @@ impl Unrolled<'_, '_> {
     }
 }
 
-fn refused(block: &Repeat) -> Diagnostic {
+/// A block without a gradient.
+pub(super) fn refused(block: &Repeat) -> Diagnostic {
     let message =
         "the gradient of a block needs to know how often it runs, and few turns: `while`, and many turns, have none";
     Diagnostic::new(block.span, message).help(format!(
-        "say `repeat` and a number, of at most {MOST} statements in all; `fiberloom jvp` takes every block"
+        "say `repeat` and a number, of at most {MOST} statements in all, or declare what the block carries from turn to turn, with sizes \
+         that have names; `fiberloom jvp` takes every block"
     ))
 }
 

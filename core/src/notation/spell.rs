@@ -134,13 +134,12 @@ impl Spell<'_> {
     /// Of an expression, and of another that binds nothing.
     fn beside<'a>(program: &'a Program, expr: &Expr, other: Option<&Expr>) -> Spell<'a> {
         let mut spell = Spell { program, names: FxHashMap::default(), locals: vec![] };
-        let mut free = expr.free();
-        other.into_iter().for_each(|other| free.extend(other.free()));
-        let mut taken: Vec<String> = free.iter().map(|v| spell.var(*v)).collect();
-        let mut bound = vec![];
-        expr.walk(&mut |e| bound.extend(e.bound()));
-        for (n, v) in bound.iter().enumerate() {
-            if bound[..n].contains(v) {
+        let left = other.map(Expr::free).unwrap_or_default();
+        let mut taken: Vec<String> = left.iter().map(|v| spell.var(*v)).collect();
+        let mut others: Vec<VarId> = expr.free().into_iter().filter(|v| !left.contains(v)).collect();
+        expr.walk(&mut |e| others.extend(e.bound()));
+        for (n, v) in others.iter().enumerate() {
+            if others[..n].contains(v) {
                 continue;
             }
             let own = spell.var(*v);

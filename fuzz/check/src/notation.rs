@@ -29,6 +29,7 @@ pub mod statistics;
 pub mod subject;
 pub mod tables;
 pub mod text;
+pub mod turned;
 pub mod work;
 
 use arbitrary::Unstructured;

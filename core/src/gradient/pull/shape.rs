@@ -1,6 +1,6 @@
 //! Rules of shape operators: each passes `w` on under the inverse map.
 
-use super::super::change::line;
+use super::super::change::{line, unwritten};
 use super::super::expr::made;
 use super::{Done, Pull};
 use crate::notation::Span;
@@ -9,6 +9,7 @@ use crate::notation::typed::{Bound, Expr, Kind, VarId};
 impl Pull<'_> {
     /// `collapse(a, (i, j) -> k)`: `a` gets `split(w, k -> (i, j))`, one split for each variable but the last.
     pub(super) fn collapse(&mut self, body: &Expr, (from, to): (&[VarId], VarId), w: Expr) -> Done {
+        self.is_whole(&[to], body.span)?;
         let mut w = w;
         let mut rest = to;
         for (n, outer) in from[..from.len() - 1].iter().enumerate() {
@@ -22,6 +23,7 @@ impl Pull<'_> {
 
     /// `split(a, k -> (i, j))`: `a` gets `collapse(w, (i, j) -> k)`.
     pub(super) fn split(&mut self, body: &Expr, (from, to): (VarId, (VarId, VarId)), w: Expr) -> Done {
+        self.is_whole(&[to.0, to.1], body.span)?;
         let ty = w.ty;
         let w = made(Kind::Collapse { body: Box::new(w), from: vec![to.0, to.1], to: from }, ty);
         self.passed(body, (&[to.0, to.1], &[from]), w)
@@ -29,6 +31,7 @@ impl Pull<'_> {
 
     /// `concat((a, b), (j, k) -> l)`: each part gets its slice, `a` gets `slice(w, l -> j, 0:|j|)`.
     pub(super) fn concat(&mut self, parts: &[Expr], (from, to): (&[VarId], VarId), w: Expr, span: Span) -> Done {
+        self.is_whole(&[to], span)?;
         let mut start = Bound::default();
         for (part, own) in parts.iter().zip(from) {
             let length = self.draft.extent(*own, span)?;
@@ -41,6 +44,12 @@ impl Pull<'_> {
             start = end;
         }
         Ok(())
+    }
+
+    /// Refuses a slice of a shape operator: what it passes on is no function of the variable that the operator leaves.
+    fn is_whole(&self, left: &[VarId], span: Span) -> Done {
+        let is_cut = left.iter().any(|v| self.now.maps.contains_key(v));
+        if is_cut { Err(unwritten(span)) } else { Ok(()) }
     }
 
     /// The sum of two bounds, with sizes without names as numbers.

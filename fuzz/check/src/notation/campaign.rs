@@ -12,6 +12,7 @@ use super::shrink::shrink;
 use super::statistics::Statistics;
 use super::subject::Subject;
 use super::tables::Labelled;
+use super::turned::Turned;
 use super::work::Work;
 use arbitrary::Unstructured;
 use std::collections::BTreeMap;
@@ -157,6 +158,7 @@ impl Report {
                 3 => self.run(wanted, seed, Moved::any(u, pointwise)),
                 4 => self.run(wanted, seed, Moved::any(u, |u| nested(u, &chain(seed / 8)))),
                 5 => self.run(wanted, seed, Moved::any(u, products)),
+                6 => self.run(wanted, seed, Moved::any(u, Turned::any)),
                 _ => self.run(wanted, seed, Moved::any(u, case)),
             },
             Walk::Shards => match seed % 128 {

@@ -1,7 +1,7 @@
 //! Gradients and tangents, as programs, against the meaning over dual numbers.
 //!
 //! ```text
-//!  bytes ─┬ whole: a case, a program of the whole language, a contraction, functions around folds, shape operators
+//!  bytes ─┬ whole: a case, a program of the whole language, a contraction, functions around folds, shape operators, blocks of floats
 //!         └ one of its results of floats, and some of its operands, a direction u of them, a weight v of the result
 //!  ─▶ grad ─▶ refused, by the name of a rule, or ⟨v, J u⟩ = ⟨Jᵀ v, u⟩      J u: dual numbers; Jᵀ v: the printed program
 //!  ─▶ jvp  ─▶ refused, or J u, value by value
@@ -398,8 +398,10 @@ impl<S: Subject + Clone> Subject for Made<'_, S> {
         Mode::Algebraic
     }
 
-    fn options(&self, _typed: &typed::Program) -> Options {
-        Options { mode: self.mode(), ..Options::default() }
+    fn options(&self, typed: &typed::Program) -> Options {
+        let given = |id: &typed::TensorId| self.operands.contains_key(&typed.tensors[id.index()].name);
+        let initial = typed.starts().into_iter().filter(given).collect();
+        Options { mode: self.mode(), initial, ..Options::default() }
     }
 
     fn operands(&self, _typed: &typed::Program) -> Option<Operands> {
