@@ -88,7 +88,7 @@ fn float(literal: &Literal) -> Literal {
 }
 
 /// The same expression of integers in floats. What is no sum, product or choice is an integer first.
-fn floated(e: &Expr) -> Expr {
+pub(super) fn floated(e: &Expr) -> Expr {
     let boxed = |e: &Expr| Box::new(floated(e));
     let kind = match &e.kind {
         ExprKind::Literal(literal @ Literal::Int(_)) => ExprKind::Literal(float(literal)),

@@ -83,6 +83,8 @@ pub struct Fitted {
     pub guarded: BTreeSet<String>,
     /// Results of floats made of sums of integers which 64 bits may not hold: these are added in floats.
     pub floats: BTreeSet<String>,
+    /// Whether conditions compare sums and products of decimals which 64 bits may not hold.
+    pub wide: bool,
 }
 
 /// Coordinates that have labels.
