@@ -163,30 +163,30 @@ impl Batched {
     pub fn run(&self, args: &Run, program: &Program, operands: &[(String, Tensor<'static>)]) -> Result<Ran, Error> {
         let options = relation_options(self.limit);
         let begin = Instant::now();
-        let mut frames: Vec<(&str, Frame)> = Vec::new();
-        for files in &self.others {
-            let (frame, _) = tables::frame(program, files, &args.settings, &options)?;
-            frames.push((&files.table, frame));
-        }
-        let read = begin.elapsed();
-        let begin = Instant::now();
-        let beside = Beside { frames: &frames, operands };
-        let mut made = during("reading tables in batches", || self.made(&beside, args.check))?;
-        let others = begin.elapsed().saturating_sub(made.outcome.time);
+        let run = || {
+            let mut frames: Vec<(&str, Frame)> = Vec::new();
+            for files in &self.others {
+                let (frame, _) = tables::frame(program, files, &args.settings, &options)?;
+                frames.push((&files.table, frame));
+            }
+            self.made(Beside { frames, operands }, args.check)
+        };
+        let mut made = during("reading tables in batches", run)?;
+        let read = begin.elapsed().saturating_sub(made.outcome.time);
         let mut runs = vec![made.outcome.time];
         while runs.len() < args.repeat {
-            made = during("reading tables in batches again", || self.made(&beside, args.check))?;
+            made = during("reading tables in batches again", run)?;
             runs.push(made.outcome.time);
         }
         let Made { program, outcome, labels, compared } = made;
-        let tables = Tables { labels, arranged: Vec::new(), read: read + others, encode: Duration::ZERO };
+        let tables = Tables { labels, arranged: Vec::new(), read, encode: Duration::ZERO };
         let measured = Measured { compile: Duration::ZERO, runs, tables: Some((tables.read, tables.encode)) };
         let compared = compared.map(Ok);
         Ok(Ran { program, outcome, tables: Some(tables), measured, compared, in_batches: true })
     }
 
     /// What the passes make; `compares` each box with the reference semantics.
-    fn made(&self, beside: &Beside, compares: bool) -> Result<Made, Error> {
+    fn made(&self, beside: Beside, compares: bool) -> Result<Made, Error> {
         match compares {
             true => self.passes.clone().compared().run(beside, &self.groups).map_err(|error| match error {
                 Error::Stopped(what) => Error::Stopped(format!(

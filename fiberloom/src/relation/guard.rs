@@ -7,7 +7,7 @@
 //!
 //! How large a value can be is what the largest values of its columns come to, times the number of rows that are added. A value that is
 //! copied, chosen or compared is one that 64 bits held before: only sums and products are asked. Where conditions compare some that may be too
-//! large, they are compared as if they were wider. Results of a `repeat` block are not looked at.
+//! large, they are compared as if they were wider. What a `repeat` block computes may be, since nothing says how often it is computed.
 
 use super::{Holds, Relations};
 use crate::error::Error;
@@ -28,6 +28,8 @@ pub(super) struct Unsure {
     pub(super) results: BTreeSet<String>,
     /// Results of floats with such sums.
     pub(super) floats: BTreeSet<String>,
+    /// Results of decimals that a block defines.
+    pub(super) turns: BTreeSet<String>,
     /// Whether what a condition compares is.
     pub(super) conditions: bool,
 }
@@ -45,10 +47,15 @@ pub(super) fn unsure(program: &Program, operands: &[(String, Tensor)]) -> Unsure
     }
     let mut sizes = Largest::of(program, operands);
     let (mut unsure, mut floats, mut conditions) = (BTreeSet::new(), BTreeSet::new(), false);
+    let mut turns = BTreeSet::new();
     for step in &program.order {
         let Step::Statement(n) = step else {
             // What a block defines grows from turn to turn.
-            conditions |= in_block(program, step).any(|e| compares(e, &computes));
+            let (statements, turning) = in_block(program, step);
+            conditions |= statements.iter().map(|s| &s.rhs).chain(turning).any(|e| compares(e, &computes));
+            let own = statements.iter().filter(|s| is_decimal(s.tensor));
+            let own = own.filter(|s| s.fold == Some(Fun::Op(Op::Add)) || computes(&s.rhs));
+            turns.extend(own.map(|s| program.tensors[s.tensor.index()].name.clone()));
             continue;
         };
         let s = &program.statements[*n];
@@ -62,34 +69,26 @@ pub(super) fn unsure(program: &Program, operands: &[(String, Tensor)]) -> Unsure
             unsure.insert(program.tensors[s.tensor.index()].name.clone());
         }
     }
-    // A block defines a tensor again, turn after turn.
-    let in_blocks = |name: &String| {
-        let of = |s: &&Statement| program.tensors[s.tensor.index()].name == *name;
-        let outside = program.order.iter().filter(|step| match step {
-            Step::Statement(n) => of(&&program.statements[*n]),
-            Step::Repeat(_) => false,
-        });
-        outside.count() < program.statements.iter().filter(of).count()
-    };
-    unsure.retain(|name| !in_blocks(name));
-    Unsure { results: unsure, floats, conditions }
+    // What a block defines is looked at in each turn.
+    unsure.retain(|name| !turns.contains(name));
+    Unsure { results: unsure, floats, turns, conditions }
 }
 
-/// The expressions of a block: the right sides of its statements, and conditions of its turns.
-fn in_block<'p>(program: &'p Program, step: &'p Step) -> impl Iterator<Item = &'p Expr> {
-    let (mut all, mut open) = (Vec::new(), vec![step]);
+/// The statements of a block, and the conditions of its turns.
+fn in_block<'p>(program: &'p Program, step: &'p Step) -> (Vec<&'p Statement>, Vec<&'p Expr>) {
+    let (mut statements, mut conditions, mut open) = (Vec::new(), Vec::new(), vec![step]);
     while let Some(step) = open.pop() {
         match step {
-            Step::Statement(n) => all.push(&program.statements[*n].rhs),
+            Step::Statement(n) => statements.push(&program.statements[*n]),
             Step::Repeat(block) => {
                 open.extend(&block.body);
                 if let Turns::While(condition) = &block.turns {
-                    all.push(condition);
+                    conditions.push(condition);
                 }
             }
         }
     }
-    all.into_iter()
+    (statements, conditions)
 }
 
 /// Whether an integer is so that an expression compares, or gives to a function of the program.
@@ -139,6 +138,7 @@ pub(crate) fn held(relations: &Relations, results: &mut Vec<(String, Tensor<'sta
             return Err(Error::operand(name, what));
         }
     }
+    results.retain(|(name, _)| !relations.hidden.contains(name));
     Ok(())
 }
 

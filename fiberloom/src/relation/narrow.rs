@@ -64,8 +64,8 @@ pub fn fit(program: &Program, bound: Bound) -> Result<(Fitted, Bound), Error> {
         Ok((name, tensor))
     });
     let operands = narrowed.collect::<Result<Vec<_>, Error>>()?;
-    let Unsure { results: guarded, floats, conditions: wide } = unsure(program.typed(), &operands);
-    let fitted = Fitted { stored: types, guarded, floats, wide };
+    let Unsure { results: guarded, floats, turns, conditions: wide } = unsure(program.typed(), &operands);
+    let fitted = Fitted { stored: types, guarded, floats, turns, wide };
     Ok((fitted, Bound { operands, labels }))
 }
 

@@ -58,8 +58,8 @@ pub trait Batches {
 
 /// What is given beside the batches.
 pub struct Beside<'g, 'a> {
-    /// The other tables: a frame each.
-    pub frames: &'g [(&'g str, relation::Frame<'a>)],
+    /// The other tables: a frame each, which goes away once it is bound.
+    pub frames: Vec<(&'g str, relation::Frame<'a>)>,
     /// The operands that are no tables.
     pub operands: &'g [(String, Tensor<'static>)],
 }
@@ -126,14 +126,16 @@ impl Passes {
     ///
     /// # Errors
     /// As of [`relation::bind`] and of calls of kernels; rows of keys that do not stand in the order of the first.
-    pub fn run(&self, beside: &Beside, batches: &dyn Batches) -> Result<Made, Error> {
+    pub fn run(&self, beside: Beside, batches: &dyn Batches) -> Result<Made, Error> {
         let limit = self.options.memory;
-        let labels = self.labels(beside, batches)?;
+        let labels = self.labels(&beside, batches)?;
         let others: Vec<(&str, &[u64])> = beside.operands.iter().map(|(n, t)| (n.as_str(), &t.extents[..])).collect();
         let sizes = self.program.sizes_said(&others);
-        let given = Given { frames: beside.frames, sizes: &sizes, limit };
+        let given = Given { frames: &beside.frames, sizes: &sizes, limit };
         let (relations, typed) = (self.program.relations(), self.program.typed());
         let mut operands = relation::bind_within(relations, typed, &given, (&labels, None))?;
+        // What they hold operands have now.
+        drop(beside.frames);
         operands.extend(relation::asked(relations, typed, &labels, limit)?);
         let (fitted, bound) = relation::fit(&self.program, Bound { operands, labels })?;
         let Bound { mut operands, labels } = bound;
@@ -187,7 +189,7 @@ impl Passes {
     fn labels(&self, beside: &Beside, batches: &dyn Batches) -> Result<Vec<Dictionary>, Error> {
         let relations = self.program.relations();
         let mut labels = Vec::new();
-        relation::more_labels(relations, beside.frames, &mut labels)?;
+        relation::more_labels(relations, &beside.frames, &mut labels)?;
         let wanted = relation::labelling(relations, &self.table);
         let count = if wanted.is_empty() { 0 } else { batches.count() };
         for batch in 0..count {
@@ -257,7 +259,8 @@ impl Passes {
         }
         let name = |v: &VarId| program.typed().vars[v.index()].name.clone();
         let names = cut.vars.iter().map(name).collect();
-        let about = program.relations().about.values().cloned().collect();
+        let relations = program.relations();
+        let about = relations.about.values().chain(&relations.hidden).cloned().collect();
         let (plain, parts) = hoist::hoisted(&plain, (&names, &paired), program.canonical());
         let program = program.part(plain)?;
         let mut cut = self.cut(&program, &twin)?;

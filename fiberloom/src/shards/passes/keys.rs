@@ -5,7 +5,8 @@ use super::{Batches, Passes};
 use crate::error::Error;
 use crate::relation::{Dictionary, Over};
 use fiberloom_core::notation::Diagnostic;
-use fiberloom_core::notation::typed::TensorId;
+use fiberloom_core::notation::typed::{SizeId, TensorId};
+use fiberloom_core::shape::Classes;
 
 impl Passes {
     /// That rows which are found by keys can be told apart by labels of the first.
@@ -76,8 +77,26 @@ impl Passes {
     /// The extents of these sizes, which labels or all rows together say.
     pub(super) fn needed(&self, source: &Source, sizes: &[(&str, u64)]) -> Result<Vec<(&str, u64)>, Error> {
         let labelled = |mode| self.labelled(mode, source.labels, sizes);
-        let rows_say = self.below().any(|(mode, _)| labelled(mode).is_none());
-        let needs = if rows_say { source.needs()? } else { Vec::new() };
+        let said = |mode: usize, name: &str| labelled(mode).is_some() || !self.is_asked(name);
+        if self.below().all(|(mode, name)| said(mode, name)) {
+            return Ok(self.below().filter_map(|(mode, name)| Some((name, labelled(mode)?))).collect());
+        }
+        let needs = source.needs()?;
         Ok(self.below().map(|(mode, name)| (name, labelled(mode).unwrap_or_else(|| needs[mode]))).collect())
+    }
+
+    /// Whether anything but the table has a size: its name stands elsewhere, or a result has modes as long.
+    fn is_asked(&self, name: &str) -> bool {
+        let words = self.program.canonical().split(|c: char| c != '_' && !c.is_alphanumeric());
+        if words.filter(|word| *word == name).count() > 1 {
+            return true;
+        }
+        let typed = self.program.typed();
+        let Ok(classes) = Classes::of(typed) else { return true };
+        let size = typed.sizes.iter().position(|size| size.name.as_deref() == Some(name));
+        let Some(class) = size.map(|size| classes.class_of_size(SizeId(size as u32))) else { return true };
+        let is_own = |tensor: &str| tensor == self.table.name || self.table.columns.iter().any(|c| c.name == tensor);
+        let others = typed.tensors.iter().filter(|tensor| !is_own(&tensor.name));
+        others.flat_map(|tensor| &tensor.sizes).any(|size| classes.class_of_size(*size) == class)
     }
 }
