@@ -27,6 +27,7 @@ pub use warm::Shape;
 use crate::cache::{Code, Stop};
 use crate::error::Error;
 use crate::program::Program;
+use crate::relation::Relations;
 use fiberloom_codegen::{Interrupt, Prepared, Take};
 use fiberloom_core::algebra::Mode;
 use fiberloom_core::counted;
@@ -536,8 +537,9 @@ impl<'a> Call<'a> {
     pub fn agrees(&self, outcome: &Outcome) -> Result<Agreement, Error> {
         well_formed(outcome)?;
         let mut compared = Agreement::default();
-        let about = &self.kernel.program.relations().about;
-        for (name, function) in self.meaning()?.iter().filter(|(name, _)| !about.values().any(|n| n == *name)) {
+        let Relations { about, hidden, .. } = self.kernel.program.relations();
+        let is_own = |name: &String| !hidden.contains(name) && !about.values().any(|n| n == name);
+        for (name, function) in self.meaning()?.iter().filter(|(name, _)| is_own(name)) {
             let wrong = |what: String| Error::Wrong(format!("wrong answer: `{name}`: {what}"));
             let answer = outcome.get(name).ok_or_else(|| wrong("it is not there".to_string()))?;
             let Options { mode, steps, memory, .. } = self.kernel.options;

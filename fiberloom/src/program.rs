@@ -114,6 +114,10 @@ impl Program {
         fitted.stored.iter().for_each(|(name, ty)| canonical += &format!("# {name}: {ty}\n"));
         fitted.guarded.iter().for_each(|name| canonical += &format!("# {name}, guarded\n"));
         fitted.floats.iter().for_each(|name| canonical += &format!("# {name}, in floats\n"));
+        fitted.turns.iter().for_each(|name| canonical += &format!("# {name}, guarded in turns\n"));
+        if fitted.wide {
+            canonical += "# conditions are wide\n";
+        }
         Program::of_typed((file, text), (syntax, typed), canonical, fitted.clone())
     }
 

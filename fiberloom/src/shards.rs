@@ -218,7 +218,7 @@ impl<'a> Shards<'a> {
     /// A result of the whole.
     fn merged(&self, id: TensorId, outcomes: &[Outcome], format: &Format) -> Result<Tensor<'static>, Error> {
         let mut parts: Vec<Part> = vec![];
-        let mut folding = Folding::new(&self.program, &self.options);
+        let mut folding = Folding::new(&self.program, &self.options, false);
         for boxes in self.cells(id).values() {
             let mut begin = vec![0; self.tensor(id).sizes.len()];
             self.cuts(id, &boxes[0].ranges).into_iter().for_each(|(mode, range)| begin[mode] = range.start);

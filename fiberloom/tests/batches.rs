@@ -371,18 +371,22 @@ fn what_is_not_cut_is_refused() {
     };
     let takes = "fiberloom: table `s` takes about 226 kB in 8 row groups, for the columns city, amount, many, day, and 150 kB are allowed";
     let limit = ["--memory", "150K"];
-    let pairs = format!("{DECLARED}pairs[] = count(n, m: many[n] == many[m])");
-    refused(&pairs, &limit, &[takes, "it is not read in batches of row groups:", "`n` and `m` are both rows of `s`"]);
+    let triples = format!("{DECLARED}triples[] = count(n, m, k: many[n] == many[m] && many[m] == many[k])");
+    let refusal = "it is not read in batches of row groups:";
+    refused(&triples, &limit, &[takes, refusal, "`n` and `k` are both rows of `s`"]);
     let apart = format!("{DECLARED}y[] = amount[3]");
     refused(&apart, &limit, &[takes, "`amount` is read at rows of `s` that may stand in any batch"]);
     let shifted = format!("{DECLARED}y[n] = amount[n] - coalesce(amount[~(n + 1)], 0)");
     refused(&shifted, &limit, &[takes, "index variable `n` is not split"]);
-    let keyed = "dim CITY: string  dim DAY: date  table s[day: DAY, row: N] { city: CITY, amount: dec(2), many: i64 }
+    let keyed = "dim CITY: string  table s[many: K, row: N] { city: CITY, amount: dec(2), day: date }
         total[] = sum(d, n: amount[d,n])";
     refused(
         keyed,
         &limit,
-        &["table `s` is not read in batches: its rows are found by keys", "number its rows, `table s[row: N]"],
+        &[
+            "table `s` is not read in batches: its key `many` is a coordinate",
+            "number its rows, `table s[row: N] { … }`",
+        ],
     );
     let plain = format!("{DECLARED}total[] = sum(n: amount[n])");
     refused(

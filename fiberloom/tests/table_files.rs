@@ -242,12 +242,12 @@ fn faults_of_batches_are_in_their_rows() {
         let at = format!("parts/b.csv: row {row}, column at: expected a timestamp");
         assert!(status == 3 && said.starts_with(&at), "{memory:?}: {said}");
     }
-    // A table that is found by keys is refused with what to write.
+    // Rows of keys are not left out of batches, and that is refused with what to write.
     let keyed = "dim CITY: string  table s[city: CITY, row: N] { amount: dec(2) }  t[] = sum(c, n: amount[c,n])";
     std::fs::write(dir.0.join("good.csv"), format!("{head}{good}")).unwrap();
     let args = ["--in", "s=good.csv", "--table", "s=null-keys=drop", "--memory", "100K"];
     let (status, said) = dir.run(keyed, &args, "").unwrap_err();
-    assert!(status == 5 && said.contains("table `s` is not read in batches: its rows are found by keys"), "{said}");
+    assert!(status == 5 && said.contains("null-keys=drop leaves no rows out of batches: write its files"), "{said}");
 }
 
 /// How many rows such lines are: some texts have a line of their own.

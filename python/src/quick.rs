@@ -11,6 +11,7 @@
 use crate::einsum::{found, last};
 use crate::kernel::{Compiled, Operands, options};
 use crate::operand::{self, Given, Wanted, given, ndarray};
+use crate::scipy;
 use crate::tensor::Tensor;
 use fiberloom::{Format, Options, Type, Value};
 use pyo3::prelude::*;
@@ -125,7 +126,7 @@ fn taken<'py>(operands: &Bound<'py, PyTuple>) -> PyResult<Option<Vec<Taken<'py>>
     for object in operands {
         all.push(match kind(&object)? {
             Some(kind) => Taken::Number { kind, object },
-            None if object.is_exact_instance_of::<Tensor>() || ndarray(&object).is_some() => {
+            None if is_array(&object)? => {
                 match given(&object, "T", Wanted::default()) {
                     Ok(given) => Taken::Array(given),
                     // What is wrong is said where it has a name.
@@ -136,6 +137,12 @@ fn taken<'py>(operands: &Bound<'py, PyTuple>) -> PyResult<Option<Vec<Taken<'py>>
         });
     }
     Ok(Some(all))
+}
+
+/// Whether it is a tensor, an array of NumPy's or a matrix of SciPy's.
+fn is_array(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let is_dense = object.is_exact_instance_of::<Tensor>() || ndarray(object).is_some();
+    Ok(is_dense || scipy::kind(object)?.is_some())
 }
 
 fn kind(object: &Bound<'_, PyAny>) -> PyResult<Option<Kind>> {

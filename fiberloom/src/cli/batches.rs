@@ -1,14 +1,17 @@
-//! Tables that memory does not hold: the one that is walked once is read in batches of its rows.
+//! Tables that memory does not hold: one of them is read in batches of its rows, beside the others.
 
 use super::args::Run;
 use super::files::{self, Files};
 use super::progress::during;
 use super::run::{Data, Measured, Ran};
 use super::tables::{self, Tables};
-use fiberloom::relation::{Frame, RowGroups};
+use fiberloom::relation::{Frame, Over, RowGroups};
 use fiberloom::shards::{Beside, Made, Passes};
 use fiberloom::{Error, Options, Program, Tensor, relation};
 use std::time::{Duration, Instant};
+
+/// How many times what a batch takes the reference semantics takes of it.
+const REFERENCE: u64 = 32;
 
 /// A table that is read in batches, beside others.
 pub struct Batched {
@@ -67,36 +70,66 @@ pub fn needed(program: &Program, data: &Data, options: &Options, most: u64) -> R
         return Ok(None);
     }
     let may_fit = !data.asked && total / 2 <= most;
-    match batched(program, all, options, (most, total)) {
+    match batched(program, (all, data), options, (most, total)) {
         Ok(batched) => Ok(Some(Batched { may_fit, ..batched })),
         Err(_) if may_fit => Ok(None),
         Err(error) => Err(error),
     }
 }
 
-/// The largest of some tables in batches, beside the others.
+/// The largest of some tables that can be read in batches, beside the others; else why the largest cannot.
 fn batched(
     program: &Program,
-    mut all: Vec<Sized>,
+    (mut all, data): (Vec<Sized>, &Data),
     options: &Options,
     (most, total): (u64, u64),
 ) -> Result<Batched, Error> {
     let options = Options { memory: most, ..*options };
-    let largest = (0..all.len()).max_by_key(|n| all[*n].bytes()).expect("tables take bytes");
-    let mut largest = all.remove(largest);
-    let mut groups = largest.groups.take().expect("it takes bytes");
-    let rest = total - groups.bytes();
-    let name = largest.files.table.clone();
-    let too_large = |why: String| Error::Stopped(format!("{}; {why}", taken(&name, &groups, most)));
-    let table = program.table(&name).expect("it is one");
-    let passes = Passes::plan(program, table, &options).map_err(|error| match error {
+    all.sort_by_key(|table| std::cmp::Reverse(table.bytes()));
+    let mut first = None;
+    for n in 0..all.len() {
+        let (Sized { files, groups: Some(groups) }, limits) = (&all[n], (most, total)) else { continue };
+        match planned(program, (&files.table, groups), &options, limits) {
+            Ok(passes) => {
+                let table = all.remove(n);
+                let mut groups = table.groups.expect("it was looked at");
+                // Half of what is left is for results, labels and what reading takes.
+                let left = (most - (total - groups.bytes())) / 2;
+                let left = if passes.are_pairs() { left / 2 } else { left };
+                groups.cut(if data.check { left / REFERENCE } else { left }, most);
+                let others = all.into_iter().map(|table| table.files).collect();
+                return Ok(Batched { passes, groups, others, limit: most, may_fit: false });
+            }
+            Err(error) => drop(first.get_or_insert(error)),
+        }
+    }
+    Err(first.unwrap_or_else(|| Error::Defect("tables take bytes, and none has row groups".to_string())))
+}
+
+/// The passes over a table in batches, if all others fit beside it.
+fn planned(
+    program: &Program,
+    (name, groups): (&str, &RowGroups),
+    options: &Options,
+    (most, total): (u64, u64),
+) -> Result<Passes, Error> {
+    let too_large = |why: String| Error::Stopped(format!("{}; {why}", taken(name, groups, most)));
+    let table = program.table(name).expect("it is one");
+    let passes = Passes::plan(program, table, options).map_err(|error| match error {
         Error::Program { diagnostics, .. } => {
             let drawn = program.drawn(&diagnostics, false);
             too_large(format!("it is not read in batches of row groups:\n{}", drawn.trim_end()))
         }
         error => error,
     })?;
-    if rest.saturating_add(groups.largest()) > most {
+    if groups.drops_rows() && table.modes.iter().any(|mode| mode.over != Over::Row) {
+        return Err(too_large(
+            "null-keys=drop leaves no rows out of batches: write its files without them".to_string(),
+        ));
+    }
+    let rest = total - groups.bytes();
+    let batch = if passes.are_pairs() { groups.largest().saturating_mul(2) } else { groups.largest() };
+    if rest.saturating_add(batch) > most {
         return Err(too_large(match rest.saturating_mul(2) > most {
             true => format!("the other tables take about {} beside: allow more memory", shown(rest)),
             false => format!(
@@ -105,10 +138,7 @@ fn batched(
             ),
         }));
     }
-    // Half of what is left is for results, labels and what reading takes.
-    groups.cut((most - rest) / 2, most);
-    let others = all.into_iter().map(|table| table.files).collect();
-    Ok(Batched { passes, groups, others, limit: most, may_fit: false })
+    Ok(passes)
 }
 
 /// What a table takes, for messages.
@@ -131,29 +161,41 @@ fn shown(bytes: u64) -> String {
 impl Batched {
     /// Runs the program. Operands that are no tables are read.
     pub fn run(&self, args: &Run, program: &Program, operands: &[(String, Tensor<'static>)]) -> Result<Ran, Error> {
-        for (option, asked) in [("--check", args.check), ("--repeat", args.repeat > 1)] {
-            if asked {
-                let what = format!("{option} takes all data in memory, and a table is read in batches");
-                return Err(Error::Call(format!("{what}: leave {option} out, or allow more memory")));
-            }
-        }
         let options = relation_options(self.limit);
         let begin = Instant::now();
-        let mut frames: Vec<(&str, Frame)> = Vec::new();
-        for files in &self.others {
-            let (frame, _) = tables::frame(program, files, &args.settings, &options)?;
-            frames.push((&files.table, frame));
+        let run = || {
+            let mut frames: Vec<(&str, Frame)> = Vec::new();
+            for files in &self.others {
+                let (frame, _) = tables::frame(program, files, &args.settings, &options)?;
+                frames.push((&files.table, frame));
+            }
+            self.made(Beside { frames, operands }, args.check)
+        };
+        let mut made = during("reading tables in batches", run)?;
+        let read = begin.elapsed().saturating_sub(made.outcome.time);
+        let mut runs = vec![made.outcome.time];
+        while runs.len() < args.repeat {
+            made = during("reading tables in batches again", run)?;
+            runs.push(made.outcome.time);
         }
-        let read = begin.elapsed();
-        let begin = Instant::now();
-        let beside = Beside { frames: &frames, operands };
-        let Made { program, outcome, labels } =
-            during("reading tables in batches", || self.passes.run(&beside, &self.groups))?;
-        let others = begin.elapsed().saturating_sub(outcome.time);
-        let tables = Tables { labels, arranged: Vec::new(), read: read + others, encode: Duration::ZERO };
-        let measured =
-            Measured { compile: Duration::ZERO, runs: vec![outcome.time], tables: Some((tables.read, tables.encode)) };
-        Ok(Ran { program, outcome, tables: Some(tables), measured, compared: None })
+        let Made { program, outcome, labels, compared } = made;
+        let tables = Tables { labels, arranged: Vec::new(), read, encode: Duration::ZERO };
+        let measured = Measured { compile: Duration::ZERO, runs, tables: Some((tables.read, tables.encode)) };
+        let compared = compared.map(Ok);
+        Ok(Ran { program, outcome, tables: Some(tables), measured, compared, in_batches: true })
+    }
+
+    /// What the passes make; `compares` each box with the reference semantics.
+    fn made(&self, beside: Beside, compares: bool) -> Result<Made, Error> {
+        match compares {
+            true => self.passes.clone().compared().run(beside, &self.groups).map_err(|error| match error {
+                Error::Stopped(what) => Error::Stopped(format!(
+                    "{what}: allow more memory, or leave --check out, which takes more than a batch does"
+                )),
+                error => error,
+            }),
+            false => self.passes.run(beside, &self.groups),
+        }
     }
 }
 

@@ -42,6 +42,7 @@ pub fn run(args: &Run) -> Result<(), Error> {
         settings: &args.settings,
         memory: most,
         asked: args.memory.is_some(),
+        check: args.check,
     };
     let others = others(&program, &kernel, &data)?;
     let all_at_once = args.check || args.repeat > 1;
@@ -73,6 +74,8 @@ pub struct Ran {
     pub measured: Measured,
     /// What comparing it with the reference semantics gave, if that was asked for.
     pub compared: Option<Result<Agreement, Error>>,
+    /// Whether a table was read in batches, of which each was compared by itself.
+    pub in_batches: bool,
 }
 
 /// Runs a kernel on operands that are all in memory. Making it took `lowering` so far.
@@ -89,12 +92,12 @@ fn at_once(args: &Run, kernel: Kernel, read: Read, lowering: Duration) -> Result
     let measured = Measured { compile, runs, tables: tables.as_ref().map(|t| (t.read, t.encode)) };
     let compared =
         args.check.then(|| during("evaluating the reference semantics, to compare", || call.agrees(&outcome)));
-    Ok(Ran { program, outcome, tables, measured, compared })
+    Ok(Ran { program, outcome, tables, measured, compared, in_batches: false })
 }
 
 /// Writes and prints results.
 fn finish(args: &Run, ran: Ran) -> Result<(), Error> {
-    let Ran { program, outcome, tables, measured, compared } = ran;
+    let Ran { program, outcome, tables, measured, compared, in_batches } = ran;
     let shown = Shown { program: &program, tables: tables.as_ref() };
     match compared {
         Some(Err(Error::Wrong(_))) => {}
@@ -121,7 +124,8 @@ fn finish(args: &Run, ran: Ran) -> Result<(), Error> {
             say(print::times(&measured))?;
         }
         if let Some(Ok(agreement)) = &compared {
-            say(print::checked(agreement))?;
+            let batches = if in_batches { ", batch by batch" } else { "" };
+            say(print::checked(agreement) + batches)?;
         }
     }
     compared.transpose().map(|_| ())
@@ -200,6 +204,8 @@ pub struct Data<'a> {
     pub memory: u64,
     /// Whether `--memory` says so.
     pub asked: bool,
+    /// `--check`
+    pub check: bool,
 }
 
 /// What files hold, and the program for it.

@@ -15,7 +15,8 @@ pub fn show(args: &Show) -> Result<(), Error> {
     let options = Options { mode, ..Options::default() };
     let kernel = program.compile(&options)?;
     let (combine, memory) = (&args.combine, memory::available(kernel.room()?)?);
-    let data = run::Data { inputs: &args.inputs, combine, settings: &args.settings, memory, asked: false };
+    let data =
+        run::Data { inputs: &args.inputs, combine, settings: &args.settings, memory, asked: false, check: false };
     let run::Read { program, operands, .. } = run::operands(&program, &kernel, &data)?;
     let kernel = program.compile(&options)?;
     let operands: Vec<(&str, &Tensor)> = operands.iter().map(|(name, t)| (name.as_str(), t)).collect();

@@ -147,14 +147,10 @@ fn placed(error: Error, parts: &[(String, Vec<(String, usize)>)]) -> Error {
         && let Some((file, at)) = located(rows, *row)
     {
         (error.file, *row) = (file.to_string(), at);
-        // The other row of a key that is there twice.
-        const OTHER: &str = "stands in row ";
-        if let Some(begin) = error.message.find(OTHER).map(|at| at + OTHER.len()) {
-            let digits = error.message[begin..].bytes().take_while(u8::is_ascii_digit).count();
-            let other = error.message[begin..begin + digits].parse().ok();
-            if let Some((file, at)) = other.and_then(|row| located(rows, row)) {
-                error.message.replace_range(begin..begin + digits, &format!("{at} of {file}"));
-            }
+        if let Some((place, row)) = relation::other_row(&error.message)
+            && let Some((file, at)) = located(rows, row)
+        {
+            error.message.replace_range(place, &format!("{at} of {file}"));
         }
     }
     error.message += &relation::in_row_group(Path::new(&error.file), *row);

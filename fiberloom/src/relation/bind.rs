@@ -27,6 +27,7 @@ use fiberloom_core::notation::relation::{Column as TableColumn, Image};
 use fiberloom_core::notation::typed::{Program, Role, SizeId};
 use rows::Rows;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::Path;
 
 /// What a program is given as labels say.
@@ -56,7 +57,7 @@ pub struct Given<'g, 'a> {
 /// [`Error::Call`]: a table without a frame. [`Error::Data`]: a frame that has not the columns; a value that is not exactly one of the
 /// type declared; a null where none may stand; a key twice; a coordinate out of bounds; memory over the limit.
 pub fn bind(relations: &Relations, program: &Program, given: &Given) -> Result<Bound, Error> {
-    let binding = Binding { relations, program, given };
+    let binding = Binding { relations, program, given, part: None };
     let mut tables = binding.tables()?;
     let labels = binding.labels(&mut tables)?;
     let mut operands = binding.all(&mut tables, &labels)?;
@@ -64,7 +65,8 @@ pub fn bind(relations: &Relations, program: &Program, given: &Given) -> Result<B
     Ok(Bound { operands, labels })
 }
 
-/// The operands that those tables are which have a frame, where the labels of all tables are known.
+/// The operands that those tables are which have a frame, where the labels of all tables are known. Of a table that comes in parts of its
+/// first mode, coordinates are counted from where the `part` begins.
 ///
 /// # Errors
 /// As of [`bind`]; a label that is not among those that are known.
@@ -72,21 +74,59 @@ pub(crate) fn bind_within(
     relations: &Relations,
     program: &Program,
     given: &Given,
-    labels: &[Dictionary],
+    (labels, part): (&[Dictionary], Option<Range<u64>>),
 ) -> Result<Vec<(String, Tensor<'static>)>, Error> {
-    let binding = Binding { relations, program, given };
+    let binding = Binding { relations, program, given, part };
     let has_frame = |table: &Table| given.frames.iter().any(|(name, _)| *name == table.name);
     let tables = relations.tables.iter().enumerate().filter(|(_, table)| !table.made && has_frame(table));
     let mut tables: Vec<Rows> = tables.map(|(number, table)| binding.table(number, table)).collect::<Result<_, _>>()?;
-    for table in &mut tables {
-        for (domain, labels) in labels.iter().enumerate() {
-            for part in table.bound_to(domain) {
-                let coordinates = placed(table.column(part), labels).map_err(|fault| table.within(fault))?;
-                table.code(part, coordinates);
-            }
+    tables.iter_mut().try_for_each(|table| code(table, labels))?;
+    binding.all(&mut tables, labels)
+}
+
+/// What is bound to domains becomes coordinates, where the labels of all tables are known.
+fn code(table: &mut Rows, labels: &[Dictionary]) -> Result<(), Error> {
+    for (domain, labels) in labels.iter().enumerate() {
+        for part in table.bound_to(domain) {
+            let coordinates = placed(table.column(part), labels).map_err(|fault| table.within(fault))?;
+            table.code(part, coordinates);
         }
     }
-    binding.all(&mut tables, labels)
+    Ok(())
+}
+
+/// The coordinates of the rows of a frame in the first mode of a table, which is over a domain.
+///
+/// # Errors
+/// A null; a label that is not among those that are known.
+pub(crate) fn keys(
+    relations: &Relations,
+    table: &Table,
+    frame: &Frame,
+    labels: &[Dictionary],
+) -> Result<Vec<i64>, Error> {
+    let mode = &table.modes[0];
+    let Over::Domain(domain) = mode.over else { return Ok(Vec::new()) };
+    let column = conform(frame, &mode.source, relations.domains[domain].labels.holds(), Some(OF_KEY));
+    let coordinates = column.and_then(|column| placed(&column, &labels[domain]));
+    coordinates.map_err(|fault| Error::Data(fault.within(Path::new(&frame.origin))))
+}
+
+/// How many coordinates the rows of a frame need in each mode of a table that has no columns.
+///
+/// # Errors
+/// As of [`bind`].
+pub(crate) fn needs(
+    relations: &Relations,
+    program: &Program,
+    (table, frame): (&Table, Frame),
+    labels: &[Dictionary],
+) -> Result<Vec<u64>, Error> {
+    let given = Given { frames: &[(&table.name, frame)], sizes: &[], limit: u64::MAX };
+    let mut rows = Binding { relations, program, given: &given, part: None }.table(0, table)?;
+    code(&mut rows, labels)?;
+    rows.number().map_err(|fault| rows.within(fault))?;
+    Ok((0..table.modes.len()).map(|mode| rows.needs(mode)).collect())
 }
 
 /// The columns of a table whose values are labels, as they are read.
@@ -149,6 +189,9 @@ impl<'b> Binding<'b, '_> {
     fn all(&self, tables: &mut [Rows<'b>], labels: &[Dictionary]) -> Result<Vec<(String, Tensor<'static>)>, Error> {
         for table in tables.iter_mut() {
             table.number().map_err(|fault| table.within(fault))?;
+            if let Some(part) = &self.part {
+                table.count_from(part.start as i64);
+            }
         }
         let extents = self.extents(tables, labels)?;
         let mut operands = Vec::new();
@@ -169,14 +212,15 @@ pub(crate) fn asked(
     limit: u64,
 ) -> Result<Vec<(String, Tensor<'static>)>, Error> {
     let mut operands = Vec::new();
-    Binding { relations, program, given: &Given { frames: &[], sizes: &[], limit } }.asked(labels, &mut operands)?;
+    let given = &Given { frames: &[], sizes: &[], limit };
+    Binding { relations, program, given, part: None }.asked(labels, &mut operands)?;
     Ok(operands)
 }
 
 /// The tensors of a table, by its place, that a program reads.
 pub(super) fn tensors<'b>(relations: &'b Relations, program: &'b Program, table: usize) -> Vec<Declared<'b>> {
     let given = &Given { frames: &[], sizes: &[], limit: 0 };
-    let tensors = Binding { relations, program, given }.tensors(table);
+    let tensors = Binding { relations, program, given, part: None }.tensors(table);
     tensors.into_iter().map(|(declared, _)| declared).collect()
 }
 
@@ -185,6 +229,8 @@ struct Binding<'b, 'a> {
     relations: &'b Relations,
     program: &'b Program,
     given: &'b Given<'b, 'a>,
+    /// The coordinates of a table's first mode that its rows are of, where it comes in parts.
+    part: Option<Range<u64>>,
 }
 
 /// A tensor of the plain program, as it is to be stored.
@@ -253,7 +299,12 @@ impl<'b> Binding<'b, '_> {
                 *extent = (*extent).max(needed);
             }
         }
+        let cut = self.part.as_ref().and_then(|part| Some((self.sizes(tables.first()?).first()?.1, part)));
         for (id, extent) in &mut extents {
+            if let Some((_, part)) = cut.filter(|(cut, _)| cut == id) {
+                *extent = part.end - part.start;
+                continue;
+            }
             let size = &self.program.sizes[id.index()];
             let said = self.given.sizes.iter().find(|(name, _)| size.name.as_deref() == Some(*name));
             *extent = size.value.or(said.map(|(_, extent)| *extent)).unwrap_or(*extent);

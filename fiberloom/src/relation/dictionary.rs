@@ -192,8 +192,18 @@ pub(super) fn placed(column: &Column, labels: &Dictionary) -> Result<Vec<i64>, F
         }
         return Ok(all);
     }
+    // Where the label before stands: keys ascend, and a label often stands there again, or beside it.
+    let mut near = 0;
     for (row, x) in integers(column)?.iter().enumerate() {
-        all.push(if column.is_null(row) { NONE } else { rank(row, &Label::Number(*x))? });
+        if column.is_null(row) {
+            all.push(NONE);
+            continue;
+        }
+        let is_at = |at: i64| labels.number(at) == Some(*x);
+        if !is_at(near) {
+            near = if is_at(near + 1) { near + 1 } else { rank(row, &Label::Number(*x))? };
+        }
+        all.push(near);
     }
     Ok(all)
 }

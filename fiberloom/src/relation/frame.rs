@@ -71,11 +71,11 @@ pub enum Cell<'c> {
 /// Texts, one behind the other in one buffer; of texts that repeat, each may be held once.
 #[derive(Clone, Debug)]
 pub struct Texts<'a> {
-    text: Cow<'a, str>,
+    pub(super) text: Cow<'a, str>,
     /// One more than texts are held, `I32` or `I64`: held text n is what stands between offsets n and n + 1.
-    offsets: Array<'a>,
+    pub(super) offsets: Array<'a>,
     /// Of each text the held one that it is, all of them less than texts are held; each is its own without.
-    places: Option<Elements<'a, u32>>,
+    pub(super) places: Option<Elements<'a, u32>>,
 }
 
 impl<'a> Frame<'a> {

@@ -110,6 +110,11 @@ impl RowGroups {
         self.groups.iter().map(Vec::len).sum()
     }
 
+    /// Whether rows are left out whose keys are null.
+    pub fn drops_rows(&self) -> bool {
+        self.reading.drop_null_keys
+    }
+
     /// The names of the columns that are read.
     pub fn columns(&self) -> impl Iterator<Item = &str> {
         self.wanted.iter().map(|taken| taken.wanted.source.as_str())
@@ -175,6 +180,16 @@ pub fn in_row_group(path: &Path, row: usize) -> String {
         _ => String::new(),
     }
 }
+
+/// The other row that an error about a key which stands there twice names: where in the message, and which it is.
+pub fn other_row(message: &str) -> Option<(Range<usize>, usize)> {
+    let begin = message.find(OTHER)? + OTHER.len();
+    let digits = message[begin..].bytes().take_while(u8::is_ascii_digit).count();
+    Some((begin..begin + digits, message[begin..begin + digits].parse().ok()?))
+}
+
+/// What stands before the other row of a key that is there twice.
+pub(super) const OTHER: &str = "stands in row ";
 
 /// The same of row groups of so many rows each.
 fn within(groups: impl ExactSizeIterator<Item = usize>, row: usize) -> String {

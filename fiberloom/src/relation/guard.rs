@@ -6,33 +6,60 @@
 //! ```
 //!
 //! How large a value can be is what the largest values of its columns come to, times the number of rows that are added. A value that is
-//! copied, chosen or compared is one that 64 bits held before: only sums and products are asked. Results of a `repeat` block, and what
-//! conditions compare, are not looked at.
+//! copied, chosen or compared is one that 64 bits held before: only sums and products are asked. Where conditions compare some that may be too
+//! large, they are compared as if they were wider. What a `repeat` block computes may be, since nothing says how often it is computed.
 
 use super::{Holds, Relations};
 use crate::error::Error;
 use fiberloom_core::algebra::{Op, Type, Value};
 use fiberloom_core::format::{Array, Tensor};
-use fiberloom_core::notation::typed::{Expr, Fun, Index, Kind, Map, Program, SizeId, Statement, Step, TensorId, VarId};
+use fiberloom_core::notation::typed::{
+    Expr, Fun, Index, Kind, Map, Program, SizeId, Statement, Step, TensorId, Turns, VarId,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What 64 bits hold, but for what a sum of floats may be wrong by.
 const MOST: f64 = 9.22e18;
 
-/// The results of decimals that these operands may make larger than 64 bits hold, and the results of floats with such sums.
-pub(super) fn unsure(program: &Program, operands: &[(String, Tensor)]) -> (BTreeSet<String>, BTreeSet<String>) {
+/// What may be larger than 64 bits hold.
+#[derive(Default)]
+pub(super) struct Unsure {
+    /// Results of decimals.
+    pub(super) results: BTreeSet<String>,
+    /// Results of floats with such sums.
+    pub(super) floats: BTreeSet<String>,
+    /// Results of decimals that a block defines.
+    pub(super) turns: BTreeSet<String>,
+    /// Whether what a condition compares is.
+    pub(super) conditions: bool,
+}
+
+/// What these operands may make larger than 64 bits hold.
+pub(super) fn unsure(program: &Program, operands: &[(String, Tensor)]) -> Unsure {
     let is_decimal = |id: TensorId| {
         let shown = program.relations.results.get(&program.tensors[id.index()].name);
         shown.is_some_and(|shown| matches!(shown.holds, Holds::Decimal(_)))
     };
-    if !program.statements.iter().any(|s| is_decimal(s.tensor) || converts(&s.rhs)) {
-        return (BTreeSet::new(), BTreeSet::new());
+    let asks = |s: &Statement| is_decimal(s.tensor) || converts(&s.rhs) || compares(&s.rhs, &computes);
+    let in_turns = program.order.iter().any(|step| matches!(step, Step::Repeat(_)));
+    if !program.statements.iter().any(asks) && !in_turns {
+        return Unsure::default();
     }
     let mut sizes = Largest::of(program, operands);
-    let (mut unsure, mut floats) = (BTreeSet::new(), BTreeSet::new());
+    let (mut unsure, mut floats, mut conditions) = (BTreeSet::new(), BTreeSet::new(), false);
+    let mut turns = BTreeSet::new();
     for step in &program.order {
-        let Step::Statement(n) = step else { continue };
+        let Step::Statement(n) = step else {
+            // What a block defines grows from turn to turn.
+            let (statements, turning) = in_block(program, step);
+            conditions |= statements.iter().map(|s| &s.rhs).chain(turning).any(|e| compares(e, &computes));
+            let own = statements.iter().filter(|s| is_decimal(s.tensor));
+            let own = own.filter(|s| s.fold == Some(Fun::Op(Op::Add)) || computes(&s.rhs));
+            turns.extend(own.map(|s| program.tensors[s.tensor.index()].name.clone()));
+            continue;
+        };
         let s = &program.statements[*n];
+        conditions |= compares(&s.rhs, &|e| computes(e) && sizes.bound(e) >= MOST);
         let most = sizes.statement(s);
         if sizes.converts_too_large(&s.rhs) {
             floats.insert(program.tensors[s.tensor.index()].name.clone());
@@ -42,17 +69,40 @@ pub(super) fn unsure(program: &Program, operands: &[(String, Tensor)]) -> (BTree
             unsure.insert(program.tensors[s.tensor.index()].name.clone());
         }
     }
-    // A block defines a tensor again, turn after turn.
-    let in_blocks = |name: &String| {
-        let of = |s: &&Statement| program.tensors[s.tensor.index()].name == *name;
-        let outside = program.order.iter().filter(|step| match step {
-            Step::Statement(n) => of(&&program.statements[*n]),
-            Step::Repeat(_) => false,
-        });
-        outside.count() < program.statements.iter().filter(of).count()
-    };
-    unsure.retain(|name| !in_blocks(name));
-    (unsure, floats)
+    // What a block defines is looked at in each turn.
+    unsure.retain(|name| !turns.contains(name));
+    Unsure { results: unsure, floats, turns, conditions }
+}
+
+/// The statements of a block, and the conditions of its turns.
+fn in_block<'p>(program: &'p Program, step: &'p Step) -> (Vec<&'p Statement>, Vec<&'p Expr>) {
+    let (mut statements, mut conditions, mut open) = (Vec::new(), Vec::new(), vec![step]);
+    while let Some(step) = open.pop() {
+        match step {
+            Step::Statement(n) => statements.push(&program.statements[*n]),
+            Step::Repeat(block) => {
+                open.extend(&block.body);
+                if let Turns::While(condition) = &block.turns {
+                    conditions.push(condition);
+                }
+            }
+        }
+    }
+    (statements, conditions)
+}
+
+/// Whether an integer is so that an expression compares, or gives to a function of the program.
+fn compares(e: &Expr, is_so: &dyn Fn(&Expr) -> bool) -> bool {
+    let mut found = false;
+    e.walk(&mut |e| {
+        let args = match &e.kind {
+            Kind::Call(Fun::Op(op), args) if op.is_predicate() => args,
+            Kind::Call(Fun::User(_), args) => args,
+            _ => return,
+        };
+        found |= args.iter().any(|arg| arg.ty == Type::I64 && is_so(arg));
+    });
+    found
 }
 
 /// The integer that an expression converts to a float, if it computes one.
@@ -88,6 +138,7 @@ pub(crate) fn held(relations: &Relations, results: &mut Vec<(String, Tensor<'sta
             return Err(Error::operand(name, what));
         }
     }
+    results.retain(|(name, _)| !relations.hidden.contains(name));
     Ok(())
 }
 

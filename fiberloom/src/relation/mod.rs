@@ -36,7 +36,7 @@ mod reading;
 mod tests;
 
 pub use bind::{Bound, Given, bind};
-pub(crate) use bind::{add_images, asked, bind_within, labelling, more_labels};
+pub(crate) use bind::{add_images, asked, bind_within, keys, labelling, more_labels, needs};
 pub use decode::{decode, decode_table};
 pub use dictionary::Dictionary;
 pub use fiberloom_core::notation::relation::{
@@ -44,12 +44,13 @@ pub use fiberloom_core::notation::relation::{
     What, date, days, timestamp, timestamp_written,
 };
 pub use frame::{Cell, Column, Frame, Texts, Values};
-pub use groups::{RowGroups, in_row_group};
+pub use groups::{RowGroups, in_row_group, other_row};
 pub(crate) use guard::held;
 pub use narrow::{fit, narrow};
 pub use order::{By, ordered};
 pub use pack::{holds_pack, is_pack, read_pack, write_pack};
 pub use reading::Reading;
+pub(crate) use reading::{behind, first};
 
 use crate::data::write::{Content, Output, write_together};
 use crate::data::{Cause, Error, Fault, Options, is_packed};

@@ -2,7 +2,7 @@
 //! and sums of decimals that 64 bits may not hold are guarded.
 
 use super::bind::Bound;
-use super::guard::unsure;
+use super::guard::{Unsure, unsure};
 use super::{Holds, Table};
 use crate::data::Fault;
 use crate::error::Error;
@@ -64,8 +64,8 @@ pub fn fit(program: &Program, bound: Bound) -> Result<(Fitted, Bound), Error> {
         Ok((name, tensor))
     });
     let operands = narrowed.collect::<Result<Vec<_>, Error>>()?;
-    let (guarded, floats) = unsure(program.typed(), &operands);
-    let fitted = Fitted { stored: types, guarded, floats };
+    let Unsure { results: guarded, floats, turns, conditions: wide } = unsure(program.typed(), &operands);
+    let fitted = Fitted { stored: types, guarded, floats, turns, wide };
     Ok((fitted, Bound { operands, labels }))
 }
 

@@ -4,7 +4,7 @@ use super::frame::Writing;
 use super::{Column, Frame, Over, Table, Texts, Values};
 use crate::data::{Error, Fault};
 use fiberloom_core::counted;
-use fiberloom_core::format::{Array, Error as Unassembled, room};
+use fiberloom_core::format::{Array, Elements, Error as Unassembled, room};
 use std::borrow::Cow;
 use std::path::Path;
 
@@ -124,12 +124,12 @@ fn behind_each_other(parts: Vec<Column<'static>>, rows: usize) -> Result<Column<
     let array = || {
         let arrays = parts.iter().filter_map(|part| match &part.values {
             Values::Plain(array) | Values::Dates(array) | Values::Timestamps(array) | Values::Decimals(array, _) => {
-                Some(array)
+                Some(array.borrow())
             }
             Values::Texts(_) => None,
         });
-        let arrays: Vec<&Array> = arrays.collect();
-        Array::collected(arrays[0].ty(), arrays.iter().flat_map(|array| array.iter()))
+        let arrays: Vec<Array> = arrays.collect();
+        Array::joined(arrays[0].ty(), &arrays)
     };
     let values = match &parts[0].values {
         Values::Plain(_) => Values::Plain(array()?),
@@ -137,14 +137,64 @@ fn behind_each_other(parts: Vec<Column<'static>>, rows: usize) -> Result<Column<
         Values::Timestamps(_) => Values::Timestamps(array()?),
         Values::Decimals(_, digits) => Values::Decimals(array()?, *digits),
         Values::Texts(_) => {
-            let mut all = Writing::default();
-            for part in &parts {
-                if let Values::Texts(texts) = &part.values {
-                    texts.iter().try_for_each(|text| all.push(text))?;
-                }
-            }
-            Values::Texts(all.texts())
+            let texts = |part| match part {
+                &Column { values: Values::Texts(ref texts), .. } => Some(texts),
+                _ => None,
+            };
+            Values::Texts(joined(&parts.iter().filter_map(texts).collect::<Vec<_>>())?)
         }
     };
     Ok(Column { name, values, nulls: Cow::Owned(nulls) })
+}
+
+/// Texts one behind the other. What one of them holds once for several rows is held once.
+fn joined(parts: &[&Texts<'static>]) -> Result<Texts<'static>, Unassembled> {
+    let mut all = Writing::default();
+    if parts.iter().all(|texts| texts.places.is_none()) {
+        parts.iter().flat_map(|texts| texts.iter()).try_for_each(|text| all.push(text))?;
+        return Ok(all.texts());
+    }
+    let mut places: Vec<u32> = room::room(parts.iter().map(|texts| texts.len()).sum())?;
+    for texts in parts {
+        let before = all.len() as u32;
+        (0..texts.held()).try_for_each(|held| all.hold(texts.held_text(held)).map(drop))?;
+        places.extend((0..texts.len()).map(|n| before + texts.place(n) as u32));
+    }
+    Ok(Texts { places: Some(places.into()), ..all.texts() })
+}
+
+/// The first rows of a frame, borrowed.
+pub(crate) fn first<'f>(frame: &'f Frame, rows: usize) -> Frame<'f> {
+    let of = |values: &'f Values| match values {
+        Values::Plain(array) => Values::Plain(array.part(0..rows)),
+        Values::Dates(array) => Values::Dates(array.part(0..rows)),
+        Values::Timestamps(array) => Values::Timestamps(array.part(0..rows)),
+        Values::Decimals(array, digits) => Values::Decimals(array.part(0..rows), *digits),
+        Values::Texts(texts) => {
+            let Texts { text, offsets, places } = texts.borrow();
+            Values::Texts(match places {
+                Some(_) => {
+                    let places = texts.places.as_ref().map(|places| Elements::Borrowed(&places[..rows]));
+                    Texts { text, offsets, places }
+                }
+                None => Texts { text, offsets: texts.offsets.part(0..rows + 1), places },
+            })
+        }
+    };
+    let column = |column: &'f Column| {
+        let nulls = &column.nulls[..rows.min(column.nulls.len())];
+        Column { name: column.name.clone(), values: of(&column.values), nulls: Cow::Borrowed(nulls) }
+    };
+    Frame { origin: frame.origin.clone(), rows, columns: frame.columns.iter().map(column).collect() }
+}
+
+/// The rows of a frame from one on.
+///
+/// # Errors
+/// Memory.
+pub(crate) fn behind(frame: &Frame, row: usize) -> Result<Frame<'static>, Error> {
+    let rows: Vec<usize> = (row..frame.rows).collect();
+    let columns = frame.columns.iter().map(|column| only(column, &rows)).collect::<Result<_, _>>();
+    let columns = columns.map_err(|e| Fault::from(e).within(Path::new(&frame.origin)))?;
+    Ok(Frame { origin: frame.origin.clone(), rows: rows.len(), columns })
 }

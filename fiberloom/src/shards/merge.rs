@@ -17,6 +17,7 @@ use fiberloom_core::algebra::{Op, Type, Value};
 use fiberloom_core::format::{self, Array, Assembly, Entries, Format, Holds, Level, LevelKind, Tensor};
 use fiberloom_core::notation::syntax::{self, Item};
 use fiberloom_core::notation::typed::{self, Fun};
+use fiberloom_semantics::algebra::Agreement;
 
 /// A part of a result, and where in it each mode of it begins.
 pub(super) type Part = (Vec<u64>, Tensor<'static>);
@@ -144,11 +145,13 @@ pub(super) struct Folding<'p> {
     options: Options,
     /// The kernel of the last step, by its program's text: most steps have the same.
     last: Option<(String, Kernel)>,
+    /// What comparing steps with the reference semantics gave, if that is asked for.
+    pub(super) compared: Option<Agreement>,
 }
 
 impl<'p> Folding<'p> {
-    pub(super) fn new(whole: &'p Program, options: &Options) -> Folding<'p> {
-        Folding { whole, options: *options, last: None }
+    pub(super) fn new(whole: &'p Program, options: &Options, compares: bool) -> Folding<'p> {
+        Folding { whole, options: *options, last: None, compared: compares.then(Agreement::default) }
     }
 
     /// `f(before, next)` at every coordinate.
@@ -181,7 +184,12 @@ impl<'p> Folding<'p> {
             Some((_, kernel)) => kernel,
             None => Program::parse(&text)?.compile(&self.options)?,
         };
-        let folded = kernel.run(&[(p.as_str(), before), (q.as_str(), next)])?.take(&t);
+        let mut call = kernel.bind(&[(p.as_str(), before), (q.as_str(), next)])?;
+        let mut outcome = call.run()?;
+        if let Some(compared) = &mut self.compared {
+            *compared += call.agrees(&outcome)?;
+        }
+        let folded = outcome.take(&t);
         self.last = Some((text, kernel));
         folded.ok_or_else(|| Error::Defect("a fold of two boxes has no result".to_string()))
     }

@@ -51,6 +51,8 @@ pub(super) struct Relate {
     pub said: HashSet<String>,
     /// How it is fitted to its data.
     pub fitted: Fitted,
+    /// By the name of a result that a block defines that of the one beside it.
+    pub turns: BTreeMap<String, String>,
     /// Statements that come before the one that is looked at, as its locals.
     pub pending: Vec<syntax::Statement>,
     /// What such statements define, where its modes have labels.
@@ -398,6 +400,7 @@ impl Relate {
         let tensors: Vec<syntax::Tensor> = (0..self.out.tables.len()).flat_map(|t| self.tensors_of(t)).collect();
         let beside: Vec<syntax::Tensor> = tensors.iter().filter_map(|t| self.declared_beside(t)).collect();
         let mut all: Vec<Item> = tensors.into_iter().chain(beside).map(Item::Tensor).collect();
+        all.extend(self.largest_of_turns());
         for asked in &self.out.asked {
             let span = Span::default();
             let over = |d: &usize| Size::Name(Ident { name: self.out.domains[*d].name.clone(), span });

@@ -28,6 +28,7 @@ impl Relate {
                 Item::Statement(s) => {
                     if let Some(plain) = self.statement(s, false) {
                         made.extend(self.beside(&plain));
+                        made.extend(self.seen(&plain));
                         made.push(Item::Statement(self.in_floats(plain)));
                         let rows = self.rows_of(s).and_then(|rows| self.statement(&rows, false));
                         made.extend(rows.map(Item::Statement));

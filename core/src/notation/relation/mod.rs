@@ -70,8 +70,11 @@ pub struct Relations {
     pub asked: Vec<Asked>,
     /// What modes and values of the results are, by the results' names.
     pub results: BTreeMap<String, Shown>,
-    /// By the name of a [guarded](Fitted::guarded) result that of the `f64` result beside it, of the same modes.
+    /// By the name of a [guarded](Fitted::guarded) result that of the `f64` result beside it: of the same modes, or of a result of a block
+    /// the largest value that it had.
     pub about: BTreeMap<String, String>,
+    /// What such largest values are of: results that are given to nobody.
+    pub hidden: BTreeSet<String>,
 }
 
 /// How a program is fitted to its data. It means the same.
@@ -83,6 +86,10 @@ pub struct Fitted {
     pub guarded: BTreeSet<String>,
     /// Results of floats made of sums of integers which 64 bits may not hold: these are added in floats.
     pub floats: BTreeSet<String>,
+    /// The same of results that a `repeat` block defines: what they were in some turn counts, too.
+    pub turns: BTreeSet<String>,
+    /// Whether conditions compare sums and products of decimals which 64 bits may not hold.
+    pub wide: bool,
 }
 
 /// Coordinates that have labels.

@@ -11,6 +11,7 @@ use super::{Binding, Declared, integers};
 use crate::Error;
 use crate::data::{Fault, Place};
 use crate::relation::dictionary::shown;
+use crate::relation::groups::OTHER;
 use crate::relation::{Column, Dictionary, Frame, Holds, Over, Table, Test, What};
 use fiberloom_core::algebra::Value;
 use fiberloom_core::format::{Array, Assembly, Entries, Error as Unassembled, Format, Tensor, room};
@@ -30,6 +31,8 @@ pub(super) struct Rows<'f> {
     columns: Vec<Column<'f>>,
     /// A column of coordinates a mode: empty until it is known, and of a last mode that numbers rows where `tallest` is known.
     pub(super) coordinates: Vec<Vec<i64>>,
+    /// From where on coordinates of the first mode are counted.
+    begin: i64,
     /// Where the last mode numbers rows: how many the most frequent coordinates above it have.
     tallest: Option<usize>,
     /// Of each column that is of a domain, its rows' coordinates there.
@@ -78,7 +81,7 @@ impl<'f> Rows<'f> {
         columns: Vec<Column<'f>>,
     ) -> Rows<'f> {
         let coordinates = vec![Vec::new(); modes.len()];
-        Rows { number, table, frame, modes, columns, coordinates, tallest: None, codes: BTreeMap::new() }
+        Rows { number, table, frame, modes, columns, coordinates, begin: 0, tallest: None, codes: BTreeMap::new() }
     }
 
     /// A fault in its data.
@@ -134,6 +137,12 @@ impl<'f> Rows<'f> {
             }
         }
         Ok(())
+    }
+
+    /// Counts the coordinates of the first mode from one of them on.
+    pub(super) fn count_from(&mut self, begin: i64) {
+        self.begin = begin;
+        self.coordinates[0].iter_mut().for_each(|coordinate| *coordinate -= begin);
     }
 
     /// How many coordinates a mode needs: one more than its greatest.
@@ -223,7 +232,7 @@ impl<'f> Rows<'f> {
             Unassembled::Twice { entries: [first, second], .. } => {
                 let key = self.key(second, coordinates, labels);
                 let help = "a mode `row` would number the rows of one key";
-                Fault::new(cell(second), format!("the key {key} stands in row {} too: {help}", first + 1))
+                Fault::new(cell(second), format!("the key {key} {OTHER}{} too: {help}", first + 1))
             }
             Unassembled::Unheld { at, what } => {
                 let stands = |row: &usize| coordinates.iter().zip(&at).all(|(column, c)| column[*row] == *c);
@@ -236,12 +245,15 @@ impl<'f> Rows<'f> {
 
     /// The labels at which a row stands.
     fn key(&self, row: usize, coordinates: &[Vec<i64>], labels: &[Dictionary]) -> String {
-        let parts = self.table.modes.iter().zip(coordinates).map(|(mode, column)| match mode.over {
-            Over::Domain(domain) => match labels[domain].label(column[row]) {
-                Some(label) => shown(&label, self.holds(mode.source.as_str())),
-                None => column[row].to_string(),
-            },
-            _ => column[row].to_string(),
+        let parts = self.table.modes.iter().zip(coordinates).enumerate().map(|(m, (mode, column))| {
+            let coordinate = column[row] + if m == 0 { self.begin } else { 0 };
+            match mode.over {
+                Over::Domain(domain) => match labels[domain].label(coordinate) {
+                    Some(label) => shown(&label, self.holds(mode.source.as_str())),
+                    None => coordinate.to_string(),
+                },
+                _ => coordinate.to_string(),
+            }
         });
         parts.collect::<Vec<_>>().join(", ")
     }

@@ -6,18 +6,30 @@
 //!                                                       m[] = m_part[] / m_part_2[]
 //! ```
 //!
-//! So what is computed of a fold is computed when the fold of all batches is known. A fold that is all of a right side stays.
+//! So what is computed of a fold is computed when the fold of all batches is known. A fold that is all of a right side stays. Where two
+//! index variables of a statement are over rows, the same is done of folds over one of them: `rank[n] = 1 + count(m: b[m] > b[n])`.
 
 use fiberloom_core::notation::Span;
-use fiberloom_core::notation::free::{free_names, variables};
+use fiberloom_core::notation::free::{free_names, index_variables, variables};
 use fiberloom_core::notation::syntax::{
-    Access, Affine, Argument, Assign, Expr, ExprKind, Factor, Ident, Index, Item, Program, Statement, Term,
+    Access, Affine, Argument, Assign, Expr, ExprKind, Factor, Ident, Index, Item, Program, Size, Statement, Term,
 };
 use std::collections::BTreeSet;
 
-/// The program with such statements, and the names of what they define. `over` are names of index variables over rows.
-pub(super) fn hoisted(plain: &Program, over: &BTreeSet<String>, text: &str) -> (Program, BTreeSet<String>) {
-    let mut hoist = Hoist { over, text, made: Vec::new(), names: BTreeSet::new() };
+/// The program with such statements, and the names of what they define. `over` are names of index variables over rows; `paired` are the
+/// statements of which two are, each with the one that is folded over.
+pub(super) fn hoisted(
+    plain: &Program,
+    (over, paired): (&BTreeSet<String>, &[(Span, String)]),
+    text: &str,
+) -> (Program, BTreeSet<String>) {
+    let sizes = plain.items.iter().flat_map(|item| match item {
+        Item::Dim(dim) => vec![dim.name.name.clone()],
+        Item::Tensor(t) => t.sizes.iter().filter_map(named).collect(),
+        _ => Vec::new(),
+    });
+    let (sizes, over) = (sizes.collect(), over.clone());
+    let mut hoist = Hoist { over, paired, text, sizes, made: Vec::new(), names: BTreeSet::new() };
     let mut items = Vec::new();
     for item in &plain.items {
         match item {
@@ -32,10 +44,21 @@ pub(super) fn hoisted(plain: &Program, over: &BTreeSet<String>, text: &str) -> (
     (Program { items }, hoist.names)
 }
 
+/// The name of a size.
+fn named(size: &Size) -> Option<String> {
+    match size {
+        Size::Name(name) => Some(name.name.clone()),
+        Size::Int(..) => None,
+    }
+}
+
 struct Hoist<'h> {
-    over: &'h BTreeSet<String>,
+    over: BTreeSet<String>,
+    paired: &'h [(Span, String)],
     /// The program's text, for names that do not stand in it.
     text: &'h str,
+    /// The names of its sizes.
+    sizes: BTreeSet<String>,
     /// Statements that come before the one that is looked at.
     made: Vec<Statement>,
     names: BTreeSet<String>,
@@ -57,11 +80,40 @@ impl Hoist<'_> {
         let at_rows = variables(&s.lhs, &s.rhs).iter().any(|name| self.over.contains(name));
         let is_fold = matches!(&s.rhs.kind, ExprKind::Reduce { vars, .. } if self.is_over(vars));
         if at_rows || is_fold {
-            return s.clone();
+            return self.paired(s);
         }
+        self.lifted(s)
+    }
+
+    /// A statement with two index variables over rows.
+    fn paired(&mut self, s: &Statement) -> Statement {
+        let Some((_, variable)) = self.paired.iter().find(|(span, _)| *span == s.span) else { return s.clone() };
+        let all = std::mem::replace(&mut self.over, BTreeSet::from([variable.clone()]));
+        let s = if self.is_all(&s.op, &s.rhs) { s.clone() } else { self.lifted(s) };
+        self.over = all;
+        s
+    }
+
+    /// Whether a right side is a fold, and within it folds with the same function, down to one over such a variable.
+    fn is_all(&self, op: &Assign, rhs: &Expr) -> bool {
+        let ExprKind::Reduce { function, vars, body, start: None } = &rhs.kind else { return false };
+        let fits = match op {
+            Assign::Set => true,
+            Assign::Add => function.name == "sum",
+            Assign::Fold(other) => function.name == other.name,
+        };
+        let inner = Assign::Fold(function.clone());
+        fits && (self.is_over(vars) || self.is_all(&inner, body))
+    }
+
+    /// A statement that reads folds.
+    fn lifted(&mut self, s: &Statement) -> Statement {
+        let (left, right) = index_variables(s, |name| self.sizes.contains(name));
         let mut around: Vec<Ident> = Vec::new();
-        for index in &s.lhs.indices {
-            around.extend(index.variable().cloned());
+        for v in left.into_iter().chain(right) {
+            if !around.iter().any(|other| other.name == v.name) {
+                around.push(v.clone());
+            }
         }
         Statement { rhs: self.expr(&s.rhs, &around, &s.lhs.tensor.name), ..s.clone() }
     }

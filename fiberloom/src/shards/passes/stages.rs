@@ -14,8 +14,9 @@ use crate::error::Error;
 use crate::program::{Program, literal, reformat};
 use fiberloom_core::format::Tensor;
 use fiberloom_core::notation::syntax::{self, Dim, Ident, Item, Size, Sort};
-use fiberloom_core::notation::typed::{self, Repeat, Role, Statement, Step, TensorId, Turns};
+use fiberloom_core::notation::typed::{self, Repeat, Role, SizeId, Statement, Step, TensorId, Turns};
 use fiberloom_core::notation::{Diagnostic, Span};
+use fiberloom_core::shape::Classes;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Statements that run together.
@@ -30,17 +31,14 @@ pub(super) struct Stage {
 /// What became of a tensor.
 #[derive(Clone, Copy)]
 struct Known {
-    /// The stage that defines it.
-    stage: usize,
-    /// The first stage that may read it, and whether it is the last one, too: it has a value a row.
+    /// The first stage that may read it.
     from: usize,
-    has_rows: bool,
 }
 
 /// The stages of a program, of which `plain` is the text over coordinates.
 ///
 /// # Errors
-/// A value a row that another pass would read.
+/// Rows that are read where no index variable is over them.
 pub(super) fn stages(typed: &typed::Program, plain: &syntax::Program, cut: &Cut) -> Result<Vec<Stage>, Diagnostic> {
     let mut staging =
         Staging { typed, cut, known: BTreeMap::new(), used: BTreeMap::new(), steps: typed.order.iter().collect() };
@@ -84,11 +82,12 @@ impl<'p> Staging<'p> {
         let (mut statements, mut reads) = (Vec::new(), BTreeSet::new());
         steps.iter().for_each(|step| self.look(step, &mut statements, &mut reads));
         let (typed, cut) = (self.typed, self.cut);
-        let (mut over, mut defines) = (false, BTreeMap::new());
+        let (mut over, mut is_paired, mut defines) = (false, false, BTreeMap::new());
         for s in &statements {
             s.accesses(&mut |id, indices, written| {
-                let at_rows = |index: &typed::Index| index.bare().is_some_and(|v| cut.vars.contains(&v));
+                let at_rows = |index: &typed::Index| index.bare().is_some_and(|v| cut.is_over(&v));
                 over |= indices.iter().any(at_rows);
+                is_paired |= indices.iter().any(|index| index.bare().is_some_and(|v| cut.others.contains(&v)));
                 if written {
                     let has_rows = indices.iter().any(at_rows);
                     *defines.entry(id).or_insert(false) |= has_rows;
@@ -105,26 +104,21 @@ impl<'p> Staging<'p> {
         let first = from.chain(behind).max().unwrap_or(0);
         let stage = if (first % 2 == 1) == over { first } else { first + 1 };
         let span = statements.last().map_or(Span::default(), |s| s.span);
-        let read_whole = |id: &&TensorId| !over && cut.tensors.contains(&typed.tensors[id.index()].name);
+        let read_whole = |id: &&TensorId| !over && cut.has(&typed.tensors[id.index()].name);
         if let Some(id) = reads.iter().find(read_whole) {
             let (name, table) = (&typed.tensors[id.index()].name, &cut.table);
             let what = format!("`{name}` is read at rows of `{table}` that may stand in any batch");
             let help = "read it at an index variable over all rows, or through a table of its own that fits";
             return Err(refused(span, what, help));
         }
-        let of_rows = |id: &&TensorId| self.known.get(id).is_some_and(|known| known.has_rows && known.stage != stage);
-        if let Some(id) = reads.iter().find(of_rows) {
-            let (name, table) = (&typed.tensors[id.index()].name, &cut.table);
-            let what = format!("`{name}` has a value a row of `{table}`, and this reads it when all rows are done");
-            return Err(refused(span, what, format!("write what defines `{name}` in its place")));
-        }
         reads.iter().chain(defines.keys()).for_each(|id| {
             let used = self.used.entry(*id).or_default();
             *used = stage.max(*used);
         });
         for (id, has_rows) in defines.into_iter().filter(|(id, _)| typed.tensors[id.index()].role != Role::Local) {
-            let from = if over && !has_rows { stage + 1 } else { stage };
-            self.known.insert(id, Known { stage, from, has_rows });
+            // A value a row is known in its box, unless the rows of another batch are folded for it.
+            let from = if over && (!has_rows || is_paired) { stage + 1 } else { stage };
+            self.known.insert(id, Known { from });
         }
         Ok(stage)
     }
@@ -151,7 +145,12 @@ fn count(s: &syntax::Statement) -> usize {
 }
 
 impl Stage {
-    /// The program of the stage, of a table of so many rows. `before` are the results of stages before it.
+    /// The names of what its statements define.
+    pub(super) fn defined(&self) -> impl Iterator<Item = &str> {
+        self.items.iter().filter_map(defines)
+    }
+
+    /// The program of the stage, of a table of so many rows, whose sizes below the first are these. `before` are the results of stages before it.
     ///
     /// # Errors
     /// What the checker finds.
@@ -159,30 +158,33 @@ impl Stage {
         &self,
         whole: &Program,
         before: &[(String, Tensor<'static>)],
-        (cut, rows): (&Cut, u64),
+        (cut, rows, below): (&Cut, u64, &[(&str, u64)]),
     ) -> Result<Program, Error> {
         let mut syntax = syntax::Program { items: self.items.clone() };
         let is_declared = |name: &str| {
             let tensor = |item: &Item| matches!(item, Item::Tensor(t) if t.name.name == name);
             self.items.iter().any(tensor)
         };
-        let defined: BTreeSet<&str> = self.items.iter().filter_map(defines).collect();
+        let defined: BTreeSet<&str> = self.defined().collect();
         let own = defined.iter().filter(|name| !is_declared(name)).count();
         let undeclared = whole.typed().results().into_iter().map(|id| &whole.typed().tensors[id.index()]);
         let undeclared = undeclared.filter(|t| !is_declared(&t.name)).collect::<Vec<_>>();
+        let classes = Classes::of(whole.typed()).map_err(|diagnostics| whole.refused(diagnostics))?;
+        let rows_of = |size: SizeId| cut.named(whole, &classes, size);
         let mut formats = Vec::new();
         for tensor in undeclared.iter().filter(|t| own == 0 || !defined.contains(t.name.as_str())) {
             let made = before.iter().find(|(name, _)| *name == tensor.name).map(|(_, made)| made);
-            syntax.items.insert(0, Item::Tensor(declaration(tensor, made)));
+            syntax.items.insert(0, Item::Tensor(declaration(tensor, made, &rows_of)));
             formats.extend(made.map(|made| (tensor.name.clone(), made.format.to_string())));
         }
         // What runs once reads no rows.
         syntax.items.retain(|item| match item {
-            Item::Tensor(t) => self.is_batched || !cut.tensors.contains(&t.name.name),
+            Item::Tensor(t) => self.is_batched || !cut.has(&t.name.name),
             _ => true,
         });
-        if !self.is_batched && !cut.size.is_empty() {
-            sized(&mut syntax, &cut.size, rows);
+        if !self.is_batched {
+            let below = below.iter().copied();
+            cut.sizes().map(|size| (size, rows)).chain(below).for_each(|(size, n)| sized(&mut syntax, size, n));
         }
         formats.iter().try_for_each(|(name, format)| reformat(&mut syntax, name, format))?;
         whole.part(syntax)
@@ -197,10 +199,17 @@ fn defines(item: &Item) -> Option<&str> {
     }
 }
 
-/// A declaration of a result that is not declared, as it was made.
-fn declaration(tensor: &typed::Tensor, made: Option<&Tensor>) -> syntax::Tensor {
+/// A declaration of a result that is not declared, as it was made. `rows_of` is the name of a size that numbers rows.
+fn declaration(
+    tensor: &typed::Tensor,
+    made: Option<&Tensor>,
+    rows_of: &dyn Fn(SizeId) -> Option<String>,
+) -> syntax::Tensor {
     let span = tensor.span;
-    let size = |m: usize| Size::Name(Ident { name: format!("{}_mode_{m}", tensor.name), span });
+    let size = |m: usize| {
+        let name = rows_of(tensor.sizes[m]).unwrap_or_else(|| format!("{}_mode_{m}", tensor.name));
+        Size::Name(Ident { name, span })
+    };
     syntax::Tensor {
         name: Ident { name: tensor.name.clone(), span },
         sort: Sort::Plain(tensor.ty),
