@@ -62,6 +62,16 @@ impl Buffer {
         Buffer { ty, role, allocated: false, cells: vec![], finished: None }
     }
 
+    /// Makes what differs from before unset: the next turn may see another thread's copy.
+    pub fn drop_changes(&mut self, before: &Buffer) {
+        for (n, cell) in self.cells.iter_mut().enumerate() {
+            *cell = match before.cells.get(n) {
+                Some(was) => Cell { set: was.set.and(&cell.value.same(&was.value)), value: was.value.clone() },
+                None => Cell::unset(self.ty),
+            };
+        }
+    }
+
     /// Whether an index is in bounds.
     pub fn bounds(&self, at: &Scalar) -> Truth {
         let room = self.cells.len() as i128;

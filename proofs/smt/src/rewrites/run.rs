@@ -216,7 +216,9 @@ impl Machine<'_> {
         let own = private(self.kernel, how, body);
         let apart = *how != How::Serial;
         if apart {
-            self.turns.push(Turns::default());
+            let copied = if let How::Parallel { own } = how { &own[..] } else { &[] };
+            let own = copied.iter().map(|b| (b.0 as usize, self.buffers[b.0 as usize].clone())).collect();
+            self.turns.push(Turns::of(own));
         }
         let mut turn = lo;
         while self.path.decide(&apply(Op::Lt, &[turn.clone(), hi.clone()], false).is_true())? {
@@ -225,6 +227,7 @@ impl Machine<'_> {
             self.vars[var.0 as usize] = Cell::of(turn.clone());
             self.block(body)?;
             if let Some(turns) = self.turns.last_mut().filter(|_| apart) {
+                turns.own.iter().for_each(|(b, before)| self.buffers[*b].drop_changes(before));
                 turns.next();
             }
             turn = apply(Op::Add, &[turn, Scalar::int(1)], false);
@@ -349,7 +352,8 @@ impl Machine<'_> {
 
     /// Turns that run at once do not conflict in this access.
     fn touch(&mut self, buffer: usize, at: &Scalar, writes: bool) -> Done<()> {
-        for n in 0..self.turns.len() {
+        let copied = self.turns.iter().rposition(|turns| turns.has_own(buffer)).map_or(0, |last| last + 1);
+        for n in copied..self.turns.len() {
             let access = Access { buffer, at: at.clone(), guard: self.guard.clone(), writes };
             let clash = self.turns[n].clash(&access);
             self.require(&!&clash, Rule::NoRace(0, 0))?;

@@ -1,5 +1,6 @@
 //! Which elements the turns of a loop touch, to find two that conflict.
 
+use super::memory::Buffer;
 use super::scalar::Scalar;
 use super::truth::Truth;
 
@@ -19,11 +20,23 @@ pub struct Access {
 /// The accesses of a loop's turns.
 #[derive(Default)]
 pub struct Turns {
+    /// The workspaces of which each thread has a copy, as they are before the loop.
+    pub own: Vec<(usize, Buffer)>,
     now: usize,
     seen: Vec<(usize, Access)>,
 }
 
 impl Turns {
+    /// Those of a loop whose threads have copies of these workspaces.
+    pub fn of(own: Vec<(usize, Buffer)>) -> Turns {
+        Turns { own, ..Turns::default() }
+    }
+
+    /// Whether each thread has a copy of a buffer.
+    pub fn has_own(&self, buffer: usize) -> bool {
+        self.own.iter().any(|(own, _)| *own == buffer)
+    }
+
     /// The next turn begins.
     pub fn next(&mut self) {
         self.now += 1;
