@@ -10,8 +10,9 @@
 //! a length up to which all elements are written; iterations of a loop that may run in parallel touch no element that another iteration
 //! writes. Breaking one of these [`Rule`]s ends the run, and the fault names the statement.
 //!
-//! Iterations of `vector` and `parallel` loops run here one after the other. Two iterations *conflict* when both access one element and
-//! one of them writes it. A variable that such a body sets is *private* ([`loops::private`]): each iteration has its own, which neither
+//! Iterations of `vector` and `parallel` loops run here one after the other, those of a few `parallel` ones in an order that is drawn. Two
+//! iterations *conflict* when both access one element and one of them writes it. Of a workspace of which each thread has a copy, elements
+//! that an iteration has changed are unset behind it. If iterations end the kernel, the first in the loop's order does. A variable that such a body sets is *private* ([`loops::private`]): each iteration has its own, which neither
 //! the next iteration nor code after the loop may read. But a variable into which the body of a `vector` loop only accumulates
 //! ([`loops::accumulates`]) is carried on, because its fold may be regrouped.
 //!
