@@ -1,5 +1,9 @@
 """Gradients, against differences and against what NumPy computes by hand."""
 
+import importlib.util
+import pathlib
+import re
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -169,3 +173,28 @@ def test_arrays_that_an_expression_does_not_have_are_refused():
         fl.grad(fl.lazy(A) @ x, by=x)()
     with pytest.raises(fl.OperandError, match="`of` names results of kernels"):
         fl.grad(fl.lazy(A) @ x, of="y", by=x)
+
+
+@pytest.fixture(scope="module")
+def written():
+    """The programs that `python/bench/gradients.py` measures, with their gradients written by hand."""
+    path = pathlib.Path(__file__).resolve().parents[1] / "bench" / "gradients.py"
+    specified = importlib.util.spec_from_file_location("bench_gradients", path)
+    module = importlib.util.module_from_spec(specified)
+    specified.loader.exec_module(module)
+    return module
+
+
+def statements(text: str) -> list[str]:
+    return re.findall(r"^\w+\[[^]]*\] \+?= .*$", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", ["layer", "sddmm", "mttkrp", "softmax", "factors"])
+def test_what_is_printed_is_what_a_person_writes(written, name):
+    case = written.CASES[name](0.01, np.random.default_rng(0))
+    (own, run), (hand, by_hand) = written.runs(case)
+    written.agree(written.gradients(case, run()), written.gradients(case, by_hand()))
+    assert len(statements(hand.text)) > 2
+    assert len(statements(own.text)) <= len(statements(hand.text)) + 2
+    # Where both are the same statements, they are the same loops.
+    assert name not in ("layer", "mttkrp") or written.loops(own) == written.loops(hand)
