@@ -1,5 +1,9 @@
 """Gradients, against differences and against what NumPy computes by hand."""
 
+import importlib.util
+import pathlib
+import re
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -169,3 +173,67 @@ def test_arrays_that_an_expression_does_not_have_are_refused():
         fl.grad(fl.lazy(A) @ x, by=x)()
     with pytest.raises(fl.OperandError, match="`of` names results of kernels"):
         fl.grad(fl.lazy(A) @ x, of="y", by=x)
+
+
+@pytest.fixture(scope="module")
+def written():
+    """The programs that `python/bench/gradients.py` measures, with their gradients written by hand."""
+    path = pathlib.Path(__file__).resolve().parents[1] / "bench" / "gradients.py"
+    specified = importlib.util.spec_from_file_location("bench_gradients", path)
+    module = importlib.util.module_from_spec(specified)
+    specified.loader.exec_module(module)
+    return module
+
+
+def statements(text: str) -> list[str]:
+    return re.findall(r"^\w+\[[^]]*\] \+?= .*$", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", ["layer", "sddmm", "mttkrp", "softmax", "factors"])
+def test_what_is_printed_is_what_a_person_writes(written, name):
+    case = written.CASES[name](0.01, np.random.default_rng(0))
+    (own, run), (hand, by_hand) = written.runs(case)
+    written.agree(written.gradients(case, run()), written.gradients(case, by_hand()))
+    assert len(statements(hand.text)) > 2
+    assert len(statements(own.text)) <= len(statements(hand.text)) + 2
+    # Where both are the same statements, they are the same loops.
+    assert name not in ("layer", "mttkrp") or written.loops(own) == written.loops(hand)
+
+
+def test_many_statements_that_read_two_before_them_take_no_time():
+    """What is 0 where is asked once of each tensor, not once for each way through them."""
+    lines = [f"y{n}[i] = A[i,j] * x{n}[j]  x{n + 1}[i] = tanh(y{n}[i] * w[i]) + 0.1 * x{n}[i]" for n in range(60)]
+    text = "tensor A: f64[N, N] csr tensor x0: f64[N] tensor w: f64[N] " + " ".join(lines) + " s[] = sum(i: x60[i])"
+    g = fl.grad(fl.compile(text), by=["x0", "A"])
+    x = np.array([0.25, -0.5])
+    made = g(A=sp.csr_array(np.diag([0.0, 2.0])), x0=x, w=np.zeros(2))
+    # Without weights each layer is a tenth of the one before.
+    np.testing.assert_allclose(made["x0"].to_numpy(), np.full(2, 0.1**60))
+
+
+def test_a_block_is_differentiated_whatever_its_number_of_turns():
+    A, rng = drawn(9, (5, 5))
+    x, w = rng.standard_normal(5), rng.standard_normal(5)
+    head = "tensor A: f64[N, N] csr tensor x: f64[N] tensor w: f64[N] "
+    sizes = set()
+    for turns in (2, 7):
+        text = f"{head} repeat {turns} {{ x[i] = tanh(w[i] * sum(j: A[i,j] * x[j])) }} s[] = sum(i: x[i] * x[i])"
+        g = fl.grad(fl.compile(text), of="s", by=["x", "w", "A"])
+        sizes.add(len(g.text.splitlines()))
+        made = g(A=A, x=x, w=w)
+
+        def loss(x, w, D):
+            for _ in range(turns):
+                x = np.tanh(w * (D @ x))
+            return float(x @ x)
+
+        for name, n in (("x", 0), ("w", 1), ("A", 2)):
+            operands = [x, w, A.toarray()]
+            at = (3,) if n < 2 else tuple(int(c[2]) for c in A.nonzero())
+            slopes = []
+            for step in (1e-6, -1e-6):
+                moved = [o.copy() for o in operands]
+                moved[n][at] += step
+                slopes.append(loss(*moved))
+            assert made[name].to_numpy()[at] == pytest.approx((slopes[0] - slopes[1]) / 2e-6, abs=1e-7)
+    assert len(sizes) == 1

@@ -40,8 +40,8 @@ pub(super) struct Pull<'d> {
     now: Change,
     /// Variables that the gradient is a function of, at this place.
     scope: Vec<VarId>,
-    /// The whole right side, and an access to what the statement defines, which has its value.
-    whole: Option<(&'d Expr, Expr)>,
+    /// The whole right side, or what a mask at its top is of, and an access to what the statement defines, which has its value.
+    whole: Option<(*const Expr, Expr)>,
     /// What accesses contribute.
     pub(super) found: Vec<Found>,
     /// Statements of values that contributions read.
@@ -69,10 +69,10 @@ impl<'d> Pull<'d> {
     pub(super) fn new(
         draft: &'d mut Draft,
         moving: &'d FxHashSet<TensorId>,
-        (rhs, known): (&'d Expr, Option<Expr>),
+        (rhs, known): (&Expr, Option<Expr>),
         scope: Vec<VarId>,
     ) -> Pull<'d> {
-        let whole = known.map(|known| (rhs, known));
+        let whole = known.map(|known| (std::ptr::from_ref(rhs), known));
         Pull { draft, moving, now: Change::default(), scope, whole, found: vec![], before: vec![], parts: vec![] }
     }
 
@@ -146,11 +146,21 @@ impl<'d> Pull<'d> {
         if meets { rebound(self.draft, &here) } else { Ok(here) }
     }
 
-    /// The value of an expression of the right side: what the statement defines, if that is its value and takes work.
+    /// The value of an expression of the right side: what the statement defines, if that is its value.
     fn value(&mut self, e: &Expr) -> Result<Expr, Diagnostic> {
         match &self.whole {
-            Some((whole, known)) if std::ptr::eq(*whole, e) && expr::folds(e) => Ok(known.clone()),
+            Some((whole, known)) if std::ptr::eq(*whole, e) => Ok(known.clone()),
             _ => self.here(e),
+        }
+    }
+
+    /// At a mask that is the whole right side, what it is of is the whole: nothing is passed on where it is not taken.
+    fn masked(&mut self, e: &Expr, of: &Expr) {
+        if let Some((whole, _)) = &mut self.whole
+            && std::ptr::eq(*whole, e)
+            && of.may_miss().is_none()
+        {
+            *whole = of;
         }
     }
 

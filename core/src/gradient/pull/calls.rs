@@ -16,6 +16,9 @@ impl Pull<'_> {
                 for (arg, slope) in args.iter().zip(slopes) {
                     let Some(slope) = slope.filter(|_| moves(self.moving, arg)) else { continue };
                     let along = self.slope(&slope(), (e, args), &w)?;
+                    if op == Op::Mask {
+                        self.masked(e, arg);
+                    }
                     self.pull(arg, along)?;
                 }
                 Ok(())
