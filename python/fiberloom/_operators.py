@@ -152,11 +152,14 @@ _DEEP = 6
 _DUNDERS = {f"__{side}{name}__" for name in (*_BINARY, *_COMPARED) for side in ("", "r")}
 
 
+@cache
 def no_array():
-    """What NumPy makes of an object that is no array."""
+    """What NumPy makes of an object that is no array: one for all, which nobody writes to."""
     import numpy as np
 
-    return np.empty((), dtype=object)
+    array = np.empty((), dtype=object)
+    array.flags.writeable = False
+    return array
 
 
 def __array_ufunc__(self, ufunc, method, *operands, out=None, **named):

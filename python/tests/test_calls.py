@@ -350,3 +350,31 @@ def test_types_with_numbers_are_numpys(dtype):
         for got, want in [(T + number, a + number), (number * T, number * a), ((fl.lazy(T) + number).compute(), a + number)]:
             assert got.dtype == want.dtype, (number, got.dtype, want.dtype)
             np.testing.assert_array_equal(got.to_numpy(), want)
+
+
+def test_matrices_of_scipys_are_read_anew_by_operators():
+    """Kernels that operators remember are called on what a matrix holds now: other values, entries out of order or twice, other shapes."""
+    random = np.random.default_rng(7)
+    for n in (4, 4, 6):
+        S, R = (sp.random_array((n, n), density=0.6, format="csr", rng=random) for _ in range(2))
+        U = fl.asarray(R.copy())
+        dense = R.toarray()
+        mixed = sp.csr_array((S.data[::-1].copy(), S.indices[::-1].copy(), S.indptr.copy()), shape=S.shape)
+        mixed.indptr = np.array([0, *np.cumsum(np.diff(S.indptr)[::-1])], dtype=S.indptr.dtype)
+        mixed.has_sorted_indices = False
+        twice = sp.csr_array((np.ones(3), np.array([1, 1, 0]), np.array([0, 2, *[3] * (n - 1)])), shape=(n, n))
+        for matrix in (S, mixed, twice, S.tocsc(), 3 * S, S):
+            theirs = matrix.toarray()
+            for ours, meant in [
+                (U @ matrix, dense @ theirs),
+                (matrix @ U, theirs @ dense),
+                (U + matrix, dense + theirs),
+                (matrix - U, theirs - dense),
+                (matrix * U, theirs * dense),
+                (U > matrix, dense > theirs),
+            ]:
+                assert np.allclose(ours.to_numpy(), meant)
+        S.data[:] = random.random(S.nnz)
+        assert np.allclose((S @ U).to_numpy(), S.toarray() @ dense)
+        S.data = S.data.astype(np.float32)
+        assert np.allclose((S @ U).to_numpy(), S.toarray() @ dense, rtol=1e-6)

@@ -13,6 +13,10 @@ use std::time::{Duration, Instant};
 /// How many times what a batch takes the reference semantics takes of it.
 const REFERENCE: u64 = 32;
 
+/// What a batch takes at most, if it is not one row group: memory that a batch gives back and the next takes again stays with the process where
+/// pieces are small, and is the system's where they are large, which clears it each time.
+const BATCH: u64 = 32 << 20;
+
 /// A table that is read in batches, beside others.
 pub struct Batched {
     passes: Passes,
@@ -95,7 +99,8 @@ fn batched(
                 let mut groups = table.groups.expect("it was looked at");
                 // Half of what is left is for results, labels and what reading takes.
                 let left = (most - (total - groups.bytes())) / 2;
-                let left = if passes.are_pairs() { left / 2 } else { left };
+                // Each batch of pairs is read as often as there are batches.
+                let left = if passes.are_pairs() { left / 2 } else { left.min(BATCH) };
                 groups.cut(if data.check { left / REFERENCE } else { left }, most);
                 let others = all.into_iter().map(|table| table.files).collect();
                 return Ok(Batched { passes, groups, others, limit: most, may_fit: false });
