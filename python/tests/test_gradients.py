@@ -237,3 +237,13 @@ def test_a_block_is_differentiated_whatever_its_number_of_turns():
                 slopes.append(loss(*moved))
             assert made[name].to_numpy()[at] == pytest.approx((slopes[0] - slopes[1]) / 2e-6, abs=1e-7)
     assert len(sizes) == 1
+
+
+def test_what_is_not_stored_is_what_the_kernel_says():
+    k = fl.compile("y[i] = min(j: A[i,j] + x[j])", A="f64 csr fill inf", x="f64")
+    A = sp.csr_array(np.array([[0.0, 2.0], [5.0, 0.0]]))
+    g = fl.grad(k, by="x")
+    assert "fill inf" in g.text
+    made = g(A=A, x=np.array([1.0, 10.0]), y_bar=np.array([1.0, 10.0]))
+    # Each row has one entry, and elsewhere there is no path.
+    np.testing.assert_allclose(made["x"].to_numpy(), [10.0, 1.0])
