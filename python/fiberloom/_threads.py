@@ -22,10 +22,15 @@ def set_threads(number: int) -> None:
         From 1 on; 0 is the usual number: what the environment variable ``FIBERLOOM_THREADS`` says, or else the number of processors
         that this process may use.
 
+    Returns
+    -------
+    None
+        Nothing.
+
     Raises
     ------
     Error
-        If the number is negative.
+        If the number is negative, or more than 65536.
 
     Examples
     --------

@@ -7,6 +7,7 @@ use super::{Breach, Fault, Limits, Ops, Outcome, Rule};
 use fiberloom_core::algebra::{Op, Type, Value, apply};
 use fiberloom_core::format::Array;
 use fiberloom_core::loops::{Entry, Failure, How, Kernel, Sought, headline};
+use fiberloom_core::stack::with_room;
 
 /// Runs a kernel whose expressions have types and whose operands are given; nothing else is assumed.
 pub(super) fn execute(
@@ -29,7 +30,7 @@ pub(super) fn execute(
     for (p, value) in kernel.params.iter().zip(params) {
         machine.set_var(p.0 as usize, *value as u64);
     }
-    match machine.block(body) {
+    match with_room(|| machine.block(body)) {
         Err(Halt::Stopped(failure)) => Err(Fault::Stopped(failure)),
         Err(Halt::Broken(breach)) => Err(Fault::Broken(breach)),
         Ok(()) => machine.outcome(),

@@ -62,7 +62,7 @@ fn opened(cx: &Context, b: &mut Block, scope: &Scope, cut: usize, body: &concret
             Opened { count: b.held(cx, "count", count), of: Counted::Coordinates, hints: vec![] }
         }
         concrete::Counted::Entries => {
-            let found = read.iter().find_map(|a| entries_of(cx, b, scope, *a, extents.len()));
+            let found = read.iter().find_map(|a| entries_of(cx, b, scope, *a, (cut, extents.len())));
             found.unwrap_or(Opened { count: Sym::ZERO, of: Counted::Nothing, hints: vec![] })
         }
         concrete::Counted::Weight => {
@@ -78,14 +78,21 @@ fn opened(cx: &Context, b: &mut Block, scope: &Scope, cut: usize, body: &concret
     }
 }
 
-/// The entries below an access's next `levels` levels, the last of which is a list.
-fn entries_of(cx: &Context, b: &mut Block, scope: &Scope, a: AccessId, levels: usize) -> Option<Opened> {
+/// The entries below an access's next `levels` levels, if they are over the loops of a cut, and the last of them is a list.
+fn entries_of(
+    cx: &Context,
+    b: &mut Block,
+    scope: &Scope,
+    a: AccessId,
+    (cut, levels): (usize, usize),
+) -> Option<Opened> {
     let (fiber, symbols) = (scope.fiber(a), &cx.symbols);
     let first = fiber.depth;
     let format = &cx.program.tensor(a).format;
     let last = first + levels - 1;
     let list = format.levels.get(last).is_some_and(|kind| kind.is_list());
-    if !list || fiber.may_miss() || fiber.run.is_some() || scope.block(a).is_some() {
+    let over_loops = (0..levels).all(|place| is_over(cx, scope, (a, first + place), (cut, place)));
+    if !list || !over_loops || fiber.may_miss() || fiber.run.is_some() || scope.block(a).is_some() {
         return None;
     }
     let (mut begin, mut end) = (fiber.position, symbols.plus(fiber.position, symbols.int(1)));
@@ -104,6 +111,16 @@ fn entries_of(cx: &Context, b: &mut Block, scope: &Scope, a: AccessId, levels: u
     let count = b.held(cx, "count", symbols.sub(end, begin));
     let hints = ends.iter().map(|_| hint(cx, b)).collect();
     Some(Opened { count, of: Counted::Entries { access: a, first, begin, ends }, hints })
+}
+
+/// Whether a level is over the loop at a place of a cut: of the variables that its coordinate is made of, that loop's alone is not bound
+/// yet. A copy of an operand may have its levels in another order.
+fn is_over(cx: &Context, scope: &Scope, (a, level): (AccessId, usize), (cut, place): (usize, usize)) -> bool {
+    let map = cx.program.root_map(cx.program.level_var(&cx.program.accesses[a.0], level));
+    let mut free = map.factors.keys().filter(|v| scope.coordinate(**v).is_none());
+    let (Some(v), None) = (free.next(), free.next()) else { return false };
+    let limits = &cx.program.vars[v.0].limits;
+    limits.iter().any(|limit| matches!(limit, Limit::Within(w) if w.cut == cut && w.place == place))
 }
 
 /// The part of a level over which a loop runs: `extent` coordinates from `shift` on.
