@@ -26,6 +26,7 @@ use crate::algebra::Mode;
 use crate::iteration::Thin;
 use crate::notation::Diagnostic;
 use crate::notation::typed::Program;
+use crate::stack::with_room;
 use std::collections::BTreeSet;
 
 /// Whether the schedules of a checked program are legal in a mode.
@@ -34,10 +35,12 @@ use std::collections::BTreeSet;
 /// For each statement, the first command that is not legal. [`check`](crate::check::check()) has rejected those that no mode allows, so
 /// these are the ones that strict mode refuses.
 pub fn legal(program: &Program, mode: Mode) -> Result<(), Vec<Diagnostic>> {
-    let loops = |statement| loops::Loops::of(program, statement, mode).err();
-    let wrong: Vec<Diagnostic> = program.statements.iter().filter_map(loops).collect();
-    if !wrong.is_empty() {
-        return Err(wrong);
-    }
-    stage::given(program, mode, (&Thin::new(), &BTreeSet::new())).map(|_| ())
+    with_room(|| {
+        let loops = |statement| loops::Loops::of(program, statement, mode).err();
+        let wrong: Vec<Diagnostic> = program.statements.iter().filter_map(loops).collect();
+        if !wrong.is_empty() {
+            return Err(wrong);
+        }
+        stage::given(program, mode, (&Thin::new(), &BTreeSet::new())).map(|_| ())
+    })
 }
