@@ -18,7 +18,7 @@ def set_threads(number: int) -> None:
 
     Parameters
     ----------
-    number : int
+    number
         From 1 on; 0 is the usual number: what the environment variable ``FIBERLOOM_THREADS`` says, or else the number of processors
         that this process may use.
 

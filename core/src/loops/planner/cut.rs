@@ -91,8 +91,10 @@ fn entries_of(
     let format = &cx.program.tensor(a).format;
     let last = first + levels - 1;
     let list = format.levels.get(last).is_some_and(|kind| kind.is_list());
-    let over_loops = (0..levels).all(|place| is_over(cx, scope, (a, first + place), (cut, place)));
-    if !list || !over_loops || fiber.may_miss() || fiber.run.is_some() || scope.block(a).is_some() {
+    if !list || fiber.may_miss() || fiber.run.is_some() || scope.block(a).is_some() {
+        return None;
+    }
+    if !(0..levels).all(|place| is_over(cx, scope, (a, first + place), (cut, place))) {
         return None;
     }
     let (mut begin, mut end) = (fiber.position, symbols.plus(fiber.position, symbols.int(1)));
