@@ -6,7 +6,8 @@
 //!                                              kernel_part_0(rt″, buffers″, params, frame, 128, 256)    on another
 //! ```
 //!
-//! The loop is described in the frame's last words. Parts only read the frame. Each thread has a session of its own, and a copy of the table of buffers, in which `own` are copies, too.
+//! The loop is described in the frame's last words. Parts only read the frame. Each thread has a session of its own, and a copy of the
+//! table of buffers, in which `own` are copies, too.
 
 use super::{Emitter, parts};
 use crate::Error;
