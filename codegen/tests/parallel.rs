@@ -70,6 +70,70 @@ fn any_number_of_threads_makes_the_same_bits() {
     assert!(y.iter().zip(&by_hand).all(|(a, b)| (a - b).abs() < 1e-15), "{y:?} {by_hand:?}");
 }
 
+/// Iteration i appends the numbers below i · 7 mod 5, and notes how many there are so far.
+const APPENDS: &str = "kernel appends(n)
+  operand x: f64
+  result pos: i32, crd: i32, vals: f64
+
+  alloc pos[n + 1] = 0i32
+  alloc crd[1]
+  alloc vals[1]
+  c = 0
+  parallel for i in 0..n joining pos[i + 1] = c, crd[c], vals[c] {
+    for j in 0..i * 7 % 5 {
+      if c + 1 > capacity(crd) {
+        reserve crd[c + 1]
+      }
+      if c + 1 > capacity(vals) {
+        reserve vals[c + 1]
+      }
+      crd[c] = i32(j)
+      vals[c] = x[i] + f64(j)
+      c = c + 1
+    }
+    pos[i + 1] = i32(c)
+  }
+  finish pos[n + 1]
+  finish crd[c]
+  finish vals[c]
+";
+
+#[test]
+fn what_iterations_append_is_in_their_order() {
+    let kernel = compiled(APPENDS);
+    for n in [0, 1, 2, 3, 5, 257, 3000] {
+        let x = floats(n);
+        let (mut pos, mut crd, mut vals) = (vec![0], vec![], vec![]);
+        for i in 0..n {
+            let row = 0..i * 7 % 5;
+            crd.extend(row.clone().map(|j| j as i32));
+            vals.extend(row.map(|j| 1.0 / (i + 1) as f64 + j as f64));
+            pos.push(crd.len() as i32);
+        }
+        let expected =
+            vec![None, Some(Array::I32(pos.into())), Some(Array::I32(crd.into())), Some(Array::F64(vals.into()))];
+        for threads in [1, 2, 3, 7] {
+            assert_eq!(run(&kernel, (n, &x, 3), Pieces::Each(threads)).unwrap(), expected, "{n} {threads}");
+        }
+        assert_eq!(run(&kernel, (n, &x, 3), Pieces::Usual).unwrap(), expected, "{n}");
+    }
+}
+
+/// Without memory for arrays of each thread, the loop runs on one.
+#[test]
+fn parts_that_do_not_fit_are_not_made() {
+    let kernel = compiled(APPENDS);
+    let (n, x) = (1000, floats(1000));
+    let one = run(&kernel, (n, &x, 3), Pieces::Each(1)).unwrap();
+    let operands = [Some(&x), None, None, None];
+    // 2,000 entries of 12 bytes in arrays that have doubled, and 1,001 positions.
+    let limits = Limits { memory: 2048 * 12 + 1001 * 4, pieces: Pieces::Each(4) };
+    // SAFETY: the kernel stays inside of arrays of `n` elements.
+    #[allow(unsafe_code)]
+    let made = unsafe { kernel.run_fenced(&[n], &operands, &limits) }.unwrap();
+    assert_eq!(made, one);
+}
+
 /// A thread's workspace grows for itself.
 #[test]
 fn copies_grow() {

@@ -18,6 +18,7 @@
 //!
 //! A run takes steps: one for each statement, iteration, and element sorted, and one for 64 elements that are allocated or finished.
 //! [`Limits::steps`] ends it.
+mod apart;
 mod code;
 mod execute;
 mod memory;
@@ -123,6 +124,8 @@ pub enum Rule {
     Allocated,
     /// Two iterations of a loop, with these numbers, do not conflict.
     NoRace(i64, i64),
+    /// Elements that an iteration touches of an array to which iterations append are in the iteration's part, which begins there.
+    InPart(i64),
     /// A result is finished, with a length for which it has room.
     Finished,
     /// Functions that sort a few elements get at most as many as they can sort.
@@ -149,6 +152,9 @@ impl fmt::Display for Breach {
             Rule::ReadOnly => write!(f, "`{name}` is an operand and is changed")?,
             Rule::Allocated => write!(f, "`{name}` is used and not allocated")?,
             Rule::NoRace(a, b) => write!(f, "turns {a} and {b} conflict at `{name}[{index}]`")?,
+            Rule::InPart(begin) => {
+                write!(f, "`{name}[{index}]` is outside of the iteration's part, which begins at {begin}")?
+            }
             Rule::Few => write!(f, "`{name}` has {index} elements to be sorted at once, {} are the most", Entry::FEW)?,
             Rule::Finished if *index < 0 => write!(f, "`{name}` is finished with no length")?,
             Rule::Finished => write!(f, "`{name}` is finished with length {index}, there is room for {len}")?,

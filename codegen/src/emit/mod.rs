@@ -210,7 +210,7 @@ impl<'c, 'k> Emitter<'c, 'k> {
             Home::Part(_) => self.function.get_nth_param(3).map(|frame| frame.into_pointer_value()),
             Home::Kernel if self.cuts.parts.is_empty() => None,
             Home::Kernel => {
-                let words = self.cuts.shared.len() as u64 + parallel::WORDS;
+                let words = self.cuts.shared.len() as u64 + parallel::words(self.cuts.joins);
                 let words = self.context.i64_type().array_type(words as u32);
                 Some(self.builder.build_alloca(words, "frame")?)
             }

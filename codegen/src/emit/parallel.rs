@@ -6,59 +6,97 @@
 //!                                              kernel_part_0(rt″, buffers″, params, frame, 128, 256)    on another
 //! ```
 //!
-//! The loop is described in the frame's last words. Parts only read the frame. Each thread has a session of its own, and a copy of the
-//! table of buffers, in which `own` are copies, too.
+//! The loop is described in the frame's last words. Parts only read the frame, but for the counters of a loop whose iterations append:
+//! threads of such a loop have frames of their own. Each thread has a session of its own, and a copy of the table of buffers, in which
+//! `own` are copies, too.
 
 use super::{Emitter, parts};
 use crate::Error;
 use crate::abi::Slot;
-use fiberloom_core::loops::{BufferId, How, Stmt, work};
+use fiberloom_core::loops::{BufferId, Expr, How, Joined, Stmt, Var, linear, work};
 use inkwell::module::Linkage;
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, PointerValue};
+use std::collections::BTreeSet;
 
-/// The words that describe a loop.
-pub(super) const WORDS: u64 = 6;
+/// The words that describe a loop, and then each of the arrays to which its iterations append.
+const WORDS: [u64; 2] = [10, 6];
+
+/// The words that describe a loop whose iterations append to so many arrays.
+pub(super) fn words(joins: usize) -> u64 {
+    WORDS[0] + WORDS[1] * joins as u64
+}
 
 impl<'c> Emitter<'c, '_> {
     /// Emits the loop over the iterations that are this function's arguments.
     pub(super) fn some_turns(&mut self, stmt: &Stmt) -> Result<(), Error> {
-        let Stmt::For { var, lo, hi, body, .. } = stmt else { return Ok(()) };
+        let Stmt::For { var, lo, hi, body, how } = stmt else { return Ok(()) };
         let [first, past] = [4, 5].map(|n| self.function.get_nth_param(n).map(|at| at.into_int_value()));
         let range = (first.expect("the first iteration"), past.expect("one past the last"));
-        self.count(*var, ([lo, hi], range), &How::Serial, body)
+        self.count(*var, ([lo, hi], range), &How::Serial, body)?;
+        self.leave(&how.counters(*var))
     }
 
     /// Calls the runtime, which runs a parallel loop; the kernel ends if an iteration fails.
     pub(super) fn call_turns(&mut self, stmt: &Stmt) -> Result<(), Error> {
-        let (Stmt::For { var, lo, hi, how: How::Parallel { own }, body }, Some(part)) = (stmt, self.cuts.part_of(stmt))
-        else {
+        let (Stmt::For { how: How::Parallel { own, joined }, .. }, Some(part)) = (stmt, self.cuts.part_of(stmt)) else {
             return Ok(());
         };
-        let function = self.module.get_function(&parts::name(self.symbol, part));
-        let function = function.ok_or_else(|| Error::Llvm(format!("part {part} is not declared")))?;
         let [session, buffers, params] = [0, 1, 2].map(|n| self.function.get_nth_param(n).expect("three arguments"));
         let frame = self.frame.expect("a kernel that has parts has a frame");
+        let described = self.described(stmt, part)?;
+        for (n, value) in described.into_iter().enumerate() {
+            self.builder.build_store(self.word(n as u64)?, value)?;
+        }
+        let args = [session, buffers, params, frame.into(), self.word(0)?.into()].map(BasicMetadataValueEnum::from);
+        let call = self.call_table(Slot::Parallel, &args)?;
+        self.go_on_if_zero(call.try_as_basic_value().unwrap_basic().into_int_value())?;
+        let mentioned = &self.cuts.mentions(self.home).buffers;
+        let changed = own.iter().copied().chain(joined.iter().map(|j| j.array));
+        changed.filter(|b| mentioned.contains(b) && self.moves(*b)).try_for_each(|b| self.refresh(b))
+    }
+
+    /// A word of the frame behind the variables that functions share.
+    fn word(&self, n: u64) -> Result<PointerValue<'c>, Error> {
+        let frame = self.frame.expect("a kernel that has parts has a frame");
+        self.element(self.context.i64_type().into(), frame, self.i64((self.cuts.shared.len() as u64 + n) as i64))
+    }
+
+    /// The words that describe a loop, as the runtime reads them.
+    fn described(&mut self, stmt: &Stmt, part: usize) -> Result<Vec<BasicValueEnum<'c>>, Error> {
+        let Stmt::For { var, lo, hi, how: How::Parallel { own, joined }, body } = stmt else { return Ok(vec![]) };
+        let function = self.module.get_function(&parts::name(self.symbol, part));
+        let function = function.ok_or_else(|| Error::Llvm(format!("part {part} is not declared")))?;
         let work = self.index(&work(self.kernel, *var, (lo, hi), body))?;
         let (lo, hi) = (self.index(lo)?, self.index(hi)?);
-        let word = |n: u64| {
-            self.element(self.context.i64_type().into(), frame, self.i64((self.cuts.shared.len() as u64 + n) as i64))
-        };
-        let described: [BasicValueEnum; WORDS as usize] = [
+        let mut all: Vec<BasicValueEnum> = vec![
             function.as_global_value().as_pointer_value().into(),
             self.numbers(own, part).into(),
             self.i64(own.len() as i64).into(),
             lo.into(),
             hi.into(),
             work.into(),
+            self.word(WORDS[0])?.into(),
+            self.i64(joined.len() as i64).into(),
+            self.i64(self.cuts.shared.len() as i64).into(),
+            self.i64(is_repeatable(body, (own, joined)).into()).into(),
         ];
-        for (n, value) in described.into_iter().enumerate() {
-            self.builder.build_store(word(n as u64)?, value)?;
+        for j in joined {
+            let counted = |v: Var| self.cuts.shared.get(&v).map_or(-1, |word| *word as i64);
+            let (at, times, more) = match j.counter(*var) {
+                Some((v, more)) => (counted(v), self.i64(1), self.i64(more)),
+                None => {
+                    let (first, length) = linear(&j.from, *var).expect("checked");
+                    (-1, self.index(&length)?, self.index(&first)?)
+                }
+            };
+            let bytes = self.kernel.buffers[j.array.0 as usize].ty.bytes() as i64;
+            let holds = j.holds.map_or(-1, counted);
+            all.extend(
+                [self.i64(j.array.0.into()), self.i64(bytes), self.i64(at), times, more, self.i64(holds)]
+                    .map(BasicValueEnum::from),
+            );
         }
-        let args = [session, buffers, params, frame.into(), word(0)?.into()].map(BasicMetadataValueEnum::from);
-        let call = self.call_table(Slot::Parallel, &args)?;
-        self.go_on_if_zero(call.try_as_basic_value().unwrap_basic().into_int_value())?;
-        let mentioned = &self.cuts.mentions(self.home).buffers;
-        own.iter().filter(|b| mentioned.contains(b) && self.moves(**b)).try_for_each(|b| self.refresh(*b))
+        Ok(all)
     }
 
     /// The numbers of buffers, as an array of constants.
@@ -74,4 +112,27 @@ impl<'c> Emitter<'c, '_> {
         places.set_linkage(Linkage::Private);
         places.as_pointer_value()
     }
+}
+
+/// Whether iterations may run again after some of them ran: they read nothing that they write, but for what each thread has for itself.
+fn is_repeatable(body: &[Stmt], (own, joined): (&[BufferId], &[Joined])) -> bool {
+    fn note(stmt: &Stmt, written: &mut BTreeSet<BufferId>, read: &mut BTreeSet<BufferId>) {
+        match stmt {
+            Stmt::Store(b, ..) => _ = written.insert(*b),
+            Stmt::Call(entry) => written.extend(entry.buffers()),
+            _ => {}
+        }
+        stmt.exprs().for_each(|e| {
+            e.each(&mut |e| {
+                if let Expr::Load(b, _) | Expr::Among(_, b, _) = e {
+                    read.insert(*b);
+                }
+            });
+        });
+        stmt.blocks().flatten().for_each(|inner| note(inner, written, read));
+    }
+    let (mut written, mut read) = Default::default();
+    body.iter().for_each(|stmt| note(stmt, &mut written, &mut read));
+    let apart = |b: &BufferId| own.contains(b) || joined.iter().any(|j| j.array == *b);
+    written.intersection(&read).all(apart)
 }

@@ -19,7 +19,7 @@
 use super::{Emitter, Place};
 use crate::Error;
 use crate::room::length;
-use fiberloom_core::loops::{BufferId, Expr, How, Kernel, Stmt, Var, runs_statements, work};
+use fiberloom_core::loops::{BufferId, Expr, How, Joined, Kernel, Stmt, Var, linear, runs_statements, work};
 use inkwell::IntPredicate;
 use inkwell::values::{BasicValueEnum, IntValue, PointerValue};
 use std::collections::{BTreeMap, BTreeSet};
@@ -47,6 +47,8 @@ pub(super) struct Cuts<'k> {
     mentions: Vec<Mentions>,
     /// The shared variables, each with its word of the frame.
     pub shared: BTreeMap<Var, u64>,
+    /// The most arrays to which a loop's iterations append.
+    pub joins: usize,
 }
 
 /// What a part runs.
@@ -80,7 +82,7 @@ impl<'k> Cuts<'k> {
     /// Cuts a kernel's body.
     pub fn of(kernel: &'k Kernel, long: usize) -> Cuts<'k> {
         let (blocks, loops, shared) = Default::default();
-        let mut cuts = Cuts { long, blocks, parts: vec![], loops, kernel, mentions: vec![], shared };
+        let mut cuts = Cuts { long, blocks, parts: vec![], loops, kernel, mentions: vec![], shared, joins: 0 };
         cuts.mentions.push(Mentions::default());
         cuts.cut(&kernel.body);
         let mut homes: BTreeMap<Var, usize> = BTreeMap::new();
@@ -111,7 +113,7 @@ impl<'k> Cuts<'k> {
     /// Whether a function runs iterations of a loop whose threads have copies of a buffer.
     pub fn owns(&self, home: Home, buffer: BufferId) -> bool {
         let Home::Part(part) = home else { return false };
-        let Part::Turns(Stmt::For { how: How::Parallel { own }, .. }) = self.parts[part] else { return false };
+        let Part::Turns(Stmt::For { how: How::Parallel { own, .. }, .. }) = self.parts[part] else { return false };
         own.contains(&buffer)
     }
 
@@ -169,11 +171,20 @@ impl<'k> Cuts<'k> {
 
     /// Makes a part of a parallel loop.
     fn turns(&mut self, stmt: &'k Stmt) {
-        let Stmt::For { var, lo, hi, body, .. } = stmt else { return };
+        let Stmt::For { var, lo, hi, body, how } = stmt else { return };
         let work = work(self.kernel, *var, (lo, hi), body);
         [lo, hi, &work].into_iter().for_each(|e| self.mentions[0].expression(e));
         let mut mentions = Mentions::default();
         mentions.statement(stmt);
+        self.joins = self.joins.max(how.joined().len());
+        let linear = |j: &Joined| linear(&j.from, *var).filter(|_| j.counter(*var).is_none());
+        for (first, length) in how.joined().iter().filter_map(linear) {
+            [first, length].iter().for_each(|e| self.mentions[0].expression(e));
+        }
+        for v in how.counters(*var) {
+            self.mentions[0].vars.insert(v);
+            mentions.vars.insert(v);
+        }
         self.loops.insert(stmt, self.parts.len());
         self.parts.push(Part::Turns(stmt));
         self.mentions.push(mentions);
@@ -287,9 +298,14 @@ impl<'c> Emitter<'c, '_> {
 
     /// Stores the shared variables that a part sets to the frame.
     pub(super) fn leave_shared(&mut self) -> Result<(), Error> {
-        for var in self.cuts.mentions(self.home).vars.clone() {
-            if let (Some(word), Place::Slot(slot)) = (self.word_of(var)?, self.vars[var.0 as usize]) {
-                let value = self.builder.build_load(self.register(self.type_of(var)), slot, "")?;
+        self.leave(&self.cuts.mentions(self.home).vars.clone())
+    }
+
+    /// Stores variables of a part in the frame.
+    pub(super) fn leave(&mut self, vars: &BTreeSet<Var>) -> Result<(), Error> {
+        for var in vars {
+            if let (Some(word), Place::Slot(slot)) = (self.word_of(*var)?, self.vars[var.0 as usize]) {
+                let value = self.builder.build_load(self.register(self.type_of(*var)), slot, "")?;
                 self.builder.build_store(word, value)?;
             }
         }

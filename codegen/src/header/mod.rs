@@ -136,11 +136,21 @@ fn shared(out: &mut String) -> std::fmt::Result {
     writeln!(out, "                            int64_t first, int64_t past);")?;
     writeln!(
         out,
-        "/* A loop whose iterations are independent. Threads need copies of the buffers whose numbers are `own`. */"
+        "/* An array to which iterations append, from element `plus + times * n` on, where n is the word `counter` of the frame, or the\n \
+         * iteration if that is -1. Its elements have values of the word `holds`, unless that is -1. */"
     )?;
     writeln!(
         out,
-        "typedef struct fl_loop {{\n    fl_turns turns;\n    const int32_t *own;\n    int64_t owns, lo, hi, work;\n}} fl_loop;"
+        "typedef struct fl_joined {{\n    int64_t buffer, bytes, counter, times, plus, holds;\n}} fl_joined;"
+    )?;
+    writeln!(
+        out,
+        "/* A loop whose iterations are independent. Threads need copies of the buffers whose numbers are `own`, and, if there are joined\n \
+         * arrays, of the `words` words of the frame. It may run again after it failed if `again` is not 0. */"
+    )?;
+    writeln!(
+        out,
+        "typedef struct fl_loop {{\n    fl_turns turns;\n    const int32_t *own;\n    int64_t owns, lo, hi, work;\n    const fl_joined *joined;\n    int64_t joins, words, again;\n}} fl_loop;"
     )?;
     writeln!(out, "struct fl_runtime {{")?;
     for slot in Slot::ALL {

@@ -12,6 +12,7 @@
 mod entries;
 pub(crate) mod fence;
 pub(crate) mod interrupt;
+mod joined;
 mod math;
 pub(crate) mod memory;
 mod parallel;
@@ -22,4 +23,4 @@ mod sort;
 pub use interrupt::Interrupt;
 pub(crate) use interrupt::NEVER;
 pub use pool::{set_threads, threads};
-pub(crate) use session::{Block, Session, lent};
+pub(crate) use session::{Block, Session, Snapshot, lent};

@@ -8,10 +8,13 @@
 //! before it run to their ends.
 #![allow(unsafe_code)] // Machine code runs on several threads.
 
-use super::Session;
+use super::joined::{Joined, Joins};
 use super::pool::{on_threads, threads};
+use super::{Session, Snapshot};
 use crate::Pieces;
-use crate::abi::Buffer;
+use crate::abi::{Buffer, code};
+use fiberloom_core::loops::Failure;
+use std::mem::MaybeUninit;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::Relaxed};
 
@@ -40,15 +43,23 @@ pub(super) struct Counted {
     hi: i64,
     /// An estimate of the statements that run.
     work: i64,
+    /// The arrays to which iterations append.
+    joined: *const Joined,
+    joins: i64,
+    /// The number of words of the frame, without those that describe a loop.
+    words: i64,
+    /// Whether iterations may run again after some of them ran.
+    again: i64,
 }
 
 /// A loop that runs.
 struct Loop<'l, 'a> {
-    session: &'l Session<'a>,
+    snapshot: &'l Snapshot<'a>,
     turns: Turns,
     params: *const i64,
     frame: *mut i64,
     own: &'l [i32],
+    joins: Option<&'l Joins<'l>>,
     hi: i64,
     /// The iterations of a piece.
     step: i64,
@@ -64,14 +75,24 @@ unsafe impl Sync for Loop<'_, '_> {}
 impl Loop<'_, '_> {
     /// Takes pieces until there are none; whether memory sufficed to begin.
     fn run(&self) -> bool {
+        let fresh = self.joins.map(Joins::fresh).unwrap_or_default();
         // SAFETY: iterations are independent, as `loops::check` and the rewrite that makes parallel loops promise; the kernel waits.
         let ran = unsafe {
-            self.session.apart(self.own, |session, buffers| {
+            self.snapshot.session((self.own, &fresh), |session, buffers| {
+                let mut appending = self.joins.map(Joins::begin);
                 while let Some((first, past)) = self.piece() {
-                    let code = (self.turns)(session, buffers, self.params, self.frame, first, past);
+                    let session: *mut Session = session;
+                    let run = |frame| (self.turns)(session, buffers, self.params, frame, first, past);
+                    let code = match &mut appending {
+                        Some(appending) => appending.piece((first, past), session, run),
+                        None => run(self.frame),
+                    };
                     if code != 0 {
                         self.note(first, code);
                     }
+                }
+                if let Some(appending) = appending {
+                    appending.end(session);
                 }
             })
         };
@@ -106,9 +127,9 @@ pub(super) unsafe extern "C" fn parallel(
     of: *const Counted,
 ) -> i32 {
     // SAFETY: generated code describes the loop, and waits.
-    let Counted { turns, own, owns, lo, hi, work } = *unsafe { &*of };
+    let Counted { turns, own, owns, lo, hi, work, joined, joins, words, again } = *unsafe { &*of };
     // SAFETY: generated code gives a function of its own, and what that asks for.
-    let serially = || unsafe { turns(rt, buffers, params, frame, lo, hi) };
+    let serially = move || unsafe { turns(rt, buffers, params, frame, lo, hi) };
     let n = hi.saturating_sub(lo);
     // A product of extents that does not fit is a large one.
     let work = work as u64;
@@ -122,16 +143,19 @@ pub(super) unsafe extern "C" fn parallel(
     }
     let pieces = work.checked_div(piece).unwrap_or(MOST).clamp(2, MOST).min(n as u64) as i64;
     // SAFETY: generated code passes on the session that it was given; `own` has so many numbers.
-    let (session, own) = unsafe {
+    let (snapshot, own, joins) = unsafe {
         let own = if owns == 0 { &[][..] } else { std::slice::from_raw_parts(own, owns as usize) };
-        (&*rt, own)
+        let arrays = std::slice::from_raw_parts(joined, joins as usize);
+        let words = std::slice::from_raw_parts(frame.cast::<MaybeUninit<i64>>(), words as usize);
+        ((*rt).snapshot(), own, (!arrays.is_empty()).then(|| Joins::of((arrays, words), (lo, hi), rt)))
     };
     let of = Loop {
-        session,
+        snapshot: &snapshot,
         turns,
         params,
         frame,
         own,
+        joins: joins.as_ref(),
         hi,
         step: n / pieces + i64::from(n % pieces != 0),
         next: AtomicI64::new(lo),
@@ -142,6 +166,21 @@ pub(super) unsafe extern "C" fn parallel(
     on_threads(others, &|| {
         begun.fetch_or(of.run(), Relaxed);
     });
-    // Without memory for copies no thread has begun.
-    if begun.load(Relaxed) { of.first_failed().1 } else { serially() }
+    let failed = of.first_failed().1;
+    let Some(joins) = joins else {
+        // Without memory for copies no thread has begun.
+        return if begun.load(Relaxed) { failed } else { serially() };
+    };
+    let failed = match joins.end(failed) {
+        Ok(counted) if failed == 0 => {
+            // SAFETY: these are words of the frame, which generated code passes on.
+            counted.into_iter().for_each(|(word, value)| unsafe { frame.add(word).write(value) });
+            0
+        }
+        Ok(_) => failed,
+        Err(failure) => code(failure),
+    };
+    // One thread needs less memory.
+    let short = failed == code(Failure::Memory) && again != 0;
+    if !begun.load(Relaxed) || short { serially() } else { failed }
 }

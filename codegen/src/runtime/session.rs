@@ -60,6 +60,18 @@ pub(crate) struct Block {
     layout: Layout,
 }
 
+// SAFETY: a block is memory that belongs to who has this.
+unsafe impl Send for Block {}
+// SAFETY: the same; this alone lets nobody touch it.
+unsafe impl Sync for Block {}
+
+impl Block {
+    /// Its first byte.
+    pub fn start(&self) -> NonNull<u8> {
+        self.start
+    }
+}
+
 impl<'a> Session<'a> {
     /// A session for the buffers at `buffers`, none of which has a block yet; their blocks come from `memory`, at most `limit` bytes in
     /// all. `interrupt` asks the kernel to end. The function is inlined, so that the session is constructed in place: in a call of less
@@ -77,35 +89,26 @@ impl<'a> Session<'a> {
         Session { table: *TABLE, interrupt, memory, buffers, blocks, left, pieces }
     }
 
-    /// Runs `f` in a session for another thread: of the buffers `own` it has copies, all others it shares. `None` if memory does not
-    /// suffice.
-    ///
-    /// # Safety
-    /// This session stays as it is meanwhile. Of the buffers that are not its own, `f` accesses elements as no other thread does, and
-    /// calls no entry for them.
-    pub unsafe fn apart<R>(&self, own: &[i32], f: impl FnOnce(&mut Session, *mut Buffer) -> R) -> Option<R> {
-        let n = self.blocks.len();
+    /// What sessions of other threads begin with.
+    pub fn snapshot(&self) -> Snapshot<'a> {
         // SAFETY: the session has as many buffers as blocks.
-        let mut buffers = unsafe { std::slice::from_raw_parts(self.buffers, n) }.to_vec();
-        let mut blocks = vec![None; n];
-        let at = buffers.as_mut_ptr();
-        // SAFETY: both outlive the session, and nobody else has them.
-        let mut session =
-            unsafe { Session::new(self.memory, at, &mut blocks, (self.left, self.interrupt, self.pieces)) };
-        own.iter().try_for_each(|b| session.copy(self, BufferId(*b as u32))).ok()?;
-        Some(f(&mut session, at))
+        let buffers = unsafe { std::slice::from_raw_parts(self.buffers, self.blocks.len()) }.to_vec();
+        let Session { interrupt, memory, left, pieces, .. } = *self;
+        Snapshot { interrupt, memory, buffers, blocks: self.blocks.to_vec(), left, pieces }
     }
 
-    /// Makes a copy of another session's buffer.
-    fn copy(&mut self, from: &Session, b: BufferId) -> Result<(), Failure> {
-        let Some(Block { start: old, layout }) = from.blocks[b.0 as usize] else { return Ok(()) };
+    /// Gives buffer `b` a block of its own, like one that it sees, with its elements or with none.
+    fn twin(&mut self, b: BufferId, of: Option<Block>, with_elements: bool) -> Result<(), Failure> {
+        let Some(Block { start: old, layout }) = of else { return Ok(()) };
         self.take_from_limit(layout.size())?;
         let start = self.memory.allocate(layout, false).ok_or(Failure::Memory);
         let start = start.inspect_err(|_| self.give_to_limit(layout.size()))?;
         self.blocks[b.0 as usize] = Some(Block { start, layout });
         // SAFETY: both blocks have this layout; the buffer is this session's.
         unsafe {
-            start.as_ptr().copy_from_nonoverlapping(old.as_ptr(), layout.size());
+            if with_elements {
+                start.as_ptr().copy_from_nonoverlapping(old.as_ptr(), layout.size());
+            }
             (*self.buffers.add(b.0 as usize)).data = start.as_ptr();
         }
         Ok(())
@@ -192,6 +195,24 @@ impl<'a> Session<'a> {
         data
     }
 
+    /// A buffer as the kernel sees it.
+    pub fn buffer(&self, b: BufferId) -> Buffer {
+        // SAFETY: `b` is one of this session's buffers, which the kernel does not touch while it waits for us.
+        unsafe { *self.buffers.add(b.0 as usize) }
+    }
+
+    /// Gives up what buffer `b` has. The kernel touches it no more.
+    pub fn give_up(&mut self, b: BufferId) -> Option<Block> {
+        self.blocks[b.0 as usize].take()
+    }
+
+    /// Frees a block that a session of the same call gave up.
+    pub fn free(&self, block: Block) {
+        self.give_to_limit(block.layout.size());
+        // SAFETY: the block is of this memory, and was given up.
+        unsafe { self.memory.free(block.start, block.layout) }
+    }
+
     /// How parallel loops are cut.
     pub fn pieces(&self) -> Pieces {
         self.pieces
@@ -238,6 +259,40 @@ impl<'a> Session<'a> {
             // SAFETY: the kernel has set the first `len` elements.
             unsafe { copied(ty, block.start, len as usize) }
         }
+    }
+}
+
+/// A call's buffers at one moment, as other threads find them.
+pub(crate) struct Snapshot<'a> {
+    interrupt: &'a Interrupt,
+    memory: &'a dyn Memory,
+    buffers: Vec<Buffer>,
+    blocks: Vec<Option<Block>>,
+    left: &'a AtomicUsize,
+    pieces: Pieces,
+}
+
+impl Snapshot<'_> {
+    /// Runs `f` in a session for another thread: of the buffers `own` it has copies, for `fresh` others as much room, and all others it
+    /// shares. `None` if memory does not suffice.
+    ///
+    /// # Safety
+    /// What the buffers have stays meanwhile, but for `fresh` ones. Of the buffers that are not its own, `f` accesses elements as no
+    /// other thread does, and calls no entry for them.
+    pub unsafe fn session<R>(
+        &self,
+        (own, fresh): (&[i32], &[i32]),
+        f: impl FnOnce(&mut Session, *mut Buffer) -> R,
+    ) -> Option<R> {
+        let (mut buffers, mut blocks) = (self.buffers.clone(), vec![None; self.blocks.len()]);
+        let at = buffers.as_mut_ptr();
+        // SAFETY: both outlive the session, and nobody else has them.
+        let mut session =
+            unsafe { Session::new(self.memory, at, &mut blocks, (self.left, self.interrupt, self.pieces)) };
+        let mut twin = |b: &i32, with: bool| session.twin(BufferId(*b as u32), self.blocks[*b as usize], with);
+        own.iter().try_for_each(|b| twin(b, true)).ok()?;
+        fresh.iter().try_for_each(|b| twin(b, false)).ok()?;
+        Some(f(&mut session, at))
     }
 }
 

@@ -47,6 +47,9 @@ pub struct Buffer {
     pub ty: Type,
     /// The owner.
     pub role: Role,
+    /// Whether it is a workspace that is *private* to the iterations of a loop: one that touches it leaves it as it was, or sets what it
+    /// reads of it before. So threads may have copies of it.
+    pub private: bool,
 }
 
 /// The owner of a buffer.
@@ -310,10 +313,56 @@ pub enum How {
         /// Workspaces of which each thread has a copy, as it is before the loop. An iteration reads of them what it has written, or what it
         /// finds there unless another iteration has changed it. Behind the loop they are as before it, where no iteration has changed them.
         own: Vec<BufferId>,
+        /// Arrays to which iterations append. Each thread appends to arrays of its own, and counts from where it is; behind the loop, what
+        /// iterations have appended stands in their order, and counters have the values that serial iterations give them.
+        joined: Vec<Joined>,
     },
 }
 
+/// An array of which each iteration of a parallel loop makes a part: the elements from one index up to the index from which the next
+/// iteration goes on.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Joined {
+    /// A result or workspace.
+    pub array: BufferId,
+    /// The index at which a part begins: a *counter*, which is a variable of type `i64` that iterations increase, or one more; or a number
+    /// that the loop's variable and loop-invariant ones determine, linear in the former.
+    pub from: Expr,
+    /// The counter whose values the elements are, if they are a counter's.
+    pub holds: Option<Var>,
+}
+
+impl Joined {
+    /// The counter at which a part begins, and by how much behind it; `None` if the loop's variable says where.
+    pub fn counter(&self, index: Var) -> Option<(Var, i64)> {
+        match &self.from {
+            Expr::Var(v) if *v != index => Some((*v, 0)),
+            Expr::Op(Op::Add, args) => match &args[..] {
+                [Expr::Var(v), Expr::Const(more)] if *v != index => Some((*v, more.bits() as i64)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
 impl How {
+    /// A parallel loop without workspaces that threads have copies of, and without counters.
+    pub fn apart() -> How {
+        How::Parallel { own: vec![], joined: vec![] }
+    }
+
+    /// The arrays to which iterations append.
+    pub fn joined(&self) -> &[Joined] {
+        if let How::Parallel { joined, .. } = self { joined } else { &[] }
+    }
+
+    /// The variables that count what iterations append, in order.
+    pub fn counters(&self, index: Var) -> BTreeSet<Var> {
+        let counters = self.joined().iter();
+        counters.flat_map(|j| j.counter(index).map(|(v, _)| v).into_iter().chain(j.holds)).collect()
+    }
+
     /// Whether machine code may run iterations as lanes.
     pub fn is_vector(&self) -> bool {
         *self == How::Vector

@@ -91,12 +91,16 @@ pub(super) fn alike(op: Op, count: usize) -> std::ops::Range<usize> {
     }
 }
 
+/// The kinds of buffers: their role, whether they are private, and their word.
+pub(super) const KINDS: [(Role, bool, &str); 4] = [
+    (Role::Operand, false, "operand"),
+    (Role::Result, false, "result"),
+    (Role::Workspace, false, "workspace"),
+    (Role::Workspace, true, "private"),
+];
+
 pub(super) fn role_name(role: Role) -> &'static str {
-    match role {
-        Role::Operand => "operand",
-        Role::Result => "result",
-        Role::Workspace => "workspace",
-    }
+    KINDS.into_iter().find(|(r, ..)| *r == role).map_or("", |(.., name)| name)
 }
 
 impl Failure {
@@ -126,20 +130,21 @@ fn buffer_name(kernel: &Kernel, b: BufferId) -> String {
 /// Consecutive buffers of one role in a line, as far as the width allows.
 fn buffers(kernel: &Kernel, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let mut line = String::new();
-    let mut role = None;
+    let mut before = "";
     for b in &kernel.buffers {
-        let item = format!("{}: {}", b.name, b.ty);
-        if role == Some(b.role) && line.len() + item.len() + 2 <= WIDTH {
+        let kind = KINDS.into_iter().find(|(role, private, _)| (*role, *private) == (b.role, b.private));
+        let (word, item) = (kind.map_or("", |(.., word)| word), format!("{}: {}", b.name, b.ty));
+        if word == before && line.len() + item.len() + 2 <= WIDTH {
             write!(line, ", {item}")?;
             continue;
         }
-        if role.is_some() {
+        if !line.is_empty() {
             writeln!(f, "{line}")?;
         }
-        role = Some(b.role);
-        line = format!("  {} {item}", role_name(b.role));
+        before = word;
+        line = format!("  {word} {item}");
     }
-    if role.is_some() { writeln!(f, "{line}") } else { Ok(()) }
+    if line.is_empty() { Ok(()) } else { writeln!(f, "{line}") }
 }
 
 fn argument(kernel: &Kernel, a: &Argument, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -252,9 +257,14 @@ impl<W: Write> Printer<'_, W> {
                 self.first(*var);
                 write!(self.out, "{lanes}{word}for {} in ", var_name(self.kernel, *var))?;
                 self.extent(lo, hi)?;
-                let How::Parallel { own } = how else { return Ok(()) };
+                let How::Parallel { own, joined } = how else { return Ok(()) };
                 own.iter().enumerate().try_for_each(|(n, b)| {
                     write!(self.out, "{} {}", if n == 0 { " with" } else { "," }, buffer_name(self.kernel, *b))
+                })?;
+                joined.iter().enumerate().try_for_each(|(n, j)| {
+                    write!(self.out, "{} ", if n == 0 { " joining" } else { "," })?;
+                    self.place(j.array, &j.from)?;
+                    j.holds.map_or(Ok(()), |v| write!(self.out, " = {}", var_name(self.kernel, v)))
                 })
             }
             Stmt::Call(entry) => self.entry(entry),

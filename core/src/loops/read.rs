@@ -9,9 +9,9 @@
 mod expr;
 
 use super::check::NESTING;
+use super::print::KINDS;
 use super::{
-    Argument, Buffer, BufferId, Entry, Expr, Failure, Hints, How, Kernel, LevelBuffers, Role, Stmt, Var,
-    print::role_name,
+    Argument, Buffer, BufferId, Entry, Expr, Failure, Hints, How, Joined, Kernel, LevelBuffers, Role, Stmt, Var,
 };
 use crate::algebra::{Type, Value};
 use crate::format::LevelKind;
@@ -79,9 +79,8 @@ impl<'t> Reader<'t> {
         })?;
         self.kernel.reassociate = self.eat(Token::Word("reassociate"));
         while let (Token::Word(word), Token::Word(_)) = (self.peek(), self.ahead(1)) {
-            let roles = [Role::Operand, Role::Result, Role::Workspace];
-            match roles.into_iter().find(|r| role_name(*r) == word) {
-                Some(role) => self.located(|r| r.buffers(role))?,
+            match KINDS.into_iter().find(|(.., name)| *name == word) {
+                Some((role, private, _)) => self.located(|r| r.buffers(role, private))?,
                 None if matches!(word, "in" | "out") => self.located(Reader::argument)?,
                 None if word == "solved" => self.located(|r| {
                     let solved = r.numbered()?;
@@ -100,13 +99,13 @@ impl<'t> Reader<'t> {
         self.located(|r| r.expect(Token::End))
     }
 
-    fn buffers(&mut self, role: Role) -> Read<()> {
+    fn buffers(&mut self, role: Role, private: bool) -> Read<()> {
         self.skip();
         self.list(|r| {
             let name = r.word()?;
             r.sign(":")?;
             let ty = r.ty()?;
-            r.kernel.buffers.push(Buffer { name: name.to_string(), ty, role });
+            r.kernel.buffers.push(Buffer { name: name.to_string(), ty, role, private });
             let id = BufferId(r.kernel.buffers.len() as u32 - 1);
             r.define(name, Name::Buffer(id))
         })?;
@@ -241,7 +240,7 @@ impl<'t> Reader<'t> {
             (_, "for") => self.each(How::Serial, nesting),
             (Token::Word("for"), "vector" | "parallel") => {
                 self.skip();
-                self.each(if word == "vector" { How::Vector } else { How::Parallel { own: vec![] } }, nesting)
+                self.each(if word == "vector" { How::Vector } else { How::apart() }, nesting)
             }
             (Token::Word("for" | "vector" | "parallel"), "lanes") | (Token::Number(_), "unroll") => {
                 self.hints(word, nesting)
@@ -257,7 +256,7 @@ impl<'t> Reader<'t> {
         let how = if self.eat(Token::Word("vector")) {
             How::Vector
         } else if self.eat(Token::Word("parallel")) {
-            How::Parallel { own: vec![] }
+            How::apart()
         } else {
             How::Serial
         };
@@ -316,14 +315,24 @@ impl<'t> Reader<'t> {
         let name = self.word()?;
         self.expect(Token::Word("in"))?;
         let (lo, hi) = self.extent()?;
-        if let How::Parallel { own } = &mut how
-            && self.eat(Token::Word("with"))
-        {
-            self.list(|r| r.buffer().map(|b| own.push(b)))?;
-        }
         let var = if self.names.contains_key(name) { self.var(name)? } else { self.new_var(name, Type::I64)? };
+        if let How::Parallel { own, joined } = &mut how {
+            if self.eat(Token::Word("with")) {
+                self.list(|r| r.buffer().map(|b| own.push(b)))?;
+            }
+            if self.eat(Token::Word("joining")) {
+                self.list(|r| r.joined().map(|j| joined.push(j)))?;
+            }
+        }
         let body = self.braces(nesting)?;
         Ok(Stmt::For { var, lo, hi, how, body })
+    }
+
+    /// Reads `array[from]`, or `array[from] = counter`.
+    fn joined(&mut self) -> Read<Joined> {
+        let (array, from) = self.place()?;
+        let holds = if self.eat(Token::Sign("=")) { Some(self.word()?) } else { None };
+        Ok(Joined { array, from, holds: holds.map(|name| self.var(name)).transpose()? })
     }
 
     fn extent(&mut self) -> Read<(Expr, Expr)> {

@@ -77,8 +77,15 @@ impl Symbolic {
     /// A new buffer with a distinct name that begins with `name`.
     pub fn buffer(&mut self, name: &str, ty: Type, role: Role) -> BufferId {
         let name = self.names.fresh(name);
-        self.buffers.push(Buffer { name, ty, role });
+        self.buffers.push(Buffer { name, ty, role, private: false });
         BufferId(self.buffers.len() as u32 - 1)
+    }
+
+    /// As `buffer`, for a workspace that is private to iterations.
+    pub fn private(&mut self, name: &str, ty: Type) -> BufferId {
+        let made = self.buffer(name, ty, Role::Workspace);
+        self.buffers[made.0 as usize].private = true;
+        made
     }
 
     /// The term's expression, to be placed here.

@@ -267,7 +267,7 @@ fn depth_has_a_limit() {
     // Variables that do not exist.
     let nothing = vec![Stmt::Set(Var(9), Expr::Const(Value::i64(1)))];
     let (lo, hi) = (Expr::Const(Value::i64(0)), Expr::Const(Value::i64(1)));
-    kernel.body = vec![Stmt::For { var: Var(1), lo, hi, how: How::Parallel { own: vec![] }, body: nothing }];
+    kernel.body = vec![Stmt::For { var: Var(1), lo, hi, how: How::apart(), body: nothing }];
     kernel.vars.push(("i".into(), Type::I64));
     assert_eq!(check(&kernel), Err("in `var9? = 1`: there is no variable number 9".into()));
 }
@@ -422,7 +422,7 @@ impl Random {
         let mut kernel = read("kernel random(n, m)").unwrap();
         for (i, ty) in Type::ALL.into_iter().enumerate() {
             let role = [Role::Operand, Role::Workspace][i % 2];
-            kernel.buffers.push(Buffer { name: format!("b_{ty}"), ty, role });
+            kernel.buffers.push(Buffer { name: format!("b_{ty}"), ty, role, private: false });
         }
         Random { state: (seed + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15), kernel }
     }
@@ -544,7 +544,7 @@ impl Random {
             10 => Stmt::While(self.expr(Type::Bool, 3), self.stmts(depth - 1)),
             _ => {
                 let (lo, hi, var) = (self.index(), self.index(), self.new_var(Type::I64));
-                let how = [How::Serial, How::Vector, How::Parallel { own: vec![] }][self.below(3)].clone();
+                let how = [How::Serial, How::Vector, How::apart()][self.below(3)].clone();
                 Stmt::For { var, lo, hi, how, body: self.stmts(depth - 1) }
             }
         }

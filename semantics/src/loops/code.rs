@@ -6,7 +6,7 @@
 //! ```
 
 use fiberloom_core::algebra::{Op, Type, Value};
-use fiberloom_core::loops::{Entry, Expr, How, Kernel, Sought, Stmt, private};
+use fiberloom_core::loops::{self, Entry, Expr, How, Kernel, Sought, Stmt, Var, private};
 
 /// An expression. Its value is the bits of a [`Value`] of the expression's type.
 #[derive(Debug)]
@@ -147,8 +147,22 @@ pub(super) struct For<'k> {
     pub body: Block<'k>,
     /// The workspaces of which each thread has a copy, in order.
     pub own: Vec<usize>,
+    /// The arrays of which each iteration makes a part.
+    pub joined: Vec<Joined>,
     /// The variables of which each iteration has its own.
     pub private: Vec<usize>,
+}
+
+/// An array of which each iteration of a loop makes a part.
+#[derive(Debug)]
+pub(super) struct Joined {
+    pub array: usize,
+    /// The counter at which parts begin, and by how much behind it.
+    pub counter: Option<(usize, i64)>,
+    /// The first index of an iteration's part.
+    pub from: Code,
+    /// The counter whose values the elements are.
+    pub holds: Option<usize>,
 }
 
 /// Compiles the kernel's body.
@@ -175,10 +189,19 @@ fn block<'k>(kernel: &'k Kernel, stmts: &'k [Stmt]) -> Result<Block<'k>, String>
 
 /// The workspaces of which each thread has a copy, in order.
 fn own(how: &How) -> Vec<usize> {
-    let How::Parallel { own } = how else { return vec![] };
+    let How::Parallel { own, .. } = how else { return vec![] };
     let mut own: Vec<usize> = own.iter().map(|b| b.0 as usize).collect();
     own.sort_unstable();
     own
+}
+
+fn joined(kernel: &Kernel, index: Var, of: &loops::Joined) -> Result<Joined, String> {
+    Ok(Joined {
+        array: of.array.0 as usize,
+        counter: of.counter(index).map(|(v, more)| (v.0 as usize, more)),
+        from: expression(kernel, &of.from)?.0,
+        holds: of.holds.map(|v| v.0 as usize),
+    })
 }
 
 fn statement<'k>(kernel: &'k Kernel, stmt: &'k Stmt) -> Result<Option<Kind<'k>>, String> {
@@ -194,7 +217,8 @@ fn statement<'k>(kernel: &'k Kernel, stmt: &'k Stmt) -> Result<Option<Kind<'k>>,
             hi: code(hi)?,
             how: how.clone(),
             own: own(how),
-            private: private(kernel, how, body).into_iter().map(|v| v.0 as usize).collect(),
+            joined: how.joined().iter().map(|j| joined(kernel, *var, j)).collect::<Result<_, _>>()?,
+            private: private(kernel, (*var, how), body).into_iter().map(|v| v.0 as usize).collect(),
             body: block(kernel, body)?,
         })),
         Stmt::Call(Entry::Alloc { buffer, len, fill }) => Kind::Alloc(buffer.0 as usize, code(len)?, *fill),

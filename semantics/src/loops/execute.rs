@@ -2,7 +2,7 @@
 
 use super::code::{Block, Code, For, Kind, Step};
 use super::memory::{Buffer, Refused};
-use super::turns::{Turns, order};
+use super::turns::Turns;
 use super::{Breach, Fault, Limits, Ops, Outcome, Rule};
 use fiberloom_core::algebra::{Op, Type, Value, apply};
 use fiberloom_core::format::Array;
@@ -37,24 +37,24 @@ pub(super) fn execute(
     }
 }
 
-struct Machine<'a> {
-    kernel: &'a Kernel,
+pub(super) struct Machine<'a> {
+    pub kernel: &'a Kernel,
     /// The bits of each variable.
-    vars: Vec<u64>,
+    pub vars: Vec<u64>,
     /// Whether each variable has a value.
-    set: Vec<bool>,
-    buffers: Vec<Buffer<'a>>,
+    pub set: Vec<bool>,
+    pub buffers: Vec<Buffer<'a>>,
     /// The running loops whose iterations may run in parallel, outermost first.
-    turns: Vec<Turns>,
+    pub turns: Vec<Turns>,
     /// The bytes that may still be allocated.
     memory: u64,
     /// The steps that may still be taken.
-    steps: u64,
-    ops: Ops,
+    pub steps: u64,
+    pub ops: Ops,
 }
 
 /// The reason why a run ends early.
-enum Halt {
+pub(super) enum Halt {
     Stopped(Failure),
     /// A broken rule. The innermost statement on the way out is recorded in it.
     Broken(Box<Breach>),
@@ -97,7 +97,7 @@ impl Machine<'_> {
         broken(Rule::VariableSet, self.kernel.vars[v].0.clone(), 0, 0)
     }
 
-    fn set_var(&mut self, v: usize, bits: u64) {
+    pub(super) fn set_var(&mut self, v: usize, bits: u64) {
         self.vars[v] = bits;
         self.set[v] = true;
     }
@@ -185,7 +185,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn iteration(&mut self, each: &For, i: i64) -> Result<(), Halt> {
+    pub(super) fn iteration(&mut self, each: &For, i: i64) -> Result<(), Halt> {
         self.step(1)?;
         each.private.iter().for_each(|v| self.set[*v] = false);
         self.set_var(each.var, i as u64);
@@ -194,41 +194,6 @@ impl Machine<'_> {
         self.ops.comparisons += 1;
         self.ops.branches += 1;
         Ok(())
-    }
-
-    /// Runs an iteration of a loop whose iterations may run in parallel. Behind it, elements of the thread's own workspaces that it has
-    /// changed are not set: the next iteration may run on another thread.
-    fn iteration_apart(&mut self, each: &For, i: i64) -> Result<(), Halt> {
-        if let Some(turns) = self.turns.last_mut() {
-            turns.now = i;
-        }
-        self.iteration(each, i)?;
-        let written = self.turns.last_mut().map(Turns::end).unwrap_or_default();
-        for ((b, at), before) in written {
-            if before.is_none() || self.buffers[b].load(at).ok() != before {
-                self.buffers[b].unset(at);
-            }
-        }
-        Ok(())
-    }
-
-    /// Runs the iterations of a parallel loop in some order. If several end the kernel, the first of them in the loop's order does.
-    fn in_any_order(&mut self, each: &For, (lo, hi): (i64, i64)) -> Result<(), Halt> {
-        let (mut ended, around): (Option<(i64, Failure)>, usize) = (None, self.turns.len());
-        for i in order(lo, hi, self.steps) {
-            if ended.is_some_and(|(first, _)| first < i) {
-                continue;
-            }
-            match self.iteration_apart(each, i) {
-                Ok(()) => {}
-                Err(Halt::Stopped(failure)) if failure != Failure::Steps => {
-                    ended = Some((i, failure));
-                    self.turns.truncate(around);
-                }
-                Err(halt) => return Err(halt),
-            }
-        }
-        ended.map_or(Ok(()), |(_, failure)| Err(Halt::Stopped(failure)))
     }
 
     fn call(&mut self, kind: &Kind) -> Result<(), Halt> {
@@ -324,14 +289,16 @@ impl Machine<'_> {
             .iter_mut()
             .filter(|turns| turns.has_own(b))
             .for_each(|turns| turns.keep(b, at, || buffer.load(at).ok()));
-        let clash = self.shared(b).find_map(|turns| turns.write(b, at).err());
+        let apart = self.turns.iter_mut().find_map(|turns| turns.in_part(b, at, true).err());
+        let clash = apart.or_else(|| self.shared(b).find_map(|turns| turns.write(b, at).err()));
         clash.map_or(Ok(()), |rule| Err(self.breach(b, (rule, at))))
     }
 
     /// The loops whose threads share a buffer: those outside of the loop whose threads have copies of it see the copies' elements written
     /// by the iteration that runs there.
     fn shared(&mut self, b: usize) -> impl Iterator<Item = &mut Turns> {
-        let copied = self.turns.iter().rposition(|turns| turns.has_own(b)).map_or(0, |last| last + 1);
+        let copied = self.turns.iter().rposition(|turns| turns.has_own(b) || turns.has_part(b));
+        let copied = copied.map_or(0, |last| last + 1);
         self.turns.iter_mut().skip(copied)
     }
 
@@ -339,14 +306,15 @@ impl Machine<'_> {
         self.ops.loads += 1;
         self.ops.loads_of[b] += 1;
         if !self.turns.is_empty() && matches!(self.buffers[b], Buffer::Made(_)) {
-            let clash = self.shared(b).find_map(|turns| turns.read(b, at).err());
+            let apart = self.turns.iter_mut().find_map(|turns| turns.in_part(b, at, false).err());
+            let clash = apart.or_else(|| self.shared(b).find_map(|turns| turns.read(b, at).err()));
             clash.map_or(Ok(()), |rule| Err(self.breach(b, (rule, at))))?;
         }
         self.buffers[b].load(at).map_err(|refused| self.breach(b, refused))
     }
 
     /// The bits of the value of an expression.
-    fn value(&mut self, code: &Code) -> Result<u64, Halt> {
+    pub(super) fn value(&mut self, code: &Code) -> Result<u64, Halt> {
         match code {
             Code::Const(bits) => Ok(*bits),
             Code::Var(v) if self.set[*v] => Ok(self.vars[*v]),

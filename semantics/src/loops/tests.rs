@@ -234,31 +234,82 @@ fn what_was_never_set() {
     assert_eq!(fault(finish, 2), "`r[0]` is read and was never set, in `finish r[n]`");
 }
 
+/// The elements of `w` that an iteration reads and that it writes, of four.
+type Touched = fn(i64) -> (Vec<i64>, Vec<i64>);
+
+/// The iterations that conflict, and the element, as a message tells them.
+fn conflict(said: &str) -> Option<([i64; 2], i64)> {
+    let rest = said.strip_prefix("turns ")?;
+    let (turns, rest) = rest.split_once(" conflict at `w[")?;
+    let (a, b) = turns.split_once(" and ")?;
+    let (at, _) = rest.split_once(']')?;
+    Some(([a.parse().ok()?, b.parse().ok()?], at.parse().ok()?))
+}
+
 #[test]
 fn turns_that_conflict() {
     let alloc = "alloc w[n] = 0\n alloc v[n] = 0\n";
     let race = |body: &str| fault(&format!("{alloc}{body}"), 4);
-    let conflicts = [
-        ("i in 0..n {\n w[i / 2] = i\n }", "turns 0 and 1 conflict at `w[0]`, in `w[i / 2] = i`"),
-        ("i in 1..n {\n w[i] = w[i - 1]\n }", "turns 1 and 2 conflict at `w[1]`, in `w[i] = w[i - 1]`"),
-        ("i in 0..n - 1 {\n w[i] = w[i + 1]\n }", "turns 0 and 1 conflict at `w[1]`, in `w[i] = w[i + 1]`"),
+    let conflicts: [(&str, &str, Touched); 5] = [
+        ("i in 0..n {\n w[i / 2] = i\n }", "turns 0 and 1 conflict at `w[0]`, in `w[i / 2] = i`", |i| {
+            (vec![], vec![i / 2])
+        }),
+        ("i in 1..n {\n w[i] = w[i - 1]\n }", "turns 1 and 2 conflict at `w[1]`, in `w[i] = w[i - 1]`", |i| {
+            (vec![i - 1], vec![i])
+        }),
+        ("i in 0..n - 1 {\n w[i] = w[i + 1]\n }", "turns 0 and 1 conflict at `w[1]`, in `w[i] = w[i + 1]`", |i| {
+            (vec![i + 1], vec![i])
+        }),
         // Two other iterations read it before it is written.
         (
             "i in 0..n {\n if i < 3 {\n v[i] = w[3]\n } else {\n w[3] = 1\n }\n }",
             "turns 0 and 3 conflict at `w[3]`, in `w[3] = 1`",
+            |i| if i < 3 { (vec![3], vec![]) } else { (vec![], vec![3]) },
         ),
         // The inner loop is serial, the outer one is not.
-        ("i in 0..n {\n for j in 0..2 {\n w[i + j] = j\n }\n }", "turns 0 and 1 conflict at `w[1]`, in `w[i + j] = j`"),
+        (
+            "i in 0..n {\n for j in 0..2 {\n w[i + j] = j\n }\n }",
+            "turns 0 and 1 conflict at `w[1]`, in `w[i + j] = j`",
+            |i| (vec![], vec![i, i + 1]),
+        ),
     ];
-    for (body, said) in conflicts {
+    for (body, said, touched) in conflicts {
         assert_eq!(race(&format!("vector for {body}")), said);
-        // Which of the iterations of a parallel loop run first is drawn.
+        // Which of the iterations of a parallel loop run first is drawn; those that are told do conflict.
         let found = race(&format!("parallel for {body}"));
-        assert!(found.starts_with("turns ") && found.contains(" conflict at `w["), "{found}");
+        let ([a, b], at) = conflict(&found).unwrap_or_else(|| panic!("{found}"));
+        let (reads, writes) = (|i| touched(i).0.contains(&at), |i| touched(i).1.contains(&at));
+        assert!(a != b && (writes(a) && (writes(b) || reads(b)) || reads(a) && writes(b)), "{found}");
+        assert!(found.ends_with(&said[said.find(", in ").unwrap()..]) || said.contains("`w[3] = 1`"), "{found}");
     }
     let sorts = "parallel for i in 0..2 {\n sort w[0..i + 1] with v\n }";
     let found = race(sorts);
     assert!(found.contains("conflict at `w[0]`, in `sort w[0..i + 1] with v`"), "{found}");
+}
+
+/// Iterations append in the order of iterations, whatever the order in which they run.
+#[test]
+fn parts_are_joined() {
+    let appends = |begin: &str, from: &str, body: &str| {
+        format!(
+            "alloc r[40]\n alloc w[n + 1] = 0\n c = 0\n {begin}parallel for i in 0..n joining r[{from}], w[i + 1] = c {{\n \
+             {body}\n w[i + 1] = c\n }}\n r[c] = w[1]\n r[c + 1] = w[n]\n finish r[c + 2]"
+        )
+    };
+    let rows = "for j in 0..i {\n r[c] = i * 10 + j\n c = c + 1\n }";
+    assert_eq!(made(&appends("", "c", rows), 4), [10, 20, 21, 30, 31, 32, 0, 6]);
+    assert_eq!(made(&appends("r[0] = 7\n c = 1\n ", "c", rows), 3), [7, 10, 20, 21, 1, 4]);
+    // What is written behind a part, none sees.
+    let behind = "r[c] = i\n r[c + 1] = 99\n c = c + 1";
+    assert_eq!(made(&appends("", "c", behind), 3), [0, 1, 2, 1, 3]);
+    // Nothing before its part is an iteration's.
+    let before = fault(&appends("r[0] = 7\n c = 1\n ", "c", "r[c] = r[c - 1]\n c = c + 1"), 1);
+    assert_eq!(before, "`r[0]` is outside of the iteration's part, which begins at 1, in `r[c] = r[c - 1]`");
+    let elsewhere = fault(&appends("", "c", "r[c] = i\n w[0] = c\n c = c + 1"), 1);
+    assert_eq!(elsewhere, "`w[0]` is outside of the iteration's part, which begins at 1, in `w[0] = c`");
+    // A note that is left out is not set.
+    let unset = appends("", "c", rows).replace("\n w[i + 1] = c\n }", "\n }");
+    assert!(fault(&unset, 3).contains("is read and was never set"));
 }
 
 /// Of a workspace of which each thread has a copy, an iteration reads what it has written, or what none has changed.

@@ -14,6 +14,24 @@ pub(super) struct Turns {
     before: FxHashMap<(usize, i64), Option<u64>>,
     /// Those that the current iteration has written.
     written: Vec<(usize, i64)>,
+    /// The parts that the current iteration makes.
+    pub parts: Vec<Part>,
+}
+
+/// The part of an array that an iteration makes.
+pub(super) struct Part {
+    pub array: usize,
+    begin: i64,
+    /// The end, if it is known before the iteration.
+    end: Option<i64>,
+    /// The elements that the iteration has written.
+    pub written: Vec<i64>,
+}
+
+impl Part {
+    pub fn new(array: usize, begin: i64, end: Option<i64>) -> Part {
+        Part { array, begin, end, written: vec![] }
+    }
 }
 
 /// The iterations that touched an element.
@@ -28,12 +46,27 @@ struct Seen {
 impl Turns {
     pub fn new(own: &[usize]) -> Turns {
         let (seen, before) = Default::default();
-        Turns { now: 0, seen, own: own.to_vec(), before, written: vec![] }
+        Turns { now: 0, seen, own: own.to_vec(), before, written: vec![], parts: vec![] }
     }
 
     /// Whether each thread has a copy of a buffer.
     pub fn has_own(&self, buffer: usize) -> bool {
         self.own.binary_search(&buffer).is_ok()
+    }
+
+    /// Whether the iteration makes a part of a buffer.
+    pub fn has_part(&self, buffer: usize) -> bool {
+        self.parts.iter().any(|part| part.array == buffer)
+    }
+
+    /// Records that this iteration touches an element, which is in its part, if it makes one of the buffer.
+    pub fn in_part(&mut self, buffer: usize, at: i64, writes: bool) -> Result<(), Rule> {
+        let Some(part) = self.parts.iter_mut().find(|part| part.array == buffer) else { return Ok(()) };
+        if at < part.begin || part.end.is_some_and(|end| at >= end) {
+            return Err(Rule::InPart(part.begin));
+        }
+        part.written.extend(writes.then_some(at));
+        Ok(())
     }
 
     /// Records an element of a workspace, of which each thread has a copy, before this iteration writes it.

@@ -8,8 +8,9 @@
 
 use super::{buffer, variable};
 use crate::algebra::{Op, Type};
+use crate::loops::arith::{binary, int, plus};
 use crate::loops::print::{expression, headline, role_name};
-use crate::loops::{BufferId, Entry, Expr, How, Kernel, Role, Stmt, Var};
+use crate::loops::{BufferId, Entry, Expr, How, Joined, Kernel, Role, Stmt, Var};
 
 /// The facts that hold at a place of the kernel.
 #[derive(Clone, PartialEq)]
@@ -112,10 +113,13 @@ impl Flow<'_> {
     /// Checks a counted loop whose bounds are checked.
     fn each(&mut self, var: Var, how: &How, body: &[Stmt], mut before: Reached) -> Result<Reached, String> {
         let (v, outer) = (var.0 as usize, self.how.clone());
-        let private = private(self.kernel, how, body);
+        let private = private(self.kernel, (var, how), body);
         match (&mut self.how, how) {
             (_, How::Serial) => {}
-            (How::Parallel { own: around }, How::Parallel { own }) => around.retain(|b| own.contains(b)),
+            (How::Parallel { own: around, joined: outside }, How::Parallel { own, joined }) => {
+                around.retain(|b| own.contains(b));
+                outside.retain(|j| joined.contains(j));
+            }
             (around, how) => *around = how.clone(),
         }
         forget(&mut before, &private);
@@ -164,11 +168,12 @@ impl Flow<'_> {
                 if variable(self.kernel, *var)?.1 != Type::I64 {
                     return Err("a loop's variable is i64".into());
                 }
-                if let How::Parallel { own } = how {
+                if let How::Parallel { own, joined } = how {
                     if self.how == How::Vector {
                         return Err("a parallel loop cannot stand in a vector loop".into());
                     }
                     own.iter().try_for_each(|b| self.is_copied(*b, state))?;
+                    joined.iter().try_for_each(|j| self.is_joined(*var, j, state))?;
                 }
                 self.kind(*var, Kind::Loop)?;
                 self.is_fresh(*var, state)
@@ -185,7 +190,9 @@ impl Flow<'_> {
         match (&self.how, entry) {
             (How::Serial, _) | (How::Parallel { .. }, Entry::Fail(_) | Entry::Sort { .. } | Entry::SortInto { .. }) => {
             }
-            (How::Parallel { own }, Entry::Reserve { buffer, .. }) if own.contains(buffer) => {}
+            (How::Parallel { own, .. }, Entry::Alloc { buffer, .. }) if own.contains(buffer) => {}
+            (How::Parallel { own, joined }, Entry::Reserve { buffer, .. })
+                if own.contains(buffer) || joined.iter().any(|j| j.array == *buffer) => {}
             (How::Parallel { .. }, _) => return Err("not in a parallel loop".into()),
             (How::Vector, _) => return Err("not in a vector loop".into()),
         }
@@ -255,6 +262,33 @@ impl Flow<'_> {
             b => return Err(format!("threads have copies of workspaces alone, and `{}` is none", b.name)),
         }
         self.allocated(b, state)
+    }
+
+    /// Checks that iterations may append to an array.
+    fn is_joined(&self, index: Var, joined: &Joined, state: &Reached) -> Result<(), String> {
+        let name = &buffer(self.kernel, joined.array)?.name;
+        self.changes(joined.array)?;
+        self.allocated(joined.array, state)?;
+        let inside = state.clone().map(|mut state| {
+            state.set.get_mut(index.0 as usize).into_iter().for_each(|set| *set = true);
+            state
+        });
+        self.needs(&joined.from, Type::I64, &inside)?;
+        if let Some(v) = joined.holds {
+            self.needs(&Expr::Var(v), Type::I64, state)?;
+            if !matches!(self.element(joined.array), Type::I32 | Type::I64) {
+                return Err(format!("`{name}` cannot hold a counter: its elements are neither i32 nor i64"));
+            }
+        }
+        let turns = joined.counter(index).is_none();
+        match linear(&joined.from, index) {
+            _ if turns && joined.holds.is_none() => {
+                Err(format!("`{name}` needs no joining: it has a place for each iteration"))
+            }
+            Some(_) if turns => Ok(()),
+            _ if !turns => Ok(()),
+            _ => Err(format!("where an iteration's part of `{name}` begins is not linear in the loop's variable")),
+        }
     }
 
     fn sorts(&self, b: BufferId, state: &Reached) -> Result<(), String> {
@@ -379,24 +413,46 @@ fn forget(state: &mut Reached, vars: &[Var]) {
 /// The variables that are private to iterations of loops inside these statements.
 fn undoes(kernel: &Kernel, stmts: &[Stmt], out: &mut Vec<Var>) {
     for stmt in stmts {
-        if let Stmt::For { how, body, .. } = stmt {
-            out.extend(private(kernel, how, body));
+        if let Stmt::For { var, how, body, .. } = stmt {
+            out.extend(private(kernel, (*var, how), body));
         }
         stmt.blocks().for_each(|block| undoes(kernel, block, out));
     }
 }
 
 /// The variables that are private to each iteration of a loop: those that the body of a vector or parallel loop sets, except those into
-/// which a vector loop's body only accumulates.
-pub fn private(kernel: &Kernel, how: &How, body: &[Stmt]) -> Vec<Var> {
+/// which a vector loop's body only accumulates, and those that count what a parallel loop's iterations append.
+pub fn private(kernel: &Kernel, (index, how): (Var, &How), body: &[Stmt]) -> Vec<Var> {
     let mut vars = vec![];
     if *how != How::Serial {
         body.iter().for_each(|stmt| stmt.each_set(&mut |v, _| vars.push(v)));
         vars.sort();
         vars.dedup();
-        vars.retain(|v| *how != How::Vector || accumulates(kernel, body, *v).is_none());
+        let counters = how.counters(index);
+        vars.retain(|v| !counters.contains(v) && (*how != How::Vector || accumulates(kernel, body, *v).is_none()));
     }
     vars
+}
+
+/// The value of an expression where a variable is 0, and by how much it grows with the variable, if it does so linearly.
+pub fn linear(e: &Expr, index: Var) -> Option<(Expr, Expr)> {
+    match e {
+        Expr::Var(v) if *v == index => Some((int(0), int(1))),
+        e if !e.reads(index) && !e.loads() => Some((e.clone(), int(0))),
+        Expr::Op(Op::Add, args) => {
+            let ((a, x), (b, y)) = (linear(&args[0], index)?, linear(&args[1], index)?);
+            Some((plus(a, b), plus(x, y)))
+        }
+        Expr::Op(Op::Mul, args) => {
+            let ((a, x), (b, y)) = (linear(&args[0], index)?, linear(&args[1], index)?);
+            match (&x, &y) {
+                (_, zero) if *zero == int(0) => Some((binary(Op::Mul, a, b.clone()), binary(Op::Mul, x, b))),
+                (zero, _) if *zero == int(0) => Some((binary(Op::Mul, a.clone(), b), binary(Op::Mul, a, y))),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
 }
 
 /// The function with which a vector loop's body accumulates into `v`, if it does nothing else with `v`: `v` occurs only in statements `v

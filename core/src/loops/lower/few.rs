@@ -16,7 +16,7 @@ use super::room::alloc;
 use super::{Expr, int, plus};
 use crate::algebra::{Op, Type, Value};
 use crate::loops::arith::yes;
-use crate::loops::{BufferId, Role, Stmt, Symbolic, Var};
+use crate::loops::{BufferId, Stmt, Symbolic, Var};
 
 /// A set of few coordinates.
 #[derive(Clone, Copy)]
@@ -29,9 +29,9 @@ pub(super) struct Few {
 impl Few {
     /// An empty set of up to `most` coordinates below `extent`, which will be copied to an array with elements of type `ty`.
     pub fn begin(d: &mut Symbolic, name: &str, extent: &Expr, ty: Type, most: i64) -> Few {
-        let there = d.buffer(&format!("{name}there"), Type::Bool, Role::Workspace);
+        let there = d.private(&format!("{name}there"), Type::Bool);
         alloc(d, there, extent.clone(), Some(Value::bool(false)));
-        let list = d.buffer(&format!("{name}few"), ty, Role::Workspace);
+        let list = d.private(&format!("{name}few"), ty);
         alloc(d, list, int(most), None);
         Few { there, list, listed: d.fresh(&format!("{name}listed"), Type::I64) }
     }

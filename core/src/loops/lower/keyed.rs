@@ -25,7 +25,7 @@ use super::{Context, Expr, binary, call, int, plus, times};
 use crate::algebra::{Op, Type, Value};
 use crate::format::hash;
 use crate::loops::plan::Driver;
-use crate::loops::{BufferId, Entry, Failure, Role, Stmt, Symbolic, Term, Var};
+use crate::loops::{BufferId, Entry, Failure, Stmt, Symbolic, Term, Var};
 use crate::notation::concrete::{Nest, Workspace, WorkspaceKind};
 use crate::notation::typed::Fun;
 use crate::stream::{ListFiber, slot};
@@ -53,7 +53,7 @@ pub(super) struct Keyed {
 impl Keyed {
     pub fn begin(cx: &Context, d: &mut Symbolic, nest: &Nest, w: Workspace) -> Keyed {
         let front = Front::of(cx, nest);
-        let mut buffer = |what: &str, ty| d.buffer(&format!("{}_w{what}", front.name), ty, Role::Workspace);
+        let mut buffer = |what: &str, ty| d.private(&format!("{}_w{what}", front.name), ty);
         let values = buffer("", front.initial.ty());
         let words: Vec<BufferId> = match w.apart {
             true => front.vars.iter().map(|_| buffer("keys", Type::I64)).collect(),

@@ -21,7 +21,7 @@ use crate::algebra::{Op, Value};
 use crate::loops::choose::symbol::{Name, Sym};
 use crate::loops::lower::fiber;
 use crate::loops::plan::{self, Flags};
-use crate::loops::{Holds, Role, Stmt, Symbolic, Term};
+use crate::loops::{Holds, Stmt, Symbolic, Term};
 use crate::notation::concrete::AccessId;
 use crate::stream::PositionMap;
 use std::collections::BTreeMap;
@@ -55,10 +55,10 @@ pub(super) fn tables(cx: &Context, d: &mut Symbolic, tables: &[plan::Table]) -> 
             }
         };
         let extent = cx.extent(tensor.extents[tensor.format.order[*l]]);
-        let buffer = d.buffer(&format!("{}{l}_at", tensor.name), ty, Role::Workspace);
+        let buffer = d.private(&format!("{}{l}_at", tensor.name), ty);
         alloc(d, buffer, extent.clone(), Some(none));
         let flags = flagged.then(|| {
-            let flags = d.buffer(&format!("{}{l}_is", tensor.name), crate::algebra::Type::Bool, Role::Workspace);
+            let flags = d.private(&format!("{}{l}_is", tensor.name), crate::algebra::Type::Bool);
             alloc(d, flags, extent, Some(Value::bool(false)));
             flags
         });

@@ -3,7 +3,7 @@
 use super::room::alloc;
 use super::{Expr, binary, int, plus};
 use crate::algebra::{Op, Type, Value};
-use crate::loops::{Role, Symbolic, Term};
+use crate::loops::{Symbolic, Term};
 use crate::stream;
 
 /// A set of coordinates.
@@ -14,7 +14,7 @@ impl Set {
     pub fn begin(d: &mut Symbolic, name: &str, extent: &Expr) -> Set {
         let [bits, words, blocks] = stream::Set::SHIFTS;
         let mut buffer = |what: &str, ty: Type, shift: i64| {
-            let buffer = d.buffer(&format!("{name}{what}"), ty, Role::Workspace);
+            let buffer = d.private(&format!("{name}{what}"), ty);
             let len = binary(Op::Shr, plus(extent.clone(), int((1 << shift) - 1)), int(shift));
             alloc(d, buffer, len, Some(Value::zero(ty)));
             buffer

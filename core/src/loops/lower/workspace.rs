@@ -25,7 +25,7 @@ use super::{Context, Expr, binary, call, int, plus};
 use crate::algebra::{Op, Type, Value};
 use crate::loops::arith::yes;
 use crate::loops::plan::{Driver, Work};
-use crate::loops::{BufferId, Role, Stmt, Symbolic, Term, Var};
+use crate::loops::{BufferId, Stmt, Symbolic, Term, Var};
 use crate::notation::concrete::{Nest, WorkspaceKind};
 use crate::notation::typed::Fun;
 use crate::stream::{Domain, ListFiber};
@@ -58,7 +58,7 @@ impl Row {
         let tensor = &cx.program.tensors[nest.target.tensor.0];
         let var = cx.program.level_var(&nest.target, tensor.format.rank() - 1);
         let extent = cx.extent(cx.program.vars[var.0].extent);
-        let values = d.buffer(&format!("{}_row", tensor.name), tensor.ty, Role::Workspace);
+        let values = d.private(&format!("{}_row", tensor.name), tensor.ty);
         alloc(d, values, extent.clone(), None);
         let fold = nest.fold.expect("rows are folded: checked");
         let initial = cx.simplify.begins(fold, tensor.ty).expect("folds in place have an identity");
@@ -148,13 +148,13 @@ impl Dense {
         let front = Front::of(cx, &work.nest);
         let ty = front.initial.ty();
         let name = format!("{}_w", front.name);
-        let values = d.buffer(&name, ty, Role::Workspace);
+        let values = d.private(&name, ty);
         // Fresh memory is all zero bits: if that is the initial value, allocation touches no page that is not used.
         let free = front.initial == Value::zero(ty) || work.within.is_some();
         let clear = (work.nest.fold.is_some() && free).then_some(front.initial);
         alloc(d, values, front.extents[0].clone(), clear);
         let Some(bound) = work.most else {
-            let there = d.buffer(&format!("{name}there"), Type::Bool, Role::Workspace);
+            let there = d.private(&format!("{name}there"), Type::Bool);
             alloc(d, there, front.extents[0].clone(), Some(Value::bool(false)));
             return Dense { front, values, reached: Reached::Within { there }, clear };
         };

@@ -18,6 +18,7 @@
 //!
 //!  appending       what loops append, for distribution, strips and ranks
 //!  places          which elements the iterations of a loop touch
+//!  joins           what the iterations of a loop append, to be joined
 //! ```
 
 mod appending;
@@ -28,6 +29,7 @@ mod distribute;
 mod downward;
 mod early_exit;
 mod incremental;
+mod joins;
 mod parallel;
 mod places;
 mod privatize;

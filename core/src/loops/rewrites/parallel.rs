@@ -16,24 +16,27 @@
 
 use super::appending::in_no_loop;
 use super::downward::begins;
+use super::joins::Appends;
 use super::places::{Body, Operands, Place};
 use super::substitute::uses;
 use crate::algebra::elementary;
 use crate::loops::arith::int;
-use crate::loops::{BufferId, Entry, Expr, How, Kernel, Role, Stmt, Var};
+use crate::loops::{BufferId, Entry, Expr, How, Joined, Kernel, Role, Stmt, Var};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Makes outermost loops parallel, where their iterations are independent.
 pub fn parallel(kernel: &mut Kernel) {
     let body = std::mem::take(&mut kernel.body);
     let facts = Facts::of(kernel, &body);
-    kernel.body = in_no_loop(body, &mut |stmt| vec![facts.apart(stmt)]);
+    kernel.body = in_no_loop(body, &mut |stmt| vec![facts.apart(kernel, stmt)]);
 }
+
+/// The workspaces of which threads have copies, and the arrays to which iterations append.
+pub(super) type Apart = (Vec<BufferId>, Vec<Joined>);
 
 /// What is known of a kernel.
 pub(super) struct Facts {
     operands: Operands,
-    roles: Vec<Role>,
     /// The number of reads of each variable.
     reads: Vec<usize>,
     /// The number of accesses of each buffer, without allocations.
@@ -46,7 +49,6 @@ impl Facts {
     pub fn of(kernel: &Kernel, body: &[Stmt]) -> Facts {
         Facts {
             operands: Operands::of(kernel),
-            roles: kernel.buffers.iter().map(|b| b.role).collect(),
             reads: uses(body, kernel.vars.len()),
             touched: touched(body),
             lengths: lengths(body),
@@ -54,47 +56,63 @@ impl Facts {
     }
 
     /// The loop, in parallel if its iterations are independent.
-    fn apart(&self, stmt: Stmt) -> Stmt {
-        let own = self.independent(&stmt);
-        match (stmt, own) {
-            (Stmt::For { var, lo, hi, body, .. }, Some(own)) => {
-                Stmt::For { var, lo, hi, how: How::Parallel { own }, body }
+    fn apart(&self, kernel: &Kernel, stmt: Stmt) -> Stmt {
+        let apart = self.independent(kernel, &stmt);
+        match (stmt, apart) {
+            (Stmt::For { var, lo, hi, body, .. }, Some((own, joined))) => {
+                Stmt::For { var, lo, hi, how: How::Parallel { own, joined }, body }
             }
             (other, _) => other,
         }
     }
 
-    /// The workspaces of which threads have copies, if a statement is a loop whose iterations are independent, and take time.
-    pub fn independent(&self, stmt: &Stmt) -> Option<Vec<BufferId>> {
+    /// The workspaces of which threads have copies, and the arrays to which iterations append, if a statement is a loop whose iterations
+    /// are independent, and take time.
+    pub fn independent(&self, kernel: &Kernel, stmt: &Stmt) -> Option<Apart> {
         let Stmt::For { var, lo, hi, how: How::Serial, body } = stmt else { return None };
         if !body.iter().any(takes_time) {
             return None;
         }
-        self.own((*var, lo, hi), body)
+        self.own(kernel, (*var, lo, hi), body)
     }
 
-    /// The workspaces of which threads have copies, if the iterations of a loop are independent.
-    fn own(&self, range: (Var, &Expr, &Expr), body: &[Stmt]) -> Option<Vec<BufferId>> {
+    /// The workspaces of which threads have copies, and the arrays to which iterations append, if the iterations of a loop are
+    /// independent.
+    fn own(&self, kernel: &Kernel, range: (Var, &Expr, &Expr), body: &[Stmt]) -> Option<Apart> {
         let mut accesses = Accesses::default();
         accesses.note(body)?;
-        self.sets_its_own(body).then_some(())?;
         let here = Body::of(&self.operands, range, body);
-        let mut own = vec![];
+        let (mut own, mut apart, mut appends) = (BTreeSet::new(), BTreeSet::new(), false);
         for b in &accesses.written {
-            if !shares_nothing(&here, &accesses.at[b]) || accesses.grown.contains(b) {
-                (self.is_alone(*b, body) && self.begins_whole(*b, body)).then_some(())?;
-                own.push(*b);
+            let alone = self.is_alone(kernel, *b, body);
+            if alone && kernel.buffers[b.0 as usize].private {
+                own.insert(*b);
+            } else if accesses.made.contains(b) {
+                return None;
+            } else if !shares_nothing(&here, &accesses.at[b]) || accesses.grown.contains(b) {
+                match alone && self.begins_whole(*b, body) {
+                    true => _ = own.insert(*b),
+                    false => appends = true,
+                }
+            } else {
+                apart.insert(*b);
             }
         }
-        Some(own)
+        let counters = self.carried(body);
+        let joined = match appends || !counters.is_empty() {
+            true => Appends::joined(kernel, (range.0, &here), body, (&counters, &own, &apart))?,
+            false => vec![],
+        };
+        Some((own.into_iter().collect(), joined))
     }
 
-    /// Whether an iteration sets each variable that it sets before it reads it, and nothing else reads it.
-    fn sets_its_own(&self, body: &[Stmt]) -> bool {
+    /// The variables that iterations set, but for those that each of them sets before it reads them, and that nothing else reads.
+    fn carried(&self, body: &[Stmt]) -> BTreeSet<Var> {
         let mut set = BTreeSet::new();
         body.iter().for_each(|stmt| stmt.each_set(&mut |v, _| _ = set.insert(v)));
         let here = uses(body, self.reads.len());
-        set.iter().all(|v| here[v.0 as usize] == self.reads[v.0 as usize] && begins(body, *v))
+        set.retain(|v| here[v.0 as usize] != self.reads[v.0 as usize] || !begins(body, *v));
+        set
     }
 
     /// Whether statements set every element of a buffer before they touch it otherwise, and it keeps its length.
@@ -119,8 +137,8 @@ impl Facts {
     }
 
     /// Whether a buffer is a workspace that nothing but these statements touches.
-    fn is_alone(&self, b: BufferId, body: &[Stmt]) -> bool {
-        self.roles[b.0 as usize] == Role::Workspace && touched(body).get(&b) == self.touched.get(&b)
+    fn is_alone(&self, kernel: &Kernel, b: BufferId, body: &[Stmt]) -> bool {
+        kernel.buffers[b.0 as usize].role == Role::Workspace && touched(body).get(&b) == self.touched.get(&b)
     }
 }
 
@@ -157,6 +175,8 @@ struct Accesses<'s> {
     written: BTreeSet<BufferId>,
     /// Buffers that may grow.
     grown: BTreeSet<BufferId>,
+    /// Buffers that iterations allocate.
+    made: BTreeSet<BufferId>,
 }
 
 impl<'s> Accesses<'s> {
@@ -170,6 +190,7 @@ impl<'s> Accesses<'s> {
                     self.written.insert(*b);
                 }
                 Stmt::Call(Entry::Reserve { buffer, .. }) => _ = self.grown.insert(*buffer),
+                Stmt::Call(Entry::Alloc { buffer, .. }) => _ = self.made.insert(*buffer),
                 Stmt::Call(entry @ (Entry::Sort { .. } | Entry::SortInto { .. })) => entry.buffers().for_each(|b| {
                     self.at.entry(b).or_default().push(None);
                     self.written.insert(b);
@@ -180,8 +201,8 @@ impl<'s> Accesses<'s> {
             }
             stmt.blocks().try_for_each(|inner| self.note(inner))?;
         }
-        self.written.extend(&self.grown);
-        self.grown.iter().for_each(|b| _ = self.at.entry(*b).or_default());
+        self.written.extend(self.grown.iter().chain(&self.made));
+        self.written.iter().for_each(|b| _ = self.at.entry(*b).or_default());
         Some(())
     }
 

@@ -271,7 +271,7 @@ impl Search<'_> {
 
     /// A workspace like another one.
     fn twin(&mut self, of: BufferId) -> BufferId {
-        let Buffer { name, ty, role } = self.kernel.buffers[of.0 as usize].clone();
+        let Buffer { name, ty, role, .. } = self.kernel.buffers[of.0 as usize].clone();
         debug_assert_eq!(role, Role::Workspace);
         self.workspace(&name, ty)
     }

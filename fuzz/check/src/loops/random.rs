@@ -95,7 +95,7 @@ impl Maker<'_, '_> {
         let mut operands = vec![];
         for (role, letter) in [(Role::Operand, 'a'), (Role::Result, 'r'), (Role::Workspace, 'w')] {
             for ty in Type::ALL {
-                self.kernel.buffers.push(Buffer { name: format!("{letter}_{ty}"), ty, role });
+                self.kernel.buffers.push(Buffer { name: format!("{letter}_{ty}"), ty, role, private: false });
                 operands.push((role == Role::Operand).then(|| {
                     let values: Vec<Value> = (0..ROOM).map(|_| self.value(ty)).collect();
                     Array::from_values(ty, values)
@@ -267,7 +267,7 @@ impl Maker<'_, '_> {
 
     /// A loop whose turns may run at once: it stores to its own elements and, in lanes, accumulates.
     fn apart(&mut self) -> Stmt {
-        let how = if self.below(2) == 0 { How::Vector } else { How::Parallel { own: vec![] } };
+        let how = if self.below(2) == 0 { How::Vector } else { How::apart() };
         let (ty, target) = (self.ty(), self.ty());
         let kinds = [Op::Add, Op::Mul, Op::Min, Op::Max, Op::Xor, Op::And, Op::Or];
         let op = self.one(&kinds);

@@ -213,12 +213,13 @@ impl Machine<'_> {
 
     fn each(&mut self, var: Var, (lo, hi): (&Expr, &Expr), how: &How, body: &[Stmt]) -> Done<()> {
         let (lo, hi) = (self.value(lo)?, self.value(hi)?);
-        let own = private(self.kernel, how, body);
+        let own = private(self.kernel, (var, how), body);
         let apart = *how != How::Serial;
         if apart {
-            let copied = if let How::Parallel { own } = how { &own[..] } else { &[] };
+            let copied = if let How::Parallel { own, .. } = how { &own[..] } else { &[] };
             let own = copied.iter().map(|b| (b.0 as usize, self.buffers[b.0 as usize].clone())).collect();
-            self.turns.push(Turns::of(own));
+            let joined = how.joined().iter().map(|j| j.array.0 as usize).collect();
+            self.turns.push(Turns::of(own, joined));
         }
         let mut turn = lo;
         while self.path.decide(&apply(Op::Lt, &[turn.clone(), hi.clone()], false).is_true())? {

@@ -22,19 +22,21 @@ pub struct Access {
 pub struct Turns {
     /// The workspaces of which each thread has a copy, as they are before the loop.
     pub own: Vec<(usize, Buffer)>,
+    /// The arrays to which iterations append, each to a part of its own.
+    joined: Vec<usize>,
     now: usize,
     seen: Vec<(usize, Access)>,
 }
 
 impl Turns {
-    /// Those of a loop whose threads have copies of these workspaces.
-    pub fn of(own: Vec<(usize, Buffer)>) -> Turns {
-        Turns { own, ..Turns::default() }
+    /// Those of a loop whose threads have copies of these workspaces, and whose iterations append to these arrays.
+    pub fn of(own: Vec<(usize, Buffer)>, joined: Vec<usize>) -> Turns {
+        Turns { own, joined, ..Turns::default() }
     }
 
-    /// Whether each thread has a copy of a buffer.
+    /// Whether each thread has a copy of a buffer, or makes a part of it.
     pub fn has_own(&self, buffer: usize) -> bool {
-        self.own.iter().any(|(own, _)| *own == buffer)
+        self.own.iter().any(|(own, _)| *own == buffer) || self.joined.contains(&buffer)
     }
 
     /// The next turn begins.

@@ -111,8 +111,16 @@ impl All<'_> {
         for stmt in stmts {
             let kept = stores(&stmt, &self.by_form);
             let nest = if kept { None } else { Nest::of(&stmt, &self.seen, self.kernel, once) };
-            let own = if once { self.facts.independent(&stmt) } else { None };
-            match nest.and_then(|nest| emit::tiled(&nest, (&stmt, own), (self.kernel, self.tiles), &mut self.made)) {
+            // What tiles fold is not appended.
+            let own = |kernel: &Kernel| {
+                let apart = once.then(|| self.facts.independent(kernel, &stmt)).flatten();
+                apart.filter(|(_, joined)| joined.is_empty()).map(|(own, _)| own)
+            };
+            let tiled = nest.and_then(|nest| {
+                let own = own(self.kernel);
+                emit::tiled(&nest, (&stmt, own), (self.kernel, self.tiles), &mut self.made)
+            });
+            match tiled {
                 Some((tiled, Some(drained))) => {
                     let known = self.made.len();
                     let stmts = self.behind(tiled, drained);
@@ -147,9 +155,9 @@ fn allocated(stmt: &Stmt) -> Option<BufferId> {
 /// Statements whose parallel loops have copies of these workspaces, too.
 fn with_copies(stmts: Vec<Stmt>, more: &[BufferId]) -> Vec<Stmt> {
     let each = |stmt| match stmt {
-        Stmt::For { var, lo, hi, how: How::Parallel { mut own }, body } => {
+        Stmt::For { var, lo, hi, how: How::Parallel { mut own, joined }, body } => {
             own.extend(more);
-            Stmt::For { var, lo, hi, how: How::Parallel { own }, body }
+            Stmt::For { var, lo, hi, how: How::Parallel { own, joined }, body }
         }
         stmt => map_blocks(vec![stmt], &mut |inner| with_copies(inner, more)).remove(0),
     };
@@ -168,7 +176,7 @@ pub(super) fn workspace(kernel: &mut Kernel, name: &str, ty: Type) -> BufferId {
     kernel.buffers.iter().map(|b| &b.name).chain(kernel.vars.iter().map(|(name, _)| name)).for_each(|name| {
         names.fresh(name);
     });
-    kernel.buffers.push(Buffer { name: names.fresh(name), ty, role: Role::Workspace });
+    kernel.buffers.push(Buffer { name: names.fresh(name), ty, role: Role::Workspace, private: false });
     BufferId(kernel.buffers.len() as u32 - 1)
 }
 
