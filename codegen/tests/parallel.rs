@@ -119,7 +119,7 @@ fn what_iterations_append_is_in_their_order() {
     }
 }
 
-/// Without memory for arrays of each thread, the loop runs on one.
+/// Where memory suffices for one thread and little more, the loop runs on as many as there is memory for.
 #[test]
 fn parts_that_do_not_fit_are_not_made() {
     let kernel = compiled(APPENDS);
@@ -127,11 +127,14 @@ fn parts_that_do_not_fit_are_not_made() {
     let one = run(&kernel, (n, &x, 3), Pieces::Each(1)).unwrap();
     let operands = [Some(&x), None, None, None];
     // 2,000 entries of 12 bytes in arrays that have doubled, and 1,001 positions.
-    let limits = Limits { memory: 2048 * 12 + 1001 * 4, pieces: Pieces::Each(4) };
-    // SAFETY: the kernel stays inside of arrays of `n` elements.
-    #[allow(unsafe_code)]
-    let made = unsafe { kernel.run_fenced(&[n], &operands, &limits) }.unwrap();
-    assert_eq!(made, one);
+    let least = 2048 * 12 + 1001 * 4;
+    for memory in (least + least / 4..2 * least).step_by(500) {
+        let limits = Limits { memory, pieces: Pieces::Each(4) };
+        // SAFETY: the kernel stays inside of arrays of `n` elements.
+        #[allow(unsafe_code)]
+        let made = unsafe { kernel.run_fenced(&[n], &operands, &limits) };
+        assert_eq!(made.as_ref(), Ok(&one), "{memory}");
+    }
 }
 
 /// A thread's workspace grows for itself.

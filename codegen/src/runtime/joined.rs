@@ -12,7 +12,7 @@
 //! an element stands, it stands there already, and is shifted in its place.
 #![allow(unsafe_code)] // Raw blocks of several threads.
 
-use super::{Block, Session};
+use super::{Block, Session, Snapshot};
 use crate::abi::{Buffer, code};
 use fiberloom_core::loops::{BufferId, Failure};
 use std::collections::BTreeMap;
@@ -124,7 +124,7 @@ impl<'l> Joins<'l> {
     }
 
     /// Moves what threads have left, frees it, and gives the counters' values; if the loop failed, it only frees.
-    pub fn end(self, failed: i32) -> Result<Vec<(usize, i64)>, Failure> {
+    pub fn end(&self, failed: i32) -> Result<Vec<(usize, i64)>, Failure> {
         let all = self.left.lock().unwrap_or_else(PoisonError::into_inner).drain(..).collect::<Vec<_>>();
         let moved = all.iter().filter(|_| failed == 0).try_for_each(|Left { pieces, blocks }| {
             let start = |n: usize| blocks[n].map(|block| block.start().as_ptr());
@@ -138,6 +138,18 @@ impl<'l> Joins<'l> {
         // SAFETY: threads are done.
         all.into_iter().flat_map(|left| left.blocks).flatten().for_each(|block| unsafe { (*owner.0).free(block) });
         moved.map(|()| self.counters.iter().copied().zip(self.known().now.clone()).collect())
+    }
+
+    /// Takes back the room that was made for parts.
+    ///
+    /// # Safety
+    /// Threads are done.
+    pub unsafe fn undo(&self, from: &Snapshot) -> Result<(), Failure> {
+        let owner = self.owner.write().unwrap_or_else(PoisonError::into_inner);
+        let session = owner.0;
+        let mut appended = self.arrays.iter().filter(|j| j.counter >= 0);
+        // SAFETY: by this function's contract.
+        appended.try_for_each(|j| unsafe { (*session).restore(BufferId(j.buffer as u32), from) })
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
@@ -201,7 +213,12 @@ impl<'l> Joins<'l> {
             let rate = now as f64 / done.max(1) as f64;
             let likely = (1.0625 * rate * (self.range.1 - self.range.0) as f64) as i64;
             // SAFETY: nobody else has the lock; threads have no addresses of these arrays.
-            unsafe { (*session).grow(BufferId(j.buffer as u32), least.max(likely), j.bytes as usize)? }
+            unsafe {
+                let (b, bytes) = (BufferId(j.buffer as u32), j.bytes as usize);
+                let room = (*session).buffer(b).capacity;
+                let grown = (*session).enlarge(b, least.max(likely).max(room + room / 16), bytes);
+                grown.or_else(|_| (*session).enlarge(b, least, bytes))?;
+            }
         }
         Ok(())
     }

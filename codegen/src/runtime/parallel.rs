@@ -182,5 +182,6 @@ pub(super) unsafe extern "C" fn parallel(
     };
     // One thread needs less memory.
     let short = failed == code(Failure::Memory) && again != 0;
-    if !begun.load(Relaxed) || short { serially() } else { failed }
+    // SAFETY: threads are done.
+    if !begun.load(Relaxed) || short && unsafe { joins.undo(&snapshot) }.is_ok() { serially() } else { failed }
 }

@@ -156,7 +156,34 @@ impl<'a> Session<'a> {
         if len <= capacity {
             return Ok(());
         }
-        let layout = layout(len.max(capacity.saturating_mul(2)).max(16), bytes)?;
+        self.enlarge(b, len.max(capacity.saturating_mul(2)).max(16), bytes)
+    }
+
+    /// Gives buffer `b` no more room than it had in a snapshot, and the elements that it had then.
+    pub fn restore(&mut self, b: BufferId, from: &Snapshot) -> Result<(), Failure> {
+        let (Some(now), Some(was)) = (self.blocks[b.0 as usize], from.blocks[b.0 as usize]) else {
+            if from.blocks[b.0 as usize].is_none() {
+                self.release(b);
+                self.describe(b, 0);
+            }
+            return Ok(());
+        };
+        if now.layout.size() <= was.layout.size() {
+            return Ok(());
+        }
+        let start = self.memory.allocate(was.layout, false).ok_or(Failure::Memory)?;
+        // SAFETY: the block that goes is larger; nobody else has either.
+        unsafe { start.as_ptr().copy_from_nonoverlapping(now.start.as_ptr(), was.layout.size()) }
+        self.release(b);
+        self.take_from_limit(was.layout.size())?;
+        self.blocks[b.0 as usize] = Some(Block { start, layout: was.layout });
+        self.describe(b, from.buffers[b.0 as usize].capacity as usize);
+        Ok(())
+    }
+
+    /// Makes room for exactly `len` elements, more than there are.
+    pub fn enlarge(&mut self, b: BufferId, len: i64, bytes: usize) -> Result<(), Failure> {
+        let layout = layout(len, bytes)?;
         match self.blocks[b.0 as usize] {
             Some(old) if old.layout.size() >= layout.size() => {}
             Some(old) => {

@@ -15,7 +15,7 @@ use super::symbols::Tally;
 use super::{Context, Expr, binary, int, plus, store_index};
 use crate::algebra::{Op, Type, Value};
 use crate::loops::choose::result;
-use crate::loops::lower::{self, output};
+use crate::loops::lower::{self, stored};
 use crate::loops::plan::Block;
 use crate::loops::{BufferId, Entry, Failure, Stmt, Symbolic, Var};
 use crate::notation::concrete::{self, Nest};
@@ -28,7 +28,7 @@ pub(super) fn counted(cx: &Context, d: &mut Symbolic, nest: &Nest, [count, place
     let rows = cx.extent(tensor.extents[tensor.format.order[0]]);
     if d.element(pos) == Type::I32 {
         let concrete::Expr::Access(a, _) = nest.rhs else { unreachable!("copies are counted") };
-        let over = binary(Op::Gt, Expr::Capacity(output::values(cx, a)), int(i32::MAX as i64));
+        let over = binary(Op::Gt, Expr::Capacity(stored::values(cx, a)), int(i32::MAX as i64));
         d.when(over, |d| d.call(Entry::Fail(Failure::Positions)), |_| {});
     }
     alloc(d, pos, plus(rows.clone(), int(1)), Some(Value::zero(d.element(pos))));

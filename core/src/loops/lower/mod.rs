@@ -58,6 +58,7 @@ mod scratch;
 mod set;
 mod shared;
 mod statement;
+mod stored;
 mod symbols;
 mod triangle;
 mod walks;

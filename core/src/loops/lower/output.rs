@@ -25,6 +25,7 @@ use super::mirror::Mirror;
 use super::room::{alloc, product, reserve, reserve_more};
 use super::runs::Runs;
 use super::shared::Kept;
+use super::stored;
 use super::triangle::Row;
 use super::{
     BufferRole, Context, Expr, Holds, LevelBuffers, binary, checked_product, compared, int, plus, store_index, times,
@@ -34,12 +35,11 @@ use crate::format::Maker;
 use crate::format::triangle::Triangle;
 use crate::loops::arith::yes;
 use crate::loops::choose::result;
-use crate::loops::lower::{self, fiber};
+use crate::loops::lower;
 use crate::loops::plan::Driver;
-use crate::loops::plan::{Arrays, Assembly, Level, Room};
+use crate::loops::plan::{Arrays, Assembly};
 use crate::loops::{BufferId, Entry, Failure, Stmt, Symbolic, Term, Var};
 use crate::notation::concrete::{self, AccessId, Nest, Place, WorkspaceKind};
-use crate::notation::typed::Fun;
 use crate::stream::Table;
 
 /// The largest factor by which an array grows beyond what is needed.
@@ -123,7 +123,7 @@ impl Output {
             result: result::is_finished(cx, place),
             initial,
             assembly: assembly.clone(),
-            room: assembly.room.as_ref().map(|room| room_for(cx, room)),
+            room: assembly.room.as_ref().map(|room| stored::room_for(cx, d, room)),
             kept,
         };
         if let Some(was) = output.takes() {
@@ -141,7 +141,7 @@ impl Output {
         }
         // Half of the operands' entries: growing copies everything stored so far, so more room would cost more where the guess is too
         // small.
-        let half = stored_guess(cx, &nest.rhs).map(|stored| binary(Op::Shr, stored, int(1)));
+        let half = stored::guess(cx, d, &nest.rhs).map(|stored| binary(Op::Shr, stored, int(1)));
         let guess = plus(half.unwrap_or_else(|| int(0)), int(16));
         output.allocate(d, guess);
         output
@@ -607,44 +607,6 @@ impl Output {
         if self.result && !self.is_kept(buffer) {
             d.call(Entry::Finish { buffer, len });
         }
-    }
-}
-
-/// Room for as many entries as lists have.
-fn room_for(cx: &Context, Room { leaders, spare }: &Room) -> Expr {
-    let crd = |(a, l): &Level| fiber::levels(cx, *a)[*l].array(Holds::Coordinates).expect("lists have coordinates");
-    let all = leaders.iter().map(|list| Expr::Capacity(crd(list)));
-    let all = all.reduce(|a, b| binary(Op::Add, a, b)).unwrap_or_else(|| int(0));
-    if *spare { plus(all, int(1)) } else { all }
-}
-
-pub(super) fn values(cx: &Context, a: AccessId) -> BufferId {
-    lower::arrays_of(cx, cx.program.accesses[a.0].tensor).values
-}
-
-/// A guess at the number of stored values of an expression: for a sum, the sum of its operands' numbers; for a product, the least of
-/// them. `None` if no operand is sparse.
-fn stored_guess(cx: &Context, e: &concrete::Expr) -> Option<Expr> {
-    match e {
-        concrete::Expr::Access(a, _) => {
-            let values = values(cx, *a);
-            let sparse = fiber::levels(cx, *a).iter().any(|l| !l.kind().is_full());
-            sparse.then_some(Expr::Capacity(values))
-        }
-        concrete::Expr::Call(fun, args, _) => {
-            let known = args.iter().filter_map(|a| stored_guess(cx, a));
-            let all = matches!(fun, Fun::Op(Op::Mul | Op::And | Op::AndAlso));
-            let join = if all { Op::Min } else { Op::Add };
-            known.reduce(|a, b| binary(join, a, b))
-        }
-        concrete::Expr::Reduce(_, _, body, _) => stored_guess(cx, body),
-        concrete::Expr::Fold(fold, _) => stored_guess(cx, &fold.body),
-        concrete::Expr::Where(made, _) => stored_guess(cx, &made.nest.rhs),
-        concrete::Expr::Concat(c, _) => {
-            let known = c.exprs().filter_map(|part| stored_guess(cx, part));
-            known.reduce(|a, b| binary(Op::Add, a, b))
-        }
-        concrete::Expr::Literal(_) | concrete::Expr::Index(_) | concrete::Expr::Column(_) => None,
     }
 }
 
