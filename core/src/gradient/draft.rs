@@ -233,9 +233,12 @@ impl Draft {
         }
     }
 
-    /// A size with a name, or a number, that is another's.
+    /// A size with a name, or a number, that is another's: itself, if it has a name. What is known of another with the same extent may be dropped.
     pub(super) fn same(&self, of: SizeId) -> Option<SizeId> {
         let is_known = of.0 < self.known;
+        if is_known && self.program.sizes[of.index()].name.is_some() {
+            return Some(of);
+        }
         self.written(|size| is_known && self.classes.class_of_size(size) == self.classes.class_of_size(of))
     }
 

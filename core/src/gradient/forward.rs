@@ -11,7 +11,7 @@ use super::change::rebound;
 use super::draft::Draft;
 use super::expr::{
     add, add_kept, call, call_of, compare, counted, distinct, index, integer, is_zero, made, mask, mul, nothing_of,
-    number, sum,
+    number, read, sum,
 };
 use super::function::{self, written};
 use super::pull::{anchor, moves, says, set};
@@ -137,6 +137,13 @@ impl<'d> Forward<'d> {
             set(self.dots[&t], &vars, number(0.0, ty), self.draft.program.tensors[t.index()].span)
         });
         begun.collect()
+    }
+
+    /// The statement that makes a tangent a result: that of a tensor which moves as the caller says, and which no step moves.
+    pub(super) fn kept(&mut self, dot: TensorId, steps: &[Written]) -> Option<Statement> {
+        let made = super::turns::statements(steps).into_iter().any(|s| s.tensor == dot);
+        let (vars, of) = (self.draft.modes(dot), &self.draft.program.tensors[dot.index()]);
+        (!made).then(|| set(dot, &vars, read(dot, &vars, of.ty), of.span))
     }
 
     /// How an expression moves.

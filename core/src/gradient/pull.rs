@@ -40,7 +40,7 @@ pub(super) struct Pull<'d> {
     now: Change,
     /// Variables that the gradient is a function of, at this place.
     scope: Vec<VarId>,
-    /// What says how far variables of folds go.
+    /// What says how far variables go: a part of what their fold is of, or of the right side, or what the statement defines.
     anchors: Vec<(VarId, Expr)>,
     /// The whole right side, or what a mask at its top is of, and an access to what the statement defines, which has its value.
     whole: Option<(*const Expr, Expr)>,
@@ -74,8 +74,10 @@ impl<'d> Pull<'d> {
         (rhs, known): (&Expr, Option<Expr>),
         scope: Vec<VarId>,
     ) -> Pull<'d> {
+        let under = |v: &VarId| known.clone().filter(|known| says(known, *v));
+        let anchors = scope.iter().filter_map(|v| Some((*v, anchor(rhs, *v).or_else(|| under(v))?))).collect();
         let whole = known.map(|known| (std::ptr::from_ref(rhs), known));
-        let (anchors, found, before, parts) = (vec![], vec![], vec![], vec![]);
+        let (found, before, parts) = (vec![], vec![], vec![]);
         Pull { draft, moving, now: Change::default(), scope, anchors, whole, found, before, parts }
     }
 
@@ -131,7 +133,7 @@ impl<'d> Pull<'d> {
     }
 
     /// A value that says how far a variable goes, unless the left side does: by a bare index of what is read, or a shape operator. To one that does
-    /// not, what the variable's fold is of is added, times 0.
+    /// not, something that does is added, times 0.
     fn anchored(&mut self, v: VarId, left: &[Index], value: Expr, span: Span) -> Result<Expr, Diagnostic> {
         if left.iter().any(|i| !i.permit && anchors(&i.map, v)) || says(&value, v) {
             return Ok(value);
