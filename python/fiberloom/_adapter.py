@@ -20,7 +20,7 @@ from ._gradients import Gradient, _last, grad
 from ._kernel import Kernel
 from .errors import MismatchError, OperandError
 
-__all__ = ["Differentiable"]
+__all__ = ["Adapted", "Differentiable"]
 
 
 class Differentiable:
@@ -139,6 +139,50 @@ class Differentiable:
         """A gradient as the operand is given: a dense one itself, or the values of the entries."""
         pattern = self.patterns.get(name)
         return made.to_numpy() if pattern is None else _values(name, made, pattern)
+
+
+class Adapted:
+    """A kernel as a function that a package differentiates; a subclass says which operands that follows, and how one call is made.
+
+    Parameters
+    ----------
+    source, of, patterns
+        As of `Differentiable`.
+    """
+
+    def __init__(self, source, of: str | None, patterns: dict | None):
+        self._of = Differentiable(source, of, patterns)
+
+    def gradient(self, *by: str) -> Gradient:
+        """The gradient by these operands, whose `text` is the program that a backward pass runs.
+
+        Parameters
+        ----------
+        by
+            Names of operands.
+
+        Returns
+        -------
+        Gradient
+            As `fiberloom.grad` gives it.
+        """
+        return self._of.gradient(by)
+
+    def __call__(self, *operands, **named):
+        named = self._of.named(operands, named)
+        followed = {name: operand for name, operand in named.items() if self._follows(operand)}
+        others = {name: operand for name, operand in named.items() if name not in followed}
+        for name in followed:
+            self._of.check(name)
+        return self._apply(others, tuple(followed), tuple(followed.values()))
+
+    def _follows(self, operand) -> bool:
+        """Whether the package differentiates by an operand."""
+        raise NotImplementedError
+
+    def _apply(self, others: dict, names: tuple[str, ...], arrays: tuple):
+        """The result for the package's arrays of these names, and for others, which do not move."""
+        raise NotImplementedError
 
 
 def _revalued(name: str, pattern: _native.Tensor, values: _native.Tensor) -> _native.Tensor:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._adapter import Differentiable
+from ._adapter import Adapted, Differentiable
 from .errors import OperandError
 
 try:
@@ -26,35 +26,21 @@ except ImportError as e:
 __all__ = ["Function", "function"]
 
 
-class Function:
+class Function(Adapted):
     """A kernel, called with JAX's arrays as `function` says."""
 
     def __init__(self, source, of, by, patterns):
-        self._of = Differentiable(source, of, patterns)
+        super().__init__(source, of, patterns)
         self._by = None if by is None else ({by} if isinstance(by, str) else set(by))
 
-    def gradient(self, *by: str):
-        """The gradient by these operands, whose `text` is the program that a backward pass runs.
+    def _follows(self, operand) -> bool:
+        """Arrays of floats, and any of JAX. NumPy's arrays of integers stay as they are, whose type JAX may narrow."""
+        if isinstance(operand, (np.ndarray, np.generic)):
+            return np.issubdtype(operand.dtype, np.floating)
+        return isinstance(operand, _jax.Array)
 
-        Parameters
-        ----------
-        by
-            Names of operands.
-
-        Returns
-        -------
-        Gradient
-            As `fiberloom.grad` gives it.
-        """
-        return self._of.gradient(by)
-
-    def __call__(self, *operands, **named):
-        named = self._of.named(operands, named)
-        names = tuple(name for name, operand in named.items() if _is_array(operand))
-        others = {name: operand for name, operand in named.items() if name not in names}
-        for name in names:
-            self._of.check(name)
-        return _applied(self._of, others, names, self._by)(*(_jax.numpy.asarray(named[name]) for name in names))
+    def _apply(self, others: dict, names: tuple, arrays: tuple):
+        return _applied(self._of, others, names, self._by)(*map(_jax.numpy.asarray, arrays))
 
 
 def _applied(of: Differentiable, others: dict, names: tuple, asked: set | None):
@@ -87,13 +73,6 @@ def _applied(of: Differentiable, others: dict, names: tuple, asked: set | None):
     rule = _jax.custom_vjp(value)
     rule.defvjp(forward, backward)
     return rule
-
-
-def _is_array(operand) -> bool:
-    """Whether JAX follows an operand: NumPy's arrays of integers stay as they are, whose type JAX may narrow."""
-    if isinstance(operand, (np.ndarray, np.generic)):
-        return np.issubdtype(operand.dtype, np.floating)
-    return isinstance(operand, _jax.Array)
 
 
 def _arrays(names: tuple, arrays) -> dict:

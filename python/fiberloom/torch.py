@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._adapter import Differentiable
+from ._adapter import Adapted, Differentiable
 from .errors import OperandError
 
 try:
@@ -27,34 +27,14 @@ except ImportError as e:
 __all__ = ["Function", "function"]
 
 
-class Function:
+class Function(Adapted):
     """A kernel, called with PyTorch's tensors as `function` says."""
 
-    def __init__(self, source, of, patterns):
-        self._of = Differentiable(source, of, patterns)
+    def _follows(self, operand) -> bool:
+        return isinstance(operand, _torch.Tensor)
 
-    def gradient(self, *by: str):
-        """The gradient by these operands, whose `text` is the program that a backward pass runs.
-
-        Parameters
-        ----------
-        by
-            Names of operands.
-
-        Returns
-        -------
-        Gradient
-            As `fiberloom.grad` gives it.
-        """
-        return self._of.gradient(by)
-
-    def __call__(self, *operands, **named):
-        named = self._of.named(operands, named)
-        names = tuple(name for name, operand in named.items() if isinstance(operand, _torch.Tensor))
-        others = {name: operand for name, operand in named.items() if name not in names}
-        for name in names:
-            self._of.check(name)
-        return _Apply.apply(self._of, others, names, *(named[name] for name in names))
+    def _apply(self, others: dict, names: tuple, tensors: tuple):
+        return _Apply.apply(self._of, others, names, *tensors)
 
 
 class _Apply(_torch.autograd.Function):

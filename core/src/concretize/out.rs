@@ -15,7 +15,6 @@ use crate::notation::concrete::{Expr, Index, Origin, Place, Program, Role, Tenso
 use crate::notation::typed::{self, TensorId, VarId};
 use crate::shape::Classes;
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::collections::BTreeSet;
 use std::ops::{Deref, DerefMut};
 
 /// A concrete program under construction, without its steps.
@@ -107,10 +106,9 @@ impl<'a> Out<'a> {
     /// The program with a distinct name for each extent: the user's, if it is a name and no other extent has it.
     pub fn named(self) -> Program {
         let mut out = self.program;
-        let of_tensors = out.tensors.iter().flat_map(|t| t.extents.iter().copied());
-        let of_vars = out.vars.iter().map(|v| v.extent);
-        // Bounds of slices contain sizes that calls give, which no tensor and no variable need have.
-        let all: BTreeSet<ClassId> = of_tensors.chain(of_vars).chain(self.classes.given().into_keys()).collect();
+        let mut all = out.extents_used();
+        // Sizes that calls give have names, whether anything uses them or not.
+        all.extend(self.classes.given().into_keys());
         let mut taken = FxHashSet::default();
         for class in all {
             let given = self.classes.name(class);

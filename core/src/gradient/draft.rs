@@ -1,16 +1,20 @@
 //! A program that is being written: the original with further tensors, variables and functions.
 
 use super::expr::{call, distinct, made, number};
+use super::pull::set;
 use crate::algebra::{Op, Type, Value};
 use crate::format::Format;
 use crate::map::ClassId;
 use crate::notation::typed::{
-    Bound, Expr, FnId, Fun, Function, Kind, LocalId, Program, Property, Role, Set, Size, SizeId, Statement, Tensor,
-    TensorId, Var, VarId,
+    Bound, Expr, FnId, Fun, Function, Kind, LocalId, Program, Property, Repeat, Role, Set, Size, SizeId, Statement,
+    Step, Tensor, TensorId, Var, VarId,
 };
 use crate::notation::{Diagnostic, Span};
 use crate::shape::Classes;
 use rustc_hash::{FxHashMap, FxHashSet};
+
+/// The place of what the original has not.
+const NOWHERE: Span = Span { start: u32::MAX, end: u32::MAX };
 
 /// The program, and what is known of its names and extents.
 pub(super) struct Draft {
@@ -43,7 +47,66 @@ impl Draft {
             Draft { known: program.sizes.len() as u32, program, classes, extents, taken, slopes: FxHashMap::default() };
         draft.told_apart();
         draft.program.statements.iter_mut().for_each(summed);
+        let steps = std::mem::take(&mut draft.program.order);
+        draft.program.order = draft.begun(steps, &mut FxHashSet::default());
         Ok(draft)
+    }
+
+    /// Steps in which locals begin by statements, since what is written has no `where` blocks: those that are declared as their fill, and
+    /// others with what is folded into them first.
+    fn begun(&mut self, steps: Vec<Step>, seen: &mut FxHashSet<TensorId>) -> Vec<Step> {
+        let mut all = vec![];
+        for step in steps {
+            match step {
+                Step::Statement(n) => {
+                    let (id, tensor) = self.of(n);
+                    let is_first = tensor.role == Role::Local && seen.insert(id);
+                    match tensor.fill.filter(|_| is_first && self.goes_on(n)) {
+                        Some(fill) => all.push(self.filled(id, fill)),
+                        None if is_first => self.defined(n),
+                        None => {}
+                    }
+                    all.push(Step::Statement(n));
+                }
+                Step::Repeat(block) => {
+                    let body = self.begun(block.body, seen);
+                    all.push(Step::Repeat(Repeat { body, ..block }));
+                }
+            }
+        }
+        all
+    }
+
+    /// The tensor that a statement defines.
+    fn of(&self, n: usize) -> (TensorId, &Tensor) {
+        let id = self.program.statements[n].tensor;
+        (id, &self.program.tensors[id.index()])
+    }
+
+    /// Whether a statement goes on with values of its tensor.
+    fn goes_on(&self, n: usize) -> bool {
+        let s = &self.program.statements[n];
+        s.fold.is_some() || s.is_part()
+    }
+
+    /// A further statement, `T[i…] = fill`.
+    fn filled(&mut self, t: TensorId, fill: Value) -> Step {
+        let vars = self.modes(t);
+        self.program.statements.push(set(t, &vars, made(Kind::Literal(fill), fill.ty()), NOWHERE));
+        Step::Statement(self.program.statements.len() - 1)
+    }
+
+    /// `T[i…] f= e`, the first of a tensor that begins with the identity of `f`, becomes `T[i…] = e`, or a fold of `e`. A `gcd` of one value is
+    /// its magnitude, and a scatter has no other form.
+    fn defined(&mut self, n: usize) {
+        let s = &mut self.program.statements[n];
+        let Some(fun) = s.fold.filter(|fun| *fun != Fun::Op(Op::Gcd) && distinct(&s.indices).is_some()) else { return };
+        s.fold = None;
+        let vars = std::mem::take(&mut s.folded);
+        if !vars.is_empty() {
+            let body = Box::new(s.rhs.clone());
+            s.rhs = Expr { kind: Kind::Reduce { fun, vars, body, start: None }, ..s.rhs.clone() };
+        }
     }
 
     /// Gives locals of several `where` blocks, which stand side by side now, names of their own.
@@ -170,9 +233,12 @@ impl Draft {
         }
     }
 
-    /// A size with a name, or a number, that is another's.
+    /// A size with a name, or a number, that is another's: itself, if it has a name. What is known of another with the same extent may be dropped.
     pub(super) fn same(&self, of: SizeId) -> Option<SizeId> {
         let is_known = of.0 < self.known;
+        if is_known && self.program.sizes[of.index()].name.is_some() {
+            return Some(of);
+        }
         self.written(|size| is_known && self.classes.class_of_size(size) == self.classes.class_of_size(of))
     }
 

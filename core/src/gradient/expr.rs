@@ -267,6 +267,22 @@ pub(super) fn sum(vars: Vec<VarId>, a: Expr) -> Expr {
     made(Kind::Reduce { fun: Fun::Op(Op::Add), vars, body: Box::new(a), start: None }, ty)
 }
 
+/// 0 of a type where an expression is there, and missing where it is missing.
+pub(super) fn nothing_of(e: &Expr, ty: Type) -> Expr {
+    let e = if e.ty == ty { e.clone() } else { plain(Op::Convert(ty), vec![e.clone()]) };
+    let never = made(Kind::Literal(Value::bool(false)), Type::Bool);
+    made(Kind::Call(Fun::Op(Op::Mask), vec![never, e]), ty)
+}
+
+/// A sum whose first term is kept: for where it is missing, or for how far its variables go.
+pub(super) fn add_kept(a: Expr, b: Expr) -> Expr {
+    if is_zero(&b) {
+        return a;
+    }
+    let ty = a.ty;
+    made(Kind::Call(Fun::Op(Op::Add), vec![a, b]), ty)
+}
+
 /// A comparison.
 pub(super) fn compare(op: Op, a: Expr, b: Expr) -> Expr {
     plain(op, vec![a, b])

@@ -10,11 +10,12 @@
 use super::change::rebound;
 use super::draft::Draft;
 use super::expr::{
-    add, call, call_of, compare, counted, distinct, index, integer, is_zero, made, mask, mul, number, sum,
+    add, add_kept, call, call_of, compare, counted, distinct, index, integer, is_zero, made, mask, mul, nothing_of,
+    number, read, sum,
 };
 use super::function::{self, written};
-use super::pull::{moves, says, set};
-use crate::algebra::{Derivative, Op, Type, Value};
+use super::pull::{anchor, moves, says, set};
+use crate::algebra::{Derivative, Op};
 use crate::notation::Diagnostic;
 use crate::notation::typed::{Expr, Fun, Kind, Repeat, Statement, Step, TensorId, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -86,7 +87,7 @@ impl<'d> Forward<'d> {
         // What the original reads says how far a tangent goes that nothing declares.
         let whole = |rhs: Expr| match known || s.vars.iter().all(|v| says(&rhs, *v)) {
             true => rhs,
-            false => add_kept(nothing_of(&s.rhs), rhs),
+            false => add_kept(nothing_of(&s.rhs, rhs.ty), rhs),
         };
         let of = |rhs: Expr| Statement { tensor: dot, rhs: whole(rhs), schedule: None, ..s.clone() };
         if !moves(&self.moving, &s.rhs) && s.fold.is_none() {
@@ -136,6 +137,13 @@ impl<'d> Forward<'d> {
             set(self.dots[&t], &vars, number(0.0, ty), self.draft.program.tensors[t.index()].span)
         });
         begun.collect()
+    }
+
+    /// The statement that makes a tangent a result: that of a tensor which moves as the caller says, and which no step moves.
+    pub(super) fn kept(&mut self, dot: TensorId, steps: &[Written]) -> Option<Statement> {
+        let made = super::turns::statements(steps).into_iter().any(|s| s.tensor == dot);
+        let (vars, of) = (self.draft.modes(dot), &self.draft.program.tensors[dot.index()]);
+        (!made).then(|| set(dot, &vars, read(dot, &vars, of.ty), of.span))
     }
 
     /// How an expression moves.
@@ -188,7 +196,7 @@ impl<'d> Forward<'d> {
     /// The tangent of a part of a concatenation, which still says how long the part is.
     fn part(&mut self, part: &Expr) -> Result<Expr, Diagnostic> {
         let tangent = self.tangent(part)?;
-        Ok(if is_zero(&tangent) { nothing_of(part) } else { tangent })
+        Ok(if is_zero(&tangent) { nothing_of(part, part.ty) } else { tangent })
     }
 
     fn built_in(&mut self, e: &Expr, op: Op, args: &[Expr]) -> Result<Expr, Diagnostic> {
@@ -206,7 +214,7 @@ impl<'d> Forward<'d> {
                 for arg in args {
                     let tangent = self.tangent(arg)?;
                     let misses = arg.may_miss().is_some() && !matches!(tangent.kind, Kind::Access(..));
-                    parts.push(if misses { add_kept(nothing_of(arg), tangent) } else { tangent });
+                    parts.push(if misses { add_kept(nothing_of(arg, arg.ty), tangent) } else { tangent });
                 }
                 Ok(made(Kind::Call(Fun::Op(op), parts), e.ty))
             }
@@ -236,7 +244,7 @@ impl<'d> Forward<'d> {
         let inner = self.tangent(body)?;
         let begun = start.map_or(Ok(number(0.0, e.ty)), |start| self.tangent(start))?;
         match fun {
-            Fun::Op(Op::Add) => Ok(add(sum(vars.to_vec(), inner), begun)),
+            Fun::Op(Op::Add) => Ok(add(summed(vars, inner, body), begun)),
             Fun::Op(Op::Mul) => {
                 let whole = rebound(self.draft, &made_fold(fun, vars, body.clone(), None))?;
                 let Kind::Reduce { vars: others, body: other, .. } = &whole.kind else { return Ok(inner) };
@@ -245,7 +253,7 @@ impl<'d> Forward<'d> {
                 let rest =
                     made_fold(fun, others, call(Op::Select, vec![same, number(1.0, e.ty), (**other).clone()]), None);
                 let first = start.map_or(number(1.0, e.ty), Clone::clone);
-                Ok(add(mul(first, sum(vars.to_vec(), mul(inner, rest))), mul(begun, whole)))
+                Ok(add(mul(first, summed(vars, mul(inner, rest), body)), mul(begun, whole)))
             }
             Fun::Op(Op::Min | Op::Max) => self.extreme(e, (vars, body, start), (inner, begun)),
             other => {
@@ -276,7 +284,7 @@ impl<'d> Forward<'d> {
         let attained = compare(Op::Eq, body.clone(), whole.clone());
         let places = call(Op::Select, vec![attained, place.clone(), integer(i64::MAX)]);
         let first = rebound(self.draft, &made_fold(Fun::Op(Op::Min), vars, places, None))?;
-        let at = sum(vars.to_vec(), mask(compare(Op::Eq, place, first), inner));
+        let at = summed(vars, mask(compare(Op::Eq, place, first), inner), body);
         Ok(match start {
             None => at,
             Some(start) => call(Op::Select, vec![compare(Op::Eq, start.clone(), whole), begun, at]),
@@ -284,19 +292,14 @@ impl<'d> Forward<'d> {
     }
 }
 
-/// 0 where an expression is there, and missing where it is missing.
-fn nothing_of(e: &Expr) -> Expr {
-    let never = made(Kind::Literal(Value::bool(false)), Type::Bool);
-    made(Kind::Call(Fun::Op(Op::Mask), vec![never, e.clone()]), e.ty)
-}
-
-/// A sum whose first term is kept for where it is missing.
-fn add_kept(a: Expr, b: Expr) -> Expr {
-    if is_zero(&b) {
-        return a;
+/// `sum(vars: e)`, in which something says how far each variable goes, as `body` does.
+fn summed(vars: &[VarId], e: Expr, body: &Expr) -> Expr {
+    if is_zero(&e) {
+        return e;
     }
-    let ty = a.ty;
-    made(Kind::Call(Fun::Op(Op::Add), vec![a, b]), ty)
+    let unsaid: Vec<Expr> = vars.iter().filter(|v| !says(&e, **v)).filter_map(|v| anchor(body, *v)).collect();
+    let ty = e.ty;
+    sum(vars.to_vec(), unsaid.iter().fold(e, |e, anchor| add_kept(nothing_of(anchor, ty), e)))
 }
 
 fn made_fold(fun: Fun, vars: &[VarId], body: Expr, start: Option<Expr>) -> Expr {

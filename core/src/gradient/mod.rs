@@ -36,7 +36,7 @@ use crate::stack::with_room;
 use crate::words::nearest;
 use backward::{Asked, Backward};
 use draft::Draft;
-use forward::Forward;
+use forward::{Forward, Written};
 use text::Parts;
 
 pub use pattern::keeps_entries;
@@ -120,7 +120,7 @@ fn jvp_here(source: &syntax::Program, ask: &Ask) -> Result<syntax::Program, Vec<
     let by: Vec<TensorId> = ask.by.iter().map(|name| float(&draft, name)).collect::<Result<_, _>>().map_err(one)?;
     let order = draft.program.order.clone();
     let mut forward = Forward::new(&mut draft, &by);
-    let steps = forward.steps(&order).map_err(one)?;
+    let mut steps = forward.steps(&order).map_err(one)?;
     let begun = forward.begun(&by);
     let Some(dot) = forward.dots.get(&of).copied() else {
         let message = format!("`{}` does not move with {}", ask.of, ask.by.join(", "));
@@ -128,6 +128,7 @@ fn jvp_here(source: &syntax::Program, ask: &Ask) -> Result<syntax::Program, Vec<
             Diagnostic::new(Span::default(), message).help("name tensors by `--by` that it is computed of")
         ));
     };
+    steps.extend(forward.kept(dot, &steps).map(Written::Made));
     let declared = by.iter().flat_map(|t| [*t, forward.dots[t]]).chain([dot]).collect();
     let wanted = if ask.value { vec![of, dot] } else { vec![dot] };
     Parts { source, pieces: vec![], made: vec![], declared, wanted }

@@ -10,7 +10,7 @@
 
 use super::change::{Change, uses};
 use super::draft::Draft;
-use super::expr::{and, bare, compare, distinct, made, mask, nodes, number, or};
+use super::expr::{and, bare, compare, distinct, made, mask, nodes, number, or, read};
 use crate::algebra::{Op, Type};
 use crate::format::{Format, LevelKind};
 use crate::notation::typed::{Expr, FnId, Fun, Index, Kind, Statement, TensorId, VarId};
@@ -91,14 +91,39 @@ impl Patterns {
         made(Kind::Call(Fun::User(stored), vec![entry, value]), ty)
     }
 
-    /// The variables whose coordinates lists decide in an expression: those of other tensors than an operand, and its gradients, under its own
-    /// variables.
+    /// The variables whose coordinates lists decide in an expression: those of other tensors than an operand, and those with its entries, under
+    /// its own variables.
     pub(super) fn listed(&self, draft: &Draft, own: TensorId, vars: &[VarId], e: &Expr) -> FxHashSet<VarId> {
+        let is_own = |t: TensorId| {
+            let same = t == own || self.full.get(&t) == Some(&own) || self.made.get(&own) == Some(&t);
+            same || self.has_entries(draft, t, own)
+        };
+        self.listed_apart(draft, (&is_own, vars), e)
+    }
+
+    /// Whether what defines a tensor, without a format or with an operand's, gives it a value at each entry of the operand: a product of it
+    /// with what is stored everywhere.
+    fn has_entries(&self, draft: &Draft, t: TensorId, own: TensorId) -> bool {
+        let Some(s) = self.defined.get(&t).filter(|s| s.fold.is_none() && !s.is_part()) else { return false };
+        let formats = [t, own].map(|t| draft.program.tensors[t.index()].format.as_ref());
+        let alike = formats[0].is_none() || formats[0] == formats[1];
+        let Some(under) = distinct(&s.indices).filter(|_| alike) else { return false };
+        let entry = read(own, &under, draft.program.tensors[own.index()].ty);
+        let others = self.listed_apart(draft, (&|t| t == own, &under), &s.rhs);
+        has_factor(&s.rhs, &entry) && is_computed(&s.rhs) && !under.iter().any(|v| others.contains(v))
+    }
+
+    /// The variables whose coordinates lists decide in an expression, apart from what these tensors store under these variables.
+    fn listed_apart(
+        &self,
+        draft: &Draft,
+        (is_own, vars): (&dyn Fn(TensorId) -> bool, &[VarId]),
+        e: &Expr,
+    ) -> FxHashSet<VarId> {
         let (mut found, mut known) = (FxHashSet::default(), FxHashMap::default());
         e.walk(&mut |e| {
             let Kind::Access(t, indices) = &e.kind else { return };
-            let is_own = *t == own || self.full.get(t) == Some(&own) || self.made.get(&own) == Some(t);
-            if is_own && *indices == bare(vars) {
+            if *indices == bare(vars) && is_own(*t) {
                 return;
             }
             let modes = self.list_modes(draft, *t, &mut known);
@@ -181,5 +206,26 @@ impl Patterns {
         }
         let is_list = tensor.format.as_ref().is_some_and(keeps_entries);
         (fill && is_list && !moving.contains(&t)).then(|| compare(Op::Ne, e.clone(), number(0.0, e.ty)))
+    }
+}
+
+/// Whether an expression is a product with this factor.
+fn has_factor(e: &Expr, factor: &Expr) -> bool {
+    match &e.kind {
+        Kind::Call(Fun::Op(Op::Mul), args) => args.iter().any(|arg| has_factor(arg, factor)),
+        _ => e == factor,
+    }
+}
+
+/// Whether an expression has a value wherever its parts have one: no condition takes it away, and no shape operator moves it. A fold has one
+/// everywhere.
+fn is_computed(e: &Expr) -> bool {
+    match &e.kind {
+        Kind::Call(Fun::Op(Op::Mask | Op::Select | Op::Coalesce | Op::AndAlso | Op::OrElse) | Fun::User(_), _) => false,
+        Kind::Call(_, args) => args.iter().all(is_computed),
+        Kind::Access(..) | Kind::Literal(_) | Kind::Index(_) | Kind::Size(_) | Kind::Local(_) | Kind::Reduce { .. } => {
+            true
+        }
+        Kind::Collapse { .. } | Kind::Split { .. } | Kind::Concat { .. } | Kind::Slice { .. } => false,
     }
 }

@@ -40,6 +40,8 @@ pub(super) struct Pull<'d> {
     now: Change,
     /// Variables that the gradient is a function of, at this place.
     scope: Vec<VarId>,
+    /// What says how far variables go: a part of what their fold is of, or of the right side, or what the statement defines.
+    anchors: Vec<(VarId, Expr)>,
     /// The whole right side, or what a mask at its top is of, and an access to what the statement defines, which has its value.
     whole: Option<(*const Expr, Expr)>,
     /// What accesses contribute.
@@ -72,8 +74,11 @@ impl<'d> Pull<'d> {
         (rhs, known): (&Expr, Option<Expr>),
         scope: Vec<VarId>,
     ) -> Pull<'d> {
+        let under = |v: &VarId| known.clone().filter(|known| says(known, *v));
+        let anchors = scope.iter().filter_map(|v| Some((*v, anchor(rhs, *v).or_else(|| under(v))?))).collect();
         let whole = known.map(|known| (std::ptr::from_ref(rhs), known));
-        Pull { draft, moving, now: Change::default(), scope, whole, found: vec![], before: vec![], parts: vec![] }
+        let (found, before, parts) = (vec![], vec![], vec![]);
+        Pull { draft, moving, now: Change::default(), scope, anchors, whole, found, before, parts }
     }
 
     /// Pulls the gradient `w` of the value of `e` down to what it reads.
@@ -108,28 +113,38 @@ impl<'d> Pull<'d> {
         let mut summed = vec![];
         let mut value = w;
         for v in self.scope.clone() {
-            if left.contains(&v) {
-                self.anchored(v, &indices, &value, span)?;
-            } else if value.free().contains(&v) {
-                self.anchored(v, &[], &value, span)?;
-                summed.push(v);
-            } else {
-                value = mul(self.count(v, value.ty, span)?, value);
+            let is_read = left.contains(&v) || value.free().contains(&v);
+            if !is_read {
+                match self.count(v, value.ty, span) {
+                    Ok(count) => {
+                        value = mul(count, value);
+                        continue;
+                    }
+                    Err(unnamed) if !self.anchors.iter().any(|(of, _)| *of == v) => return Err(unnamed),
+                    Err(_) => {}
+                }
             }
+            let own = if left.contains(&v) { &indices[..] } else { &[] };
+            value = self.anchored(v, own, value, span)?;
+            summed.extend((!left.contains(&v)).then_some(v));
         }
         self.found.push(Found { tensor, indices, value: expr::sum(summed, value) });
         Ok(())
     }
 
-    /// Whether something says how far a variable goes: a bare index of what is read, or a shape operator.
-    fn anchored(&self, v: VarId, left: &[Index], value: &Expr, span: Span) -> Done {
-        let found = left.iter().any(|i| !i.permit && anchors(&i.map, v)) || says(value, v);
+    /// A value that says how far a variable goes, unless the left side does: by a bare index of what is read, or a shape operator. To one that does
+    /// not, something that does is added, times 0.
+    fn anchored(&mut self, v: VarId, left: &[Index], value: Expr, span: Span) -> Result<Expr, Diagnostic> {
+        if left.iter().any(|i| !i.permit && anchors(&i.map, v)) || says(&value, v) {
+            return Ok(value);
+        }
+        if let Some((_, anchor)) = self.anchors.iter().find(|(of, _)| *of == v) {
+            let anchor = self.here(&anchor.clone())?;
+            return Ok(expr::add_kept(expr::nothing_of(&anchor, value.ty), value));
+        }
         let name = &self.draft.program.vars[v.index()].name;
-        let unsaid = || {
-            Diagnostic::new(span, format!("nothing that the gradient reads under `{name}` says how far it goes"))
-                .help(format!("read something else under a bare `{name}` here, such as a vector of ones"))
-        };
-        if found { Ok(()) } else { Err(unsaid()) }
+        Err(Diagnostic::new(span, format!("nothing that the gradient reads under `{name}` says how far it goes"))
+            .help(format!("read something else under a bare `{name}` here, such as a vector of ones")))
     }
 
     /// How many coordinates a variable has, as a number of type `ty`.
@@ -205,6 +220,20 @@ pub(super) fn says(value: &Expr, v: VarId) -> bool {
         }
     });
     found
+}
+
+/// A part of a fold's body that says how far a variable goes, wherever the body stands: an access, else the whole.
+pub(super) fn anchor(body: &Expr, v: VarId) -> Option<Expr> {
+    let (mut bound, mut found) = (vec![], None);
+    body.walk(&mut |e| bound.extend(binds(e)));
+    body.walk(&mut |e| {
+        let Kind::Access(_, indices) = &e.kind else { return };
+        let is_there = indices.iter().all(|i| !i.permit) && indices.iter().any(|i| i.bare() == Some(v));
+        if found.is_none() && is_there && !e.free().iter().any(|v| bound.contains(v)) {
+            found = Some(e.clone());
+        }
+    });
+    found.or_else(|| (says(body, v) && body.may_miss().is_none()).then(|| body.clone()))
 }
 
 /// Whether an index says how far a variable goes, itself or in what is read for it.

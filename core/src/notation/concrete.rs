@@ -50,7 +50,7 @@ use print::Shown;
 pub use provenance::{ALWAYS, Computed, Origin, Provenance, Var};
 pub use read::read;
 use rustc_hash::FxHashSet;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Deref, DerefMut};
 
 macro_rules! ids {
@@ -652,6 +652,24 @@ impl Program {
             }
         }
         moving
+    }
+
+    /// The extents that it has a use for: those of its tensors and variables, in index maps and limits, and of blocks.
+    pub fn extents_used(&self) -> BTreeSet<ClassId> {
+        let tensors = self.tensors.iter().flat_map(|t| t.extents.iter());
+        let mut all: BTreeSet<ClassId> = self.vars.iter().map(|v| v.extent).chain(tensors.copied()).collect();
+        all.extend(self.turns());
+        for var in &self.vars {
+            all.extend(var.limits.iter().filter_map(|limit| match limit {
+                Limit::Below { extent, .. } => Some(*extent),
+                _ => None,
+            }));
+            if let Origin::Mapped(map) | Origin::Part(map) = &var.origin {
+                let sizes = map.factors.values().chain([&map.constant]);
+                all.extend(sizes.flat_map(|size| size.terms().flat_map(|(_, extents)| extents.to_vec())));
+            }
+        }
+        all
     }
 
     /// The extents that say how many turns blocks take.

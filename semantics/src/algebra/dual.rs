@@ -7,7 +7,8 @@
 //!
 //! Both parts are [`Number`]s, so that the tangent carries its error bound, too. Integers and truth values do not move. Where a function
 //! jumps it has the derivative 0 that it has beside the jump; `min` and `max` move as their first argument that attains the value, and
-//! `abs` not at all at 0. `nextafter` has no derivative, and its tangent is no number.
+//! `abs` not at all at 0. `nextafter` has no derivative, and its tangent is no number. Where the value is NaN, nothing is promised of how it
+//! moves in `algebraic` mode, as nothing is of the value.
 
 use super::{Number, Numeric, Reason, apply};
 use fiberloom_core::algebra::{Mode, Op, Type, Value};
@@ -58,6 +59,8 @@ impl Numeric for Dual {
         let value = apply(op, &values, mode)?;
         let moves = value.value.ty().is_float() && args.iter().any(|a| !is_still(&a.tangent));
         let tangent = if moves { Slope { op, values, value, mode }.tangent(args)? } else { still(value.value.ty()) };
+        let is_promised = !moves || mode == Mode::Strict || !value.value.is_nan();
+        let tangent = if is_promised { tangent } else { Number::unpromised(tangent.value, Reason::Nan) };
         Some(Dual { value, tangent })
     }
 
@@ -234,6 +237,18 @@ mod tests {
             }
         }
         assert!(seen > 1000, "{seen}");
+    }
+
+    /// NaN attains no extreme: neither argument is the first that does.
+    #[test]
+    fn nothing_is_promised_of_how_nan_moves() {
+        for (op, mode, promised) in
+            [(Op::Max, Mode::Algebraic, false), (Op::Max, Mode::Strict, true), (Op::Mask, Mode::Algebraic, true)]
+        {
+            let first = if op == Op::Mask { Dual::given(Value::bool(false)) } else { dual(1.0, 0.0) };
+            let made = Dual::apply(op, &[first, dual(f64::NAN, 3.0)], mode).expect("floats are taken");
+            assert_eq!(made.tangent.error() == 0.0, promised, "{op:?} {mode:?}");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::super::change::rebound;
 use super::super::expr::{call, compare, counted, index, integer, made, mask, mul, number};
-use super::{Done, Pull};
+use super::{Done, Pull, anchor};
 use crate::algebra::{Op, Type};
 use crate::notation::Diagnostic;
 use crate::notation::typed::{Expr, Fun, Kind, VarId};
@@ -105,10 +105,12 @@ impl Pull<'_> {
 
     /// The body gets `w`, at each coordinate of the fold's variables.
     fn within(&mut self, fold: &Fold, w: Expr) -> Done {
-        let outer = self.scope.len();
+        let (outer, known) = (self.scope.len(), self.anchors.len());
         self.scope.extend(fold.vars);
+        self.anchors.extend(fold.vars.iter().filter_map(|v| Some((*v, anchor(fold.body, *v)?))));
         let done = self.pull(fold.body, w);
         self.scope.truncate(outer);
+        self.anchors.truncate(known);
         done
     }
 }

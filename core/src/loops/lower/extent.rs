@@ -14,7 +14,7 @@ use crate::algebra::{Op, Type};
 use crate::loops::choose::{Extents, symbol::Sym};
 use crate::loops::{Symbolic, Var};
 use crate::map::ClassId;
-use crate::notation::concrete::{Limit, Origin, Program, Role};
+use crate::notation::concrete::{Program, Role};
 use crate::notation::typed::{SizeId, VarId};
 use crate::shape::{Classes, Formula};
 use std::collections::btree_map::Entry;
@@ -41,12 +41,6 @@ impl Lengths {
         let constant = self.known.number(class).map(int);
         let parameter = || self.params.get(&class).map(|v| Expr::Var(*v));
         constant.or_else(parameter).unwrap_or_else(|| self.derived[&class].clone())
-    }
-
-    /// Whether the kernel can compute an extent.
-    fn has(&self, class: ClassId) -> bool {
-        let known = self.derived.contains_key(&class) || self.known.constants.contains_key(&class);
-        known || self.params.contains_key(&class)
     }
 
     /// Makes an extent a parameter that the caller solves for.
@@ -78,8 +72,7 @@ pub(super) fn extents(d: &mut Symbolic, program: &Program, classes: &Classes) ->
         }
     }
     let needed = needed(&extents, program);
-    let formulas = classes.formulas(extents.params.keys().copied().collect());
-    let unread = needed.clone();
+    let formulas = formulas(d, &mut extents, &needed, classes);
     let wanted = wanted(needed, &formulas);
     extents.known.constants.extend(wanted.iter().filter_map(|c| number(classes, *c)));
     for (class, formula) in formulas.into_iter().filter(|(class, _)| wanted.contains(class)) {
@@ -91,22 +84,37 @@ pub(super) fn extents(d: &mut Symbolic, program: &Program, classes: &Classes) ->
         let value = d.define(&format!("n_{}", classes.name(class)), Type::I64, value);
         extents.derived.insert(class, value);
     }
-    // The caller passes the size of an operand that no loop reads.
-    for class in unread {
-        if let Some(size) = classes.size_in(class).filter(|_| !extents.has(class)) {
+    extents
+}
+
+/// The extents that follow from parameters. A size that nothing else says, of an operand that no loop reads, is a parameter, and so is the
+/// extent of a variable that follows from such sizes: the caller knows them.
+fn formulas(
+    d: &mut Symbolic,
+    extents: &mut Lengths,
+    needed: &BTreeSet<ClassId>,
+    classes: &Classes,
+) -> Vec<(ClassId, Formula)> {
+    let formulas = |extents: &Lengths| classes.formulas(extents.params.keys().copied().collect());
+    let unsaid = |extents: &Lengths, known: &[(ClassId, Formula)]| -> Vec<ClassId> {
+        let follows = |class: &ClassId| classes.value(*class).is_some() || known.iter().any(|(of, _)| of == class);
+        needed.iter().copied().filter(|class| !extents.params.contains_key(class) && !follows(class)).collect()
+    };
+    let mut known = formulas(extents);
+    for class in unsaid(extents, &known) {
+        if let Some(size) = classes.size_in(class) {
             let param = parameter(d, classes, class);
             extents.params.insert(class, param);
             extents.given.push((param, size));
         }
     }
-    // A number of iterations of a block may be an extent that no formula gives.
-    for class in program.turns() {
-        if !extents.has(class) {
-            let of = classes.var_of(class).expect("a block has a variable for it");
+    known = formulas(extents);
+    for class in unsaid(extents, &known) {
+        if let Some(of) = classes.var_of(class) {
             extents.solve(class, parameter(d, classes, class), of);
         }
     }
-    extents
+    formulas(extents)
 }
 
 fn parameter(d: &mut Symbolic, classes: &Classes, class: ClassId) -> Var {
@@ -119,18 +127,7 @@ fn number(classes: &Classes, class: ClassId) -> Option<(ClassId, i64)> {
 
 /// The extents that a program's loops use and that no tensor of the caller has.
 fn needed(extents: &Lengths, program: &Program) -> BTreeSet<ClassId> {
-    let tensors = program.tensors.iter().flat_map(|t| t.extents.iter());
-    let mut needed: BTreeSet<ClassId> = program.vars.iter().map(|v| v.extent).chain(tensors.copied()).collect();
-    needed.extend(program.turns());
-    let limits = program.vars.iter().flat_map(|v| &v.limits);
-    needed
-        .extend(limits.filter_map(|limit| if let Limit::Below { extent, .. } = limit { Some(*extent) } else { None }));
-    let maps = program.vars.iter().filter_map(|v| match &v.origin {
-        Origin::Mapped(map) | Origin::Part(map) => Some(map),
-        Origin::Loop | Origin::Computed(_) => None,
-    });
-    let sizes = maps.flat_map(|map| map.factors.values().chain([&map.constant]));
-    needed.extend(sizes.flat_map(|s| s.terms().flat_map(|(_, extents)| extents.to_vec())));
+    let mut needed = program.extents_used();
     // Sizes are compared by their parts, so the parts must be computed as well.
     let known = needed.iter().chain(extents.params.keys()).filter_map(|c| extents.known.sizes.get(c));
     let parts: Vec<ClassId> = known.flat_map(|s| s.terms().flat_map(|(_, extents)| extents.to_vec())).collect();

@@ -19,7 +19,7 @@
 
 use fiberloom_check::OptLevel;
 use fiberloom_check::notation::campaign::{Campaign, Walk, campaign};
-use fiberloom_check::notation::engines::{BOTH, Engine};
+use fiberloom_check::notation::engines::{BOTH, Engine, note_panics};
 use fiberloom_check::notation::product;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -94,7 +94,7 @@ fn main() -> ExitCode {
         Engine::Loops => (loops, tenth_loops),
         other => (other, other),
     };
-    std::panic::set_hook(Box::new(|_| {}));
+    note_panics();
     let report = campaign(&wanted);
     println!("{report}");
     let all = wanted.walk == Walk::Directed && report.programs >= product::count() as u64;

@@ -19,6 +19,7 @@ use fiberloom_core::{Options, shape};
 use fiberloom_semantics::algebra::same;
 use fiberloom_semantics::meaning::{Function, Refusal};
 use fiberloom_semantics::{agree, machine, meaning};
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -134,6 +135,19 @@ pub fn run_on(subject: &impl Subject, engine: Engine, others: &[u64]) -> Result<
         .map_err(|found| Finding { kernel, ..found })
 }
 
+thread_local! {
+    /// Where this thread panicked last, if that is noted.
+    static PLACE: Cell<String> = const { Cell::new(String::new()) };
+}
+
+/// Notes where threads panic, for their findings, in the place of printing it.
+pub fn note_panics() {
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map(|at| format!(" (in {at})")).unwrap_or_default();
+        PLACE.set(place);
+    }));
+}
+
 /// What a run comes to: a panic is a finding too. The run says on which of its data it is.
 ///
 /// # Errors
@@ -144,7 +158,7 @@ pub(super) fn guarded(run: &mut dyn FnMut(&mut u64) -> Result<Work, Stop>) -> Re
     let ran = ran.unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
         let text = text.or_else(|| panic.downcast_ref::<&str>().map(|s| s.to_string()));
-        Err(Finding::new("panic", text.unwrap_or_default()).into())
+        Err(Finding::new("panic", format!("{}{}", text.unwrap_or_default(), PLACE.take())).into())
     });
     match ran {
         Ok(work) => Ok(Outcome::Ran(work)),
