@@ -91,7 +91,7 @@ async function long(ask, stages, what) {
   const outcome = await running.ask(...request(ask, stages));
   by("stop").disabled = !running.busy;
   const ms = Math.round(performance.now() - begin);
-  by("status").textContent = outcome.stopped ? "Stopped." : outcome.broken ? "" : outcome.answer.error ? "Refused." : `${what}: ${ms} ms`;
+  by("status").textContent = outcome.stopped ? "Stopped." : outcome.broken ? "" : outcome.answer.error ? "Refused." : `Done in ${ms} ms.`;
   return outcome;
 }
 
@@ -329,14 +329,15 @@ function answerPanel() {
   if (ran === null) return [make("p", { class: "hint" }, "Run: Ctrl+Enter."), ...loops];
   if (ran.stopped) return [make("p", { id: "printed" }, "Stopped. The compiler was started anew."), ...loops];
   if (ran.failed) return [code(ran.failed, "printed"), ...loops];
-  const old = ran.of === JSON.stringify(state) ? null : make("p", { class: "hint" }, "Something has changed since this ran: Ctrl+Enter runs it again.");
+  const fresh = ran.of === JSON.stringify(state);
+  const old = fresh ? null : make("p", { class: "hint" }, "Something has changed since this ran: Ctrl+Enter runs it again.");
   const ops = make("table", {}, ...ran.ops.map(([name, count]) => make("tr", {}, make("th", { scope: "row" }, name), make("td", {}, String(count)))));
   return [
     old, code(ran.printed, "printed"),
     make("p", { id: "checked", class: ran.wrong ? "bad" : "good" }, ran.checked),
     ...ran.tables.map(rowsOf),
     make("h3", {}, "operations"), ops,
-    make("h3", {}, "loops for these data"), code(ran.made.stages.find((s) => s.stage === "loops")?.text ?? "", "loops"),
+    ...(fresh ? [make("h3", {}, "loops for these data"), code(ran.made.stages.find((s) => s.stage === "loops")?.text ?? "", "loops")] : loops),
   ];
 }
 

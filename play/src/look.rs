@@ -188,6 +188,8 @@ fn units(text: &str, span: fiberloom_core::notation::Span) -> Range<usize> {
 fn tensors(program: &Program) -> Vec<Named> {
     let typed = program.typed();
     let inputs = typed.inputs();
+    let tables: Vec<&str> = program.relations().tables.iter().map(|table| table.name.as_str()).collect();
+    let of_tables = program.operands_of_tables(&tables).unwrap_or_default();
     let hidden = &program.relations().hidden;
     let shown = typed.tensors.iter().enumerate().filter(|(_, tensor)| !hidden.contains(&tensor.name));
     let named = |(n, tensor): (usize, &fiberloom_core::notation::typed::Tensor)| {
@@ -208,7 +210,7 @@ fn tensors(program: &Program) -> Vec<Named> {
             order: format.order.to_vec(),
             sizes: tensor.sizes.iter().map(|size| typed.sizes[size.index()].name.clone()).collect(),
             extents: tensor.sizes.iter().map(|size| typed.sizes[size.index()].value).collect(),
-            needed: inputs.contains(&id),
+            needed: inputs.contains(&id) && !of_tables.contains(&tensor.name),
         }
     };
     shown.map(named).collect()

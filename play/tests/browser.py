@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 
 CHROMIUM = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None)
 # Milliseconds in which an edit is shown, and in which the first answer is there after opening.
@@ -213,10 +214,11 @@ class Tests:
         edit(browser, "tensor A: f64[I, J] csr\ntensor x: f64[J] dense\ny[i] = A[i,j] * z[j]\n")
         said = text_of(browser, "messages")
         assert "3:17: error: unknown tensor `z`" in said, said
-        assert browser.js("document.querySelector('#painted .m-error').textContent") == "z[j]"
+        assert browser.js("document.querySelector('#painted .m-error').textContent") == "z"
         browser.js("document.querySelector('#messages button').click()")
-        assert browser.js("document.getElementById('program').selectionStart") == 64
-        assert "unknown tensor" in run(browser)
+        assert browser.js("document.getElementById('program').selectionStart") == 63
+        said = run(browser)
+        assert "unknown tensor" in said, said
         edit(browser, "tensor x: f64[J] dense\n# ∀ 𝓕: letters of two units\ny[j] = 2 * x[k]\n")
         assert browser.js("document.querySelector('#painted .m-error, #painted .m-warning') !== null"), text_of(browser, "messages")
         deep = "tensor x: f64[J] dense\ny[j] = " + "(" * 450 + "x[j]" + ")" * 450
@@ -225,7 +227,7 @@ class Tests:
         assert "nests" in shown or "y_vals" in shown, shown
         edit(browser, deep.replace("(" * 450, "(" * 4500).replace(")" * 450, ")" * 4500))
         assert "nests" in text_of(browser, "messages")
-        edit(browser, "tensor x: f64[J] dense\ny[j] = 2 * x[j]\n")
+        edit(browser, "dim J = 5\ntensor x: f64[J] dense\ny[j] = 2 * x[j]\n")
         assert text_of(browser, "messages") == ""
         assert "agree" in run(browser)
 
@@ -233,7 +235,7 @@ class Tests:
         """What runs long is stopped by the button, and by a key; the next run is as any other."""
         browser = self.browser
         self.open("#example=spmv")
-        long = "tensor n: i64[]\ntensor x: i64[N] dense\nn[] = 0\nwhile n[] < 900000 {\n  n[] = n[] + 1 + 0 * sum(i: x[i])\n}\n"
+        long = "dim N = 4000\ntensor n: i64[]\ntensor v: i64[N] dense\nn[] = 0\nwhile n[] < 900000 {\n  n[] = n[] + 1 + 0 * sum(i: v[i])\n}\n"
         for stop in ("button", "key"):
             edit(browser, long)
             browser.js("document.getElementById('run').click()")
@@ -245,7 +247,7 @@ class Tests:
                 browser.key("Escape")
             browser.wait("document.getElementById('printed')?.textContent.startsWith('Stopped')")
             assert browser.js("document.getElementById('stop').disabled")
-            edit(browser, "tensor x: f64[J] dense\ny[j] = 2 * x[j]\n")
+            edit(browser, "dim J = 5\ntensor x: f64[J] dense\ny[j] = 2 * x[j]\n")
             assert "agree" in run(browser)
 
     def test_keys(self):
@@ -391,7 +393,9 @@ def main():
                 print(f"test {name} ... ok ({time.monotonic() - since:.1f} s)", flush=True)
             except (AssertionError, OSError, subprocess.TimeoutExpired) as wrong:
                 failed.append(name)
-                print(f"test {name} ... FAILED\n{wrong}", flush=True)
+                place = traceback.extract_tb(wrong.__traceback__)[-1]
+                place = next((at for at in traceback.extract_tb(wrong.__traceback__)[::-1] if at.name.startswith("test_")), place)
+                print(f"test {name} ... FAILED\nline {place.lineno}: {place.line}\n{wrong}", flush=True)
     finally:
         browser.close()
     print(f"test result: {'FAILED' if failed else 'ok'}. {passed} passed; {len(failed)} failed; 0 ignored")
