@@ -38,12 +38,15 @@ async function unpacked(fragment) {
 
 /** What a link says, if it is of the form that this page writes: others may write links, too. */
 function checkedState(said) {
-  const texts = (value) => Object.fromEntries(Object.entries(value ?? {}).filter(([, text]) => typeof text === "string"));
+  // What is pasted elsewhere has these on a line, and files of these names.
+  const line = (text) => typeof text === "string" && !/[\u0000-\u001f\u007f]/.test(text);
+  const texts = (value) => Object.fromEntries(Object.entries(value ?? {}).filter((pair) => pair.every(line)));
   if (typeof said.program !== "string") throw new Error("no program");
   const data = {};
   for (const [name, datum] of Object.entries(said.data ?? {})) {
-    if (typeof datum.from !== "string") throw new Error("no data");
-    data[name] = { from: datum.from, text: typeof datum.text === "string" ? datum.text : undefined };
+    const held = typeof datum.text === "string";
+    if (!line(name) || !line(datum.from) || (held && !/^\w[\w.-]*$/.test(datum.from))) throw new Error("no data");
+    data[name] = { from: datum.from, text: held ? datum.text : undefined };
   }
   return {
     version: String(said.version ?? ""), program: said.program, formats: texts(said.formats), strict: said.strict === true,

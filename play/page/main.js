@@ -110,6 +110,12 @@ async function run() {
   document.body.dataset.ran = String(Number(document.body.dataset.ran ?? 0) + 1);
 }
 
+/** Runs, and goes to the answer where it stands below the program. */
+async function askedToRun() {
+  await run();
+  if (innerWidth <= 960) by("tabs").scrollIntoView();
+}
+
 // ── the editor ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 const WORDS = new Set(["dim", "tensor", "table", "fn", "where", "schedule", "repeat", "while", "if", "then", "else", "let", "fill", "order", "start", "infinite"]);
@@ -354,7 +360,7 @@ function stagesPanel() {
     edited();
   } }), ` ${name}`);
   return [make("div", { class: "chosen" }, ...STAGES.map(box)),
-    make("div", { class: "panes" }, ...wanted.map((name) => make("section", { "aria-label": name }, make("h3", {}, name), code(stageText(name) || "(nothing)", `stage-${name}`))))];
+    make("div", { class: "panes" }, ...wanted.map((name) => make("section", { "aria-label": name }, make("h3", {}, name), code(stageText(name) || (name === "schedule" ? "(the planner adds no command)" : "(nothing)"), `stage-${name}`))))];
 }
 
 function tensorsPanel() {
@@ -486,14 +492,14 @@ async function begin() {
   new ResizeObserver(scrolled).observe(by("program"));
   by("examples").addEventListener("change", (event) => { if (event.target.value) location.hash = `example=${event.target.value}`; });
   by("strict").addEventListener("change", (event) => { state.strict = event.target.checked; edited(); });
-  by("run").addEventListener("click", run);
+  by("run").addEventListener("click", askedToRun);
   by("stop").addEventListener("click", () => running.stop());
   by("link").addEventListener("click", link);
   addEventListener("hashchange", fromAddress);
   addEventListener("dragover", (event) => event.preventDefault());
   addEventListener("drop", (event) => event.preventDefault());
   addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); run(); }
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); askedToRun(); }
     if (event.key === "Escape") running.stop();
   });
   const module = await compiledModule();

@@ -1,14 +1,31 @@
 // What to paste elsewhere: the program with its formats, schedule and data, as other doors of Fiberloom take it.
 
+/** Whoever made a link wrote what is pasted: nothing of it ends the quotes that it stands in. */
+const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+
+/** A file of these lines, as a shell writes it. */
+function written(name, text) {
+  const lines = text.replace(/\n?$/, "\n");
+  let end = "END";
+  while (lines.split("\n").includes(end)) end += "_";
+  return `cat > ${quoted(name)} <<'${end}'\n${lines}${end}`;
+}
+
+/** A text as Rust writes it. */
+function raw(text) {
+  let hashes = "#";
+  while (text.includes(`"${hashes}`)) hashes += "#";
+  return `r${hashes}"\n${text.trim()}\n"${hashes}`;
+}
+
 /** The state as a shell, Python, Rust and C have it; `look` is what is known of the program. */
 const PASTED = {
   Shell(state) {
-    const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
     const lines = [];
     for (const datum of Object.values(state.data)) {
-      if (datum.text !== undefined) lines.push(`cat > ${quoted(datum.from)} <<'END'\n${datum.text.replace(/\n?$/, "\n")}END`);
+      if (datum.text !== undefined) lines.push(written(datum.from, datum.text));
     }
-    lines.push(`cat > program.loom <<'END'\n${state.program.replace(/\n?$/, "\n")}END`);
+    lines.push(written("program.loom", state.program));
     const words = ["fiberloom run program.loom"];
     for (const [name, datum] of Object.entries(state.data)) words.push(`--in ${quoted(`${name}=${datum.from}`)}`);
     for (const [name, format] of Object.entries(state.formats)) words.push(`--format ${quoted(`${name}=${format}`)}`);
@@ -24,7 +41,7 @@ const PASTED = {
   Python(state, look) {
     const operands = look.tensors.filter((tensor) => tensor.needed);
     const lines = ["import fiberloom as fl", ""];
-    lines.push(`program = r'''${scheduled(state).replaceAll("'''", '"""')}'''`, "");
+    lines.push(`program = r'''${scheduled(state).replaceAll("'''", '"""').replace(/\n?$/, "\n")}'''`, "");
     for (const tensor of operands) lines.push(`${tensor.name} = …  # ${described(tensor)}: an array of NumPy or SciPy, ${from(state, tensor.name)}`);
     for (const table of look.tables) lines.push(`${table} = …  # a data frame of pandas or polars, or a table of pyarrow, ${from(state, table)}`);
     const named = [...operands.map((tensor) => tensor.name), ...look.tables, ...look.sizes].map((name) => `${name}=${name}`);
@@ -42,9 +59,7 @@ const PASTED = {
 use fiberloom::{Options, Program};
 use std::path::Path;
 
-const PROGRAM: &str = r#"
-${scheduled(state).trim()}
-"#;
+const PROGRAM: &str = ${raw(scheduled(state))};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let program = Program::named_with("program", PROGRAM, &[${formats.join(", ")}])?;
@@ -62,9 +77,8 @@ ${sources.join("\n")}
   },
 
   C(state) {
-    const formats = Object.entries(state.formats).map(([name, format]) => ` --format '${name}=${format}'`).join("");
-    return `cat > program.loom <<'END'
-${scheduled(state).replace(/\n?$/, "\n")}END
+    const formats = Object.entries(state.formats).map(([name, format]) => ` --format ${quoted(`${name}=${format}`)}`).join("");
+    return `${written("program.loom", scheduled(state))}
 fiberloom build program.loom -o kernel.o --header kernel.h${formats}
 # kernel.h declares the function, each buffer that it takes, and what it gives back; docs/c.md has a main.c.
 cc main.c kernel.o -o main`;

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 import traceback
+import zlib
 
 CHROMIUM = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None)
 # Milliseconds in which an edit is shown, and in which the first answer is there after opening.
@@ -354,6 +355,23 @@ class Tests:
         for damaged in (link[:-9], "#1.AAAA", "#2.x", "#example=none"):
             self.open(damaged)
             assert re.search("link|example", text_of(browser, "status")), damaged
+
+    def test_pasted(self):
+        """Nothing that a link holds leaves the quotes in which it is pasted."""
+        browser = self.browser
+        self.open("#example=spmv")
+        edit(browser, "tensor x: f64[J] dense\ny[j] = x[j]\nEND\ntouch owned\nEND_\ntouch owned\n\'\'\'\n\"#\n")
+        script = pasted(browser, "Shell")
+        out, _ = command_line(f"{script}\nls", self.fiberloom)
+        assert "program.loom" in out and "owned" not in out, out
+        text = pasted(browser, "Python")
+        assert text.count("\'\'\'") == 2, text
+        assert 'r##"' in pasted(browser, "Rust")
+        state = {"program": "y[] = 1", "data": {"x": {"from": "../x.tns", "text": "1 1"}}}
+        packer = zlib.compressobj(wbits=-15)
+        packed = packer.compress(json.dumps(state).encode()) + packer.flush()
+        self.open("#1." + base64.urlsafe_b64encode(packed).decode().rstrip("="))
+        assert "damaged" in text_of(browser, "status"), text_of(browser, "status")
 
     def test_shots(self):
         """Nothing is wider than the window; pictures for whoever looks."""
