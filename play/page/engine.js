@@ -19,6 +19,7 @@ class Engine {
 
   start() {
     this.said = "";
+    this.ready = false;
     this.worker = new Worker(this.address);
     this.worker.onmessage = (event) => this.heard(event.data);
     this.worker.onerror = (event) => this.heard({ number: this.number, broken: event.message });
@@ -28,10 +29,13 @@ class Engine {
   heard(data) {
     if (data.said) {
       this.said = data.said;
+    } else if (data.ready) {
+      this.ready = true;
     } else if (data.broken) {
       this.worker.terminate();
       const said = this.said;
-      this.start();
+      // What never began would not begin the next time either.
+      if (this.ready) this.start();
       this.settle({ broken: data.broken === "deep" ? DEEP : `The compiler broke off, and was started anew: ${said || data.broken}` });
     } else if (data.number === this.number && this.waiting) {
       this.settle({ answer: JSON.parse(data.told), ms: data.ms });

@@ -64,7 +64,7 @@ fn operations_of_a_product_grow_as_its_entries() {
 #[test]
 fn rows_of_a_table_grow_to_all_of_them() {
     let rows = "city,amount\na,1\nb,2\na,3\nb,5\n";
-    let program = "dim CITY: string\ntable sales[row: N] { city: CITY, amount: i64 }\ntotal[city[n]] += amount[n]";
+    let program = "dim CITY: string\ntable sales[row: N] { city: CITY, amount: i64 }\ntensor total: i64[CITY]\ntotal[city[n]] += amount[n]";
     let data = json!([{"name": "sales", "from": "sales.csv", "bytes": [0, rows.len()]}]);
     let grown = ask(&json!({"ask": "grow", "program": program, "data": data}), rows.as_bytes());
     let n: Vec<u64> = grown["points"].as_array().unwrap().iter().map(|point| point["n"].as_u64().unwrap()).collect();
@@ -97,9 +97,7 @@ fn formats_and_schedules_go_before_the_program_s() {
     let tensor = &look["tensors"][0];
     assert_eq!((&tensor["levels"], &tensor["order"]), (&json!(["compressed", "dense"]), &json!([1, 0])));
     let request = json!({"ask": "look", "program": SPMV, "formats": [["A", "csx"]], "stages": ["loops"]});
-    assert!(
-        ask(&request, b"")["error"]["message"].as_str().unwrap().contains("the format `csx` for `A` cannot be read")
-    );
+    assert!(ask(&request, b"")["error"]["message"].as_str().unwrap().contains("unknown format `csx`"));
 }
 
 #[test]

@@ -10,6 +10,7 @@ import pathlib
 import re
 import select
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -151,9 +152,11 @@ def pasted(browser, door):
     return text_of(browser, "pasted")
 
 
-def command_line(script, fiberloom):
-    """What a shell prints for a text that the page says to paste, by the interpreter of loops."""
+def command_line(script, fiberloom, files=()):
+    """What a shell prints for a text that the page says to paste, by the interpreter of loops, beside these files."""
     with tempfile.TemporaryDirectory() as folder:
+        for name, content in files:
+            pathlib.Path(folder, name).write_bytes(content)
         functions = f'fiberloom() {{ {json.dumps(str(fiberloom))} "$@" --engine loops; }}\n'
         done = subprocess.run(["/bin/sh", "-c", functions + script], cwd=folder, capture_output=True, text=True, timeout=60, check=False)
         return done.stdout.strip(), done.stderr.strip()
@@ -350,6 +353,17 @@ class Tests:
         assert answer == out and "y: f64[2]" in answer, f"{answer}\n{out}\n{err}"
         browser.js("document.getElementById('link').click()")
         link = browser.wait("location.hash.startsWith('#1.') && location.hash")
+        header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (3,), }"
+        npy = b"\x93NUMPY\x01\x00\x76\x00" + header.ljust(0x75) + b"\n" + struct.pack("<3d", 1, 2, 4)
+        looked = browser.js("document.body.dataset.looked")
+        browser.js(
+            f"""(() => {{ const dropped = new DataTransfer(); dropped.items.add(new File([new Uint8Array({list(npy)})], "x.npy"));
+            document.querySelector('#data [data-name="x"]').dispatchEvent(new DragEvent("drop", {{ bubbles: true, dataTransfer: dropped }})); }})()"""
+        )
+        browser.wait(f"document.body.dataset.looked !== '{looked}'")
+        other = run(browser)
+        out, err = command_line(pasted(browser, "Shell"), self.fiberloom, [("x.npy", npy)])
+        assert other == out and "y[1] = 18.0" in other, f"{other}\n{out}\n{err}"
         self.open(link)
         assert printed(browser) == answer
         for damaged in (link[:-9], "#1.AAAA", "#2.x", "#example=none"):

@@ -41,7 +41,7 @@ pub fn missing() -> Option<String> {
     let of = |has: bool, what: &str| (!has).then(|| what.to_string());
     of(browser, "there is no Chromium (Debian: chromium)")
         .or_else(|| of(has("python3"), "there is no python3"))
-        .or_else(|| of(has("xz"), "there is no xz (Debian: xz-utils)"))
+        .or_else(|| of(has("xz"), "there is no xz, which packs the compiler"))
 }
 
 /// Opens the page in a browser, with what the command line says beside it.
@@ -132,7 +132,7 @@ fn gzip(path: &Path) -> Result<Vec<u8>, String> {
 /// A file in LZMA's old form, which `play/page/unpack.js` reads: a third smaller than by gzip.
 fn lzma(path: &Path) -> Result<Vec<u8>, String> {
     packed(Command::new("xz").args(["--format=lzma", "--lzma1=preset=9e,lc=4,pb=0", "-c", "-k"]).arg(path))
-        .map_err(|e| format!("{e} (Debian: xz-utils)"))
+        .map_err(|e| format!("{e} (`xz` packs the compiler: Debian installs it unless told otherwise)"))
 }
 
 /// What a packer prints.
