@@ -2,7 +2,7 @@
 
 use crate::ask::Asked;
 use fiberloom::show::report::Failure;
-use fiberloom::show::{Stage, asked_for, lowered, stage_of};
+use fiberloom::show::{Stage, Stages, asked_for};
 use fiberloom::{Diagnostic, Error, Program, Role};
 use serde::Serialize;
 use std::ops::Range;
@@ -99,28 +99,23 @@ pub fn look(asked: &Asked) -> Look {
 /// A name of none.
 pub fn stages(asked: &Asked, program: &Program, call: Option<&fiberloom::Call>) -> Result<Look, Error> {
     let wanted = asked.stages()?;
-    let lowers = |stage: &Stage| !matches!(stage, Stage::Syntax | Stage::Notation);
-    let mode = asked.mode();
-    let ready = wanted.iter().any(lowers).then(|| lowered(program, mode, call)).transpose();
-    let mut look = match &ready {
-        Ok(_) => Look::default(),
-        Err(error) => Look::of(error),
-    };
+    let stages = Stages::of(program, asked.mode(), call);
+    let mut look = Look::default();
     for (stage, name) in wanted.iter().zip(&asked.ask.stages) {
-        let text = match (&ready, stage) {
-            (Ok(_), Stage::Schedule) => fiberloom::show::stage(*stage, program, mode, call),
-            (Ok(lowered), _) => stage_of(*stage, program, mode, lowered.as_ref()),
-            (Err(_), stage) if !lowers(stage) => stage_of(*stage, program, mode, None),
-            (Err(error), _) => Err(error.clone()),
-        };
-        let (text, error) = match text {
-            Ok(text) => (Some(text), None),
-            Err(error) => (None, Some(error.to_string())),
-        };
-        look.stages.push(Shown { stage: name.clone(), text, error });
+        let shown = |text, error| Shown { stage: name.clone(), text, error };
+        match stages.text(*stage) {
+            Ok(text) => look.stages.push(shown(Some(text), None)),
+            Err(error) => {
+                // The first error has its places in the program.
+                if look.error.is_none() {
+                    look = Look { stages: look.stages, ..Look::of(&error) };
+                }
+                look.stages.push(shown(None, Some(error.to_string())));
+            }
+        }
     }
-    if let (Ok(Some(lowered)), true) = (&ready, wanted.contains(&Stage::Lattice)) {
-        look.picture = Some(lowered.draw_lattice());
+    if wanted.contains(&Stage::Lattice) {
+        look.picture = stages.picture().ok();
     }
     Ok(look)
 }

@@ -1,7 +1,7 @@
 //! What each command of a schedule changes: the loops without it and those before, and with it.
 
 use crate::ask::Asked;
-use fiberloom::show::{Stage, rescheduled, stage};
+use fiberloom::show::{Stage, Stages, rescheduled};
 use fiberloom::{Error, Program, syntax};
 use serde::Serialize;
 
@@ -60,7 +60,7 @@ fn planned(asked: &Asked, program: &Program, text: &str) -> Result<Steps, Error>
 }
 
 fn step(asked: &Asked, command: Option<String>, text: &str) -> Step {
-    let loops = asked.program_of(text).and_then(|program| stage(Stage::Loops, &program, asked.mode(), None));
+    let loops = asked.program_of(text).and_then(|program| Stages::of(&program, asked.mode(), None).text(Stage::Loops));
     match loops {
         Ok(loops) => Step { command, loops: Some(loops), refused: None },
         Err(error) => Step { command, loops: None, refused: Some(error.to_string()) },

@@ -2,7 +2,7 @@
 
 use super::args::{Build, Check, Show};
 use super::{memory, print, run, source};
-use fiberloom::show::{lowered, stage};
+use fiberloom::show::Stages;
 use fiberloom::{Call, Error, Mode, Options, Program, Tensor};
 
 /// Prints a stage, each by its own printer; where data are given, what is made for them.
@@ -27,10 +27,8 @@ pub fn show(args: &Show) -> Result<(), Error> {
 
 /// The stage as text, or the lattice as a picture.
 fn shown(args: &Show, program: &Program, mode: Mode, call: Option<&Call>) -> Result<String, Error> {
-    match args.svg {
-        true => Ok(lowered(program, mode, call)?.draw_lattice()),
-        false => stage(args.stage, program, mode, call),
-    }
+    let stages = Stages::of(program, mode, call);
+    if args.svg { stages.picture() } else { stages.text(args.stage) }
 }
 
 /// Checks a program, and says what is doubtful in it.

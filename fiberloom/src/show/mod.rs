@@ -1,7 +1,7 @@
 //! What is shown of programs, results and errors: the same words on the command line and on the page of `play/`.
 //!
 //! ```text
-//!  Program, Call ──stage──▶ text        Tensor ──tensor──▶ text, shortened        Agreement ──checked──▶ a sentence
+//!  Program, Call ──Stages──▶ text       Tensor ──tensor──▶ text, shortened        Agreement ──checked──▶ a sentence
 //!  text ──rescheduled──▶ the same program under another schedule                 Error ──report::Failure──▶ JSON
 //! ```
 #[cfg(feature = "json")]
@@ -11,6 +11,7 @@ mod schedule;
 pub use schedule::applied as rescheduled;
 
 use crate::{Agreement, Call, Diagnostic, Error, Lowered, Mode, Planned, Program, Tensor};
+use std::cell::OnceCell;
 use std::fmt::Write;
 use std::str::FromStr;
 
@@ -19,17 +20,26 @@ pub const SHOWN: usize = 12;
 
 /// What can be shown, in the order in which it is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
 pub enum Stage {
+    /// The program as it is parsed, printed.
     Syntax,
+    /// With types, sums and extents.
     Notation,
+    /// What the planner decided, as commands.
     Schedule,
+    /// Loops over index variables.
     Concrete,
+    /// The plan of the loops.
     Plan,
+    /// The lattice of each loop.
     Lattice,
+    /// The looplets of each access.
     Looplets,
+    /// The kernel.
     Loops,
+    /// LLVM's intermediate form of it.
     Llvm,
+    /// Its machine code, as assembly.
     Asm,
 }
 
@@ -65,50 +75,52 @@ impl FromStr for Stage {
     }
 }
 
-/// A stage of a program, by its own printer; of a call, what is made for its operands.
-///
-/// # Errors
-/// A construct that is not lowered; machine code in a build without LLVM.
-pub fn stage(stage: Stage, program: &Program, mode: Mode, call: Option<&Call>) -> Result<String, Error> {
-    let lowered = || lowered(program, mode, call);
-    Ok(match stage {
-        Stage::Syntax | Stage::Notation => stage_of(stage, program, mode, None)?,
-        Stage::Schedule => schedule(program, &call.map_or_else(|| program.plan(mode), Call::planned)?)?,
-        _ => stage_of(stage, program, mode, Some(&lowered()?))?,
-    })
+/// The stages of a program, each by its own printer; of a call, what is made for its operands. It is lowered once, when a stage asks.
+pub struct Stages<'a, 'o> {
+    program: &'a Program,
+    mode: Mode,
+    call: Option<&'a Call<'o>>,
+    lowered: OnceCell<Result<Lowered, Error>>,
 }
 
-/// The program lowered; for a call's operands, if there is one.
-///
-/// # Errors
-/// A construct that is not lowered.
-pub fn lowered(program: &Program, mode: Mode, call: Option<&Call>) -> Result<Lowered, Error> {
-    call.map_or_else(|| program.lowered(mode), Call::lowered)
-}
+impl<'a, 'o> Stages<'a, 'o> {
+    /// Those of a program; of a call of it, if there is one.
+    pub fn of(program: &'a Program, mode: Mode, call: Option<&'a Call<'o>>) -> Stages<'a, 'o> {
+        Stages { program, mode, call, lowered: OnceCell::new() }
+    }
 
-/// A stage of a program that was lowered before, if the stage is behind lowering: several stages take one lowering.
-///
-/// # Errors
-/// As of [`stage()`].
-pub fn stage_of(stage: Stage, program: &Program, mode: Mode, lowered: Option<&Lowered>) -> Result<String, Error> {
-    let Some(lowered) = lowered else {
-        return Ok(match stage {
+    /// A stage as text.
+    ///
+    /// # Errors
+    /// A construct that is not lowered; machine code in a build without LLVM.
+    pub fn text(&self, stage: Stage) -> Result<String, Error> {
+        let Stages { program, mode, call, .. } = *self;
+        Ok(match stage {
             Stage::Syntax => program.syntax().to_string(),
             Stage::Notation => program.typed().to_string(),
-            Stage::Schedule => schedule(program, &program.plan(mode)?)?,
-            _ => stage_of(stage, program, mode, Some(&program.lowered(mode)?))?,
-        });
-    };
-    Ok(match stage {
-        Stage::Syntax | Stage::Notation | Stage::Schedule => stage_of(stage, program, mode, None)?,
-        Stage::Concrete => lowered.concrete.to_string(),
-        Stage::Plan => lowered.show_plan(),
-        Stage::Lattice => program.spaces(mode)? + &lowered.show_lattice(),
-        Stage::Looplets => lowered.show_looplets(),
-        Stage::Loops => lowered.kernel.to_string(),
-        Stage::Llvm => program.llvm_ir_of(lowered)?,
-        Stage::Asm => program.assembly_of(lowered)?,
-    })
+            Stage::Schedule => schedule(program, &call.map_or_else(|| program.plan(mode), Call::planned)?)?,
+            Stage::Concrete => self.lowered()?.concrete.to_string(),
+            Stage::Plan => self.lowered()?.show_plan(),
+            Stage::Lattice => program.spaces(mode)? + &self.lowered()?.show_lattice(),
+            Stage::Looplets => self.lowered()?.show_looplets(),
+            Stage::Loops => self.lowered()?.kernel.to_string(),
+            Stage::Llvm => program.llvm_ir_of(self.lowered()?)?,
+            Stage::Asm => program.assembly_of(self.lowered()?)?,
+        })
+    }
+
+    /// The lattice as a picture.
+    ///
+    /// # Errors
+    /// A construct that is not lowered.
+    pub fn picture(&self) -> Result<String, Error> {
+        Ok(self.lowered()?.draw_lattice())
+    }
+
+    fn lowered(&self) -> Result<&Lowered, Error> {
+        let lower = || self.call.map_or_else(|| self.program.lowered(self.mode), Call::lowered);
+        self.lowered.get_or_init(lower).as_ref().map_err(Clone::clone)
+    }
 }
 
 /// What the planner decided, as commands. Where the program has several statements, the left side of each stands before its commands.
