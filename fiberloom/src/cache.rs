@@ -6,14 +6,14 @@
 
 use crate::error::Error;
 use crate::kernel::{Engine, Options};
+use crate::machine::{self, Compiled, Interrupt, Prepared, Take};
 use crate::program::Program;
-use fiberloom_codegen::{self as codegen, Compiled, Interrupt, Prepared, Take};
 use fiberloom_core::Options as Lowering;
 use fiberloom_core::format::Array;
 use fiberloom_core::loops::{self, Bound, Failure, Sound};
 use fiberloom_core::notation::typed::TURNS;
 use fiberloom_core::stack::with_room;
-use fiberloom_semantics::machine;
+use fiberloom_semantics::machine as interpreter;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -119,10 +119,7 @@ pub(crate) fn code(program: &Program, engine: Engine, lowering: &Lowering) -> Re
 fn made(program: &Program, engine: Engine, lowering: &Lowering) -> Result<Code, Error> {
     let kernel = program.lowered_for(lowering)?.kernel;
     let compiled = match engine {
-        Engine::Llvm => {
-            let options = codegen::Options { interruptible: true, ..Default::default() };
-            Some(codegen::compile(&kernel, &options).map_err(refused)?)
-        }
+        Engine::Llvm => Some(machine::compile(&kernel)?),
         _ => None,
     };
     Ok(Code { kernel, compiled })
@@ -131,14 +128,6 @@ fn made(program: &Program, engine: Engine, lowering: &Lowering) -> Result<Code, 
 /// The map; a thread that panicked while it held it has left it whole.
 fn cache() -> std::sync::MutexGuard<'static, HashMap<Key, Arc<Code>>> {
     CACHE.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// What code generation refuses: a lack of memory, or a defect.
-pub(crate) fn refused(error: codegen::Error) -> Error {
-    match error {
-        codegen::Error::Memory { .. } => Error::Stopped(error.to_string()),
-        codegen::Error::Kernel(_) | codegen::Error::Llvm(_) => Error::Defect(error.to_string()),
-    }
 }
 
 impl std::fmt::Debug for Code {
@@ -150,7 +139,7 @@ impl std::fmt::Debug for Code {
 impl Code {
     /// What machine code is called with.
     pub(crate) fn prepare<'a>(&self, bound: &Bound<'a>) -> Option<Prepared<'a>> {
-        self.compiled.as_ref().map(|compiled| compiled.prepare(&bound.params, &bound.operands))
+        self.compiled.as_ref().map(|compiled| machine::prepare(compiled, bound))
     }
 
     /// One call, and what `results` makes of the arrays that it made. Machine code ends when `interrupt` asks it to.
@@ -167,10 +156,8 @@ impl Code {
     ) -> Result<(R, Ops), Stop> {
         match (&self.compiled, prepared) {
             (Some(compiled), Some(prepared)) => {
-                let limits =
-                    codegen::Limits { memory: options.memory.try_into().unwrap_or(usize::MAX), ..Default::default() };
                 // SAFETY: the code is of a kernel that was lowered, and the operands are, by this function's contract.
-                let ran = unsafe { compiled.run_until(prepared, &limits, interrupt, results) };
+                let ran = unsafe { machine::run(compiled, prepared, (options.memory, interrupt), results) };
                 let ended = || Error::Stopped("the call was asked to end".to_string());
                 Ok((ran.map_err(Stop::Failure)?.ok_or_else(ended)?, None))
             }
@@ -184,16 +171,16 @@ impl Code {
 
 /// One call of the interpreter.
 fn interpret(kernel: &Sound, bound: &Bound, options: &Options) -> Result<(Vec<Option<Array<'static>>>, Ops), Stop> {
-    let limits = machine::Limits { memory: options.memory, steps: options.steps };
-    match machine::Prepared::of(kernel).and_then(|code| code.run(&bound.params, &bound.arrays(), &limits)) {
+    let limits = interpreter::Limits { memory: options.memory, steps: options.steps };
+    match interpreter::Prepared::of(kernel).and_then(|code| code.run(&bound.params, &bound.arrays(), &limits)) {
         Ok(outcome) => Ok((outcome.buffers, Some(counts(&outcome.ops)))),
-        Err(machine::Fault::Stopped(failure)) => Err(Stop::Failure(failure)),
-        Err(machine::Fault::Rejected(what)) => Err(Error::Defect(what).into()),
-        Err(machine::Fault::Broken(breach)) => Err(Error::Defect(breach.to_string()).into()),
+        Err(interpreter::Fault::Stopped(failure)) => Err(Stop::Failure(failure)),
+        Err(interpreter::Fault::Rejected(what)) => Err(Error::Defect(what).into()),
+        Err(interpreter::Fault::Broken(breach)) => Err(Error::Defect(breach.to_string()).into()),
     }
 }
 
-fn counts(ops: &machine::Ops) -> Vec<(&'static str, u64)> {
+fn counts(ops: &interpreter::Ops) -> Vec<(&'static str, u64)> {
     vec![
         ("loads", ops.loads),
         ("stores", ops.stores),

@@ -25,10 +25,11 @@ pub use outcome::Outcome;
 pub use warm::Shape;
 
 use crate::cache::{Code, Stop};
+use crate::clock::Instant;
 use crate::error::Error;
+use crate::machine::{self, Interrupt, Prepared, Take};
 use crate::program::Program;
 use crate::relation::Relations;
-use fiberloom_codegen::{Interrupt, Prepared, Take};
 use fiberloom_core::algebra::Mode;
 use fiberloom_core::counted;
 use fiberloom_core::format::{self, Assembly, Entries, Format, Malformed, Tensor, room};
@@ -46,15 +47,15 @@ use plan::{Expected, Last, Plan};
 use size::Sizes;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Instant;
 
 /// What evaluates a program.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Engine {
-    /// Machine code.
-    #[default]
+    /// Machine code: the default of a build that has the feature `llvm`.
+    #[cfg_attr(feature = "llvm", default)]
     Llvm,
     /// The interpreter of loops: checks every access and counts operations.
+    #[cfg_attr(not(feature = "llvm"), default)]
     Loops,
     /// The reference semantics: slow, and right by definition.
     Meaning,
@@ -112,7 +113,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Options {
         Options {
-            engine: Engine::Llvm,
+            engine: Engine::default(),
             mode: Mode::Algebraic,
             memory: 1 << 40,
             steps: 1 << 36,
@@ -135,6 +136,7 @@ impl Kernel {
             // Whatever is not lowered is refused before there are data.
             program.lowers(options.mode)?;
             if options.engine == Engine::Llvm {
+                machine::is_there()?;
                 program.takes_machine_code()?;
             }
         } else {

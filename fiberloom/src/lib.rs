@@ -42,16 +42,18 @@
 
 pub mod builder;
 mod cache;
+mod clock;
 pub mod data;
 mod error;
 mod kernel;
+mod machine;
 mod program;
 pub mod relation;
 pub mod shards;
+pub mod show;
 
 pub use cache::compiled;
 pub use error::Error;
-pub use fiberloom_codegen::{Interrupt, addresses_left, set_threads, threads};
 pub use fiberloom_core::Lowered;
 pub use fiberloom_core::algebra::{Mode, OtherType, Type, Value};
 pub use fiberloom_core::format::{
@@ -63,4 +65,5 @@ pub use fiberloom_core::notation::typed::Role;
 pub use fiberloom_core::notation::{Diagnostic, Severity, syntax};
 pub use fiberloom_semantics::algebra::{Agreement, Unpromised};
 pub use kernel::{Call, Engine, Kernel, Operand, Options, Outcome, Shape};
+pub use machine::{Interrupt, addresses_left, set_threads, threads};
 pub use program::{Given, Program};

@@ -8,11 +8,10 @@
 mod given;
 mod tables;
 
-use crate::cache;
 use crate::data::{self, Declared, Source};
 use crate::error::Error;
 use crate::kernel::{Kernel, Options};
-use fiberloom_codegen as codegen;
+use crate::machine;
 use fiberloom_core::algebra::{Mode, Value};
 use fiberloom_core::format::{Format, Tensor};
 use fiberloom_core::iteration::{Spares, Thin, show_spaces};
@@ -300,7 +299,7 @@ impl Program {
             Some(found) => Ok(found),
             None => {
                 let lowered = self.lowered(mode)?;
-                let room = codegen::room(&lowered.kernel);
+                let room = machine::room(&lowered.kernel);
                 Ok(known.get_or_init(|| (lowered.asked, room)))
             }
         }
@@ -333,7 +332,7 @@ impl Program {
     /// # Errors
     /// What LLVM does not take: a defect.
     pub fn llvm_ir_of(&self, lowered: &Lowered) -> Result<String, Error> {
-        codegen::llvm_ir(&lowered.kernel, &codegen::Options::default()).map_err(cache::refused)
+        machine::llvm_ir(&lowered.kernel)
     }
 
     /// The assembly of [`Program::lowered`].
@@ -349,7 +348,7 @@ impl Program {
     /// # Errors
     /// What LLVM does not take: a defect.
     pub fn assembly_of(&self, lowered: &Lowered) -> Result<String, Error> {
-        codegen::assembly(&lowered.kernel, &codegen::Options::default()).map_err(cache::refused)
+        machine::assembly(&lowered.kernel)
     }
 
     /// An object file of [`Program::lowered`] for any x86-64, and the C header that declares it, of a kernel of this name: those that are
@@ -362,10 +361,8 @@ impl Program {
             |_| Error::Call(format!("`{name}` is no name of a kernel: ASCII letters, digits and `_` expected"));
         self.takes_machine_code()?;
         let kernel = self.lowered(mode)?.kernel.named(name).map_err(no_name)?;
-        let options = codegen::Options { cpu: codegen::Cpu::Baseline, ..Default::default() };
         let classes = Classes::of(&self.inner.typed).map_err(|diagnostics| self.refused(diagnostics))?;
-        let contract = codegen::Contract::of(&kernel, &self.inner.typed, &classes);
-        Ok((codegen::object(&kernel, &options).map_err(cache::refused)?, codegen::header(&kernel, &contract)))
+        machine::object(&kernel, &self.inner.typed, &classes)
     }
 
     /// What is doubtful in the program, as warnings, where tensors of these names are given.

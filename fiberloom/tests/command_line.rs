@@ -151,16 +151,6 @@ fn rejected_programs_and_calls_are_2() {
 }
 
 #[test]
-fn what_is_not_lowered_is_refused_by_name_and_meaning_answers() {
-    let dir = spmv("lowered");
-    let long = "a = a + 0.0; ".repeat(2001);
-    let text = format!("fn f(x: f64) -> f64 {{ let a = x; {long} a }}\n{}", SPMV.replace("x[j]", "f(x[j])"));
-    dir.file("p.loom", &text);
-    dir.exits(2, &format!("run p.loom {INPUTS}"), "are more than 2000, is not lowered yet");
-    dir.exits(0, &format!("run p.loom {INPUTS} --engine meaning"), "y[2] = 9.0");
-}
-
-#[test]
 fn rejected_data_are_3() {
     let dir = spmv("data");
     dir.file("bad.mtx", "%%MatrixMarket matrix coordinate real general\n3 2 1\n4 1 1\n");
@@ -740,19 +730,6 @@ fn closed_pipes_end_quietly() {
     let mut command = Command::new(fiberloom);
     let output = command.args(["show", "loops", "p.loom"]).current_dir(&dir.0).stdout(full).output().unwrap();
     assert_eq!(output.status.code(), Some(4), "what cannot be written otherwise is a failure");
-}
-
-#[test]
-fn what_is_not_there_yet_is_refused_by_name() {
-    let dir = spmv("later");
-    for engine in ["device", "nvptx"] {
-        dir.exits(
-            2,
-            &format!("run p.loom {INPUTS} --engine {engine}"),
-            &format!("the engine `{engine}` is not there yet"),
-        );
-    }
-    dir.exits(2, "show ptx p.loom", "the stage `ptx` is not there yet");
 }
 
 #[test]

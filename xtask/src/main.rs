@@ -1,4 +1,4 @@
-//! The project's own commands: `cargo xtask demo | test | bench | wheel | bless | mutants | tidy`.
+//! The project's own commands: `cargo xtask demo | test | bench | play | wheel | bless | mutants | tidy`.
 //!
 //! This crate depends on no other, so it builds on a machine that has Rust and a linker and nothing else; it is what
 //! brings LLVM there.
@@ -7,7 +7,7 @@
 //!  demo   LLVM found or installed, a program built and run       bench  fiberloom against loops by hand, and SciPy
 //!  test   everything that CI runs                                bless  prints of file tests rewritten
 //!  tidy   the pages of docs/ held against the code              mutants  mistakes on purpose, and who notices them
-//!  wheel  the Python package, built and tried
+//!  wheel  the Python package, built and tried                    play   the playground's page, built and served
 //! ```
 
 mod cargo;
@@ -15,6 +15,7 @@ mod demo;
 mod llvm;
 mod mutants;
 mod pages;
+mod play;
 mod python;
 mod test;
 mod tidy;
@@ -26,6 +27,7 @@ const USAGE: &str = "\
 usage: cargo xtask demo                   build, multiply a sparse matrix with a vector, show result, time and loops
        cargo xtask test [--quick|--long]  everything that CI runs; less of it, or all that there is
        cargo xtask bench [OPTIONS]        times against loops by hand and SciPy; `cargo xtask bench --help` for more
+       cargo xtask play [--build]         build the playground's page, and serve it on this machine
        cargo xtask wheel                  build the Python package's wheel, and try it in a new virtual environment
        cargo xtask bless [FILTER]         rewrite what file tests show (never the values they expect)
        cargo xtask mutants [--only NAME,…] make each mistake of proofs/mutants, and see who notices
@@ -48,6 +50,7 @@ fn main() -> ExitCode {
         ["test", rest @ ..] => test::test(rest),
         ["bench", rest @ ..] => bench(rest),
         ["wheel"] => python::wheel(),
+        ["play", rest @ ..] => play::command(rest),
         ["bless", rest @ ..] => bless(rest),
         ["mutants", rest @ ..] => mutants::command(rest),
         ["tidy"] => tidy::command(),

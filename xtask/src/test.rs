@@ -2,13 +2,13 @@
 //!
 //! ```text
 //!  tidy, format ─▶ build, lints ─▶ tests, pages                    one build: lints, tests and Python's extension share it
-//!        Python's environment   └▶ pytest, other projects' tests   beside the others
+//!        Python's environment   └▶ pytest, other projects' tests   beside the others; then the page in a browser
 //! ```
 //!
 //! `--quick` tries little and leaves out what takes long; `--long` tries everything. Every step runs, whatever the ones before it said;
 //! the last lines are what was not run, and the counts of all.
 
-use crate::{cargo, python, tidy};
+use crate::{cargo, play, python, tidy};
 use std::io::{BufRead, BufReader, PipeReader, Read, Write, stdout};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -110,6 +110,10 @@ pub fn test(arguments: &[&str]) -> Result<(), String> {
         stdout().write_all(&text).map_err(|e| e.to_string())?;
         report.add(steps);
     }
+    // Behind all else: the page is held to times.
+    if members.page {
+        page(&mut report)?;
+    }
     report.close(effort, begin)
 }
 
@@ -117,6 +121,8 @@ pub fn test(arguments: &[&str]) -> Result<(), String> {
 struct Members {
     solver: bool,
     python: bool,
+    /// The page of the playground, in a browser.
+    page: bool,
 }
 
 impl Members {
@@ -130,13 +136,14 @@ impl Members {
         let quick = (effort == Effort::Quick).then(|| "left out by --quick".to_string());
         let no_solver = (!cargo::links("libz3.so")).then(|| "there is no libz3 (Debian: libz3-dev)".to_string());
         let solver = left("laws asked of a solver", quick.clone().or(no_solver));
-        let python = left("the Python package", quick.or_else(python::missing));
+        let python = left("the Python package", quick.clone().or_else(python::missing));
+        let page = left("the page in a browser", quick.or_else(play::missing));
         for (program, what) in CALLED {
             if Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_err() {
                 left(what, Some(format!("there is no `{program}`")));
             }
         }
-        Members { solver, python }
+        Members { solver, python, page }
     }
 
     /// A command of cargo over these members. All compile through the driver of lints, which makes the same code: so lints and tests
@@ -167,6 +174,19 @@ impl Members {
         }
         Ok(vec![("tests", tests), ("pages", pages)])
     }
+}
+
+/// Builds the page, and opens it in a browser.
+fn page(report: &mut Report) -> Result<(), String> {
+    let since = Instant::now();
+    banner(&mut stdout(), "page", "cargo xtask play --build");
+    let built = play::command(&["--build"]);
+    if let Err(what) = &built {
+        println!("{what}");
+    }
+    let count = Count { passed: u64::from(built.is_ok()), failed: u64::from(built.is_err()) };
+    report.note("page", count, since);
+    if built.is_ok() { report.run("browser", &mut play::browser()) } else { Ok(()) }
 }
 
 /// Runs the Python package's steps: what they print, and say.

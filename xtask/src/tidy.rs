@@ -66,6 +66,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("tests", &["fiberloom-core", "fiberloom-front", "fiberloom-semantics", "fiberloom", "fiberloom-check"]),
     ("bench", &["fiberloom-core", "fiberloom"]),
     ("python", &["fiberloom", "fiberloom-core", "fiberloom-front"]),
+    ("play", &["fiberloom", "fiberloom-core", "fiberloom-front"]),
     ("xtask", &[]),
 ];
 

@@ -15,6 +15,7 @@
 use super::parse;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use fiberloom::data::Combine;
+use fiberloom::show::Stage;
 use fiberloom::{Engine, Mode};
 use std::path::PathBuf;
 
@@ -222,22 +223,6 @@ pub struct Show {
     /// Draw the lattice as a picture
     #[arg(long)]
     pub svg: bool,
-}
-
-/// What can be shown, in the order in which it is made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum Stage {
-    Syntax,
-    Notation,
-    Schedule,
-    Concrete,
-    Plan,
-    Lattice,
-    Looplets,
-    Loops,
-    Llvm,
-    Asm,
 }
 
 /// `fiberloom check`

@@ -19,7 +19,6 @@ mod print;
 mod progress;
 mod report;
 mod run;
-mod schedule;
 mod show;
 mod source;
 mod tables;
@@ -48,7 +47,7 @@ pub fn main() -> ExitCode {
             print::err(&print::message(&error));
             // The report of a run holds its wrong answer.
             if json && !matches!(error, Error::Wrong(_)) {
-                let _ = print::out(&report::error(&error));
+                let _ = print::out(&fiberloom::show::report::error(&error));
             }
             ExitCode::from(error.exit())
         }

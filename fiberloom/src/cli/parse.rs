@@ -1,11 +1,12 @@
 //! Arguments to a [`Command`]: how values are read, what clap does not check, and what is said of what is wrong.
 
-use super::args::{Arguments, Command, Stage};
+use super::args::{Arguments, Command};
 use clap::builder::{OsStringValueParser, PossibleValue, StringValueParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, CommandFactory, FromArgMatches};
 use fiberloom::data::Combine;
 use fiberloom::relation::Reading;
+use fiberloom::show::Stage;
 use fiberloom::{Engine, Mode};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -221,30 +222,9 @@ pub fn engine() -> impl TypedValueParser<Value = Engine> {
     OneOf { listed: &["llvm", "loops", "meaning"], read: str::parse }
 }
 
-/// The stages, in their order.
-const STAGES: [&str; 10] =
-    ["syntax", "notation", "schedule", "concrete", "plan", "lattice", "looplets", "loops", "llvm", "asm"];
-
 /// `STAGE`
 pub fn stage() -> impl TypedValueParser<Value = Stage> {
-    let read = |given: &str| {
-        let later = |why: &str| Err(format!("the stage `{given}` is not there yet: {why}"));
-        Ok(match given {
-            "syntax" => Stage::Syntax,
-            "notation" => Stage::Notation,
-            "schedule" => Stage::Schedule,
-            "concrete" => Stage::Concrete,
-            "plan" => Stage::Plan,
-            "lattice" => Stage::Lattice,
-            "looplets" => Stage::Looplets,
-            "loops" => Stage::Loops,
-            "llvm" => Stage::Llvm,
-            "asm" => Stage::Asm,
-            "ptx" => return later("there is no engine for GPUs"),
-            _ => return Err(format!("`{given}` is no stage: one of {} expected", STAGES.join(", "))),
-        })
-    };
-    OneOf { listed: &STAGES, read }
+    OneOf { listed: &Stage::NAMES, read: str::parse }
 }
 
 /// What is wrong with the arguments, and how the command is used.

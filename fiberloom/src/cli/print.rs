@@ -1,15 +1,10 @@
 //! What the command line prints: results, reports, messages.
 
 use super::run::Measured;
-use fiberloom::{Agreement, Error, Program, Tensor, data};
-use fiberloom_core::notation::Diagnostic;
-use std::fmt::Write as _;
+use fiberloom::{Error, Program, data};
 use std::io::{ErrorKind, IsTerminal, Write as _};
 use std::path::Path;
 use std::time::Duration;
-
-/// How many entries of a result are printed.
-pub const SHOWN: usize = 12;
 
 /// Prints a line, or lines, on standard output. Where its reader has gone away, there is nothing to do, and nothing wrong.
 pub fn out(text: &str) -> Result<(), Error> {
@@ -78,47 +73,10 @@ pub fn message(error: &Error) -> String {
             fiberloom_front::render(file, text, diagnostics, colors()).trim_end().to_string()
         }
         Error::Missing { file, text, tensors } => {
-            fiberloom_front::render(file, text, &asked_for(tensors), colors()).trim_end().to_string()
+            fiberloom_front::render(file, text, &fiberloom::show::asked_for(tensors), colors()).trim_end().to_string()
         }
         Error::Data(e) => e.to_string(),
         error => format!("fiberloom: {error}"),
-    }
-}
-
-/// What to say of operands that were not given.
-pub fn asked_for(tensors: &[(String, Diagnostic)]) -> Vec<Diagnostic> {
-    let what = |d: &Diagnostic| if d.message.contains("size `") { "100" } else { "FILE" };
-    tensors.iter().map(|(name, d)| d.clone().help(format!("give it: --in {name}={}", what(d)))).collect()
-}
-
-/// A result, shortened.
-pub fn tensor(name: &str, tensor: &Tensor) -> String {
-    let extents: Vec<String> = tensor.extents.iter().map(u64::to_string).collect();
-    let mut text = format!("{name}: {}[{}] {}", tensor.fill.ty(), extents.join(", "), tensor.format);
-    write!(text, ", {} stored, fill {}", tensor.stored(), tensor.fill).expect("strings take everything");
-    for (at, value) in tensor.first_entries(SHOWN) {
-        let at: Vec<String> = at.iter().map(i64::to_string).collect();
-        write!(text, "\n  {name}[{}] = {value}", at.join(", ")).expect("strings take everything");
-    }
-    if tensor.stored() > SHOWN {
-        write!(text, "\n  … {} more", tensor.stored() - SHOWN).expect("strings take everything");
-    }
-    text
-}
-
-/// What `--check` compared, and what not.
-pub fn checked(Agreement { values, unpromised }: &Agreement) -> String {
-    let agree = match values - unpromised.total() {
-        0 if *values > 0 => {
-            let said = if *values == 1 { "the value".to_string() } else { format!("any of {values} values") };
-            return format!("unchecked: nothing is promised of {said}: {unpromised}");
-        }
-        1 => "checked: 1 value agrees with the reference semantics".to_string(),
-        n => format!("checked: {n} values agree with the reference semantics"),
-    };
-    match unpromised.total() {
-        0 => agree,
-        n => format!("{agree}; {n} unchecked, since nothing is promised: {unpromised}"),
     }
 }
 

@@ -1,13 +1,11 @@
-//! What `--json` prints: one object on one line, of a run or of an error.
+//! What `--json` prints of a run: one object on one line.
 
 use super::args::Run;
 use super::print;
 use super::run::Measured;
-use fiberloom::{Agreement, Engine, Error, Outcome, Tensor, data};
-use fiberloom_core::notation::Diagnostic;
+use fiberloom::show::report::{Failure, object};
+use fiberloom::{Agreement, Engine, Error, Outcome, Tensor};
 use serde::{Serialize, Serializer};
-use serde_json::ser::Formatter;
-use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
@@ -73,26 +71,6 @@ struct Stored<'a> {
     extents: &'a [u64],
 }
 
-/// Why there are no results, or wrong ones.
-#[derive(Serialize)]
-struct Failure {
-    exit: u8,
-    kind: &'static str,
-    message: String,
-    /// Each place that the error is about, with what is to be said of it.
-    diagnostics: Vec<Place>,
-}
-
-#[derive(Serialize)]
-struct Place {
-    file: String,
-    /// From 1, as is the column; none of what has no lines.
-    line: Option<usize>,
-    column: Option<usize>,
-    message: String,
-    help: Option<String>,
-}
-
 /// The report of a run, and of what comparing it with the reference semantics gave, if that was asked for.
 pub fn run<'a>(
     args: &'a Run,
@@ -114,7 +92,7 @@ pub fn run<'a>(
         checked: compared.and_then(|c| c.as_ref().map_or(Some(false), |agreement| agreement.any().then_some(true))),
         compared: compared.and_then(|c| c.as_ref().ok()).map(Compared::from),
         ops: outcome.ops.as_deref(),
-        error: compared.and_then(|c| c.as_ref().err()).map(failure),
+        error: compared.and_then(|c| c.as_ref().err()).map(Failure::of),
     })
 }
 
@@ -130,60 +108,6 @@ pub fn pack(path: &Path, [read, encode, write]: [Duration; 3]) -> String {
     let milliseconds = |time| rounded(print::milliseconds(time), 1e4);
     let [read_ms, encode_ms, pack_ms] = [read, encode, write].map(milliseconds);
     object(&Packed { pack: path.display().to_string(), read_ms, encode_ms, pack_ms })
-}
-
-/// `{"error": …}`
-pub fn error(error: &Error) -> String {
-    #[derive(Serialize)]
-    struct Only {
-        error: Failure,
-    }
-    object(&Only { error: failure(error) })
-}
-
-fn failure(error: &Error) -> Failure {
-    let (kind, diagnostics) = match error {
-        Error::Program { file, text, diagnostics } => ("program", places(file, text, diagnostics)),
-        Error::Mismatch { file, text, diagnostics } => ("mismatch", places(file, text, diagnostics)),
-        Error::Missing { file, text, tensors } => ("program", places(file, text, &print::asked_for(tensors))),
-        Error::Data(e) => ("data", vec![in_file(e)]),
-        Error::Call(_) => ("call", Vec::new()),
-        Error::Operand { .. } => ("operand", Vec::new()),
-        Error::Stopped(_) => ("stopped", Vec::new()),
-        Error::Wrong(_) => ("wrong", Vec::new()),
-        Error::Defect(_) => ("defect", Vec::new()),
-    };
-    let message = match error {
-        Error::Program { diagnostics, .. } | Error::Mismatch { diagnostics, .. } => {
-            diagnostics.iter().map(|d| d.message.as_str()).collect::<Vec<_>>().join("\n")
-        }
-        Error::Missing { tensors, .. } => {
-            tensors.iter().map(|(_, d)| d.message.as_str()).collect::<Vec<_>>().join("\n")
-        }
-        error => error.to_string(),
-    };
-    Failure { exit: error.exit(), kind, message, diagnostics }
-}
-
-fn places(file: &str, text: &str, diagnostics: &[Diagnostic]) -> Vec<Place> {
-    let place = |d: &Diagnostic| {
-        let (line, column) = fiberloom_front::place(text, d.span.start as usize);
-        let (file, message, help) = (file.to_string(), d.message.clone(), d.help.clone());
-        Place { file, line: Some(line), column: Some(column), message, help }
-    };
-    diagnostics.iter().map(place).collect()
-}
-
-fn in_file(e: &data::Error) -> Place {
-    let (line, column) = match e.place {
-        data::Place::Line(line, column) => (Some(line), Some(column)),
-        _ => (None, None),
-    };
-    let message = match &e.place {
-        data::Place::Cell { row, column } => format!("row {row}, column {column}: {}", e.message),
-        _ => e.message.clone(),
-    };
-    Place { file: e.file.clone(), line, column, message, help: None }
 }
 
 impl Stored<'_> {
@@ -204,40 +128,4 @@ fn counted<S: Serializer>(ops: &Option<&[(&'static str, u64)]>, to: S) -> Result
 /// Digits below what a clock says are left out.
 fn rounded(x: f64, parts: f64) -> f64 {
     (x * parts).round() / parts
-}
-
-/// On one line, with blanks behind colons and commas.
-fn object(value: &impl Serialize) -> String {
-    let mut bytes = Vec::new();
-    let mut to = serde_json::Serializer::with_formatter(&mut bytes, Spaced);
-    value.serialize(&mut to).expect("memory takes everything, and keys are strings");
-    String::from_utf8(bytes).expect("JSON is text")
-}
-
-/// `{"a": 1, "b": [2, 3]}`
-struct Spaced;
-
-impl Formatter for Spaced {
-    fn begin_array_value<W: ?Sized + Write>(&mut self, to: &mut W, first: bool) -> io::Result<()> {
-        if first { Ok(()) } else { to.write_all(b", ") }
-    }
-
-    fn begin_object_key<W: ?Sized + Write>(&mut self, to: &mut W, first: bool) -> io::Result<()> {
-        if first { Ok(()) } else { to.write_all(b", ") }
-    }
-
-    fn begin_object_value<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
-        to.write_all(b": ")
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn errors_are_objects() {
-        let said = error(&Error::Call("a\"\\\n".to_string()));
-        assert_eq!(said, r#"{"error": {"exit": 2, "kind": "call", "message": "a\"\\\n", "diagnostics": []}}"#);
-    }
 }

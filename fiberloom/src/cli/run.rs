@@ -6,7 +6,7 @@ use super::tables::{self, Input, Tables};
 use super::{batches, memory, print, report, source};
 use fiberloom::data::Combine;
 use fiberloom::relation::{self, Frame};
-use fiberloom::{Agreement, Call, Error, Kernel, Options, Outcome, Program, Role, Tensor, data};
+use fiberloom::{Agreement, Call, Error, Kernel, Options, Outcome, Program, Role, Tensor, data, show};
 use fiberloom_core::algebra::Value;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -125,7 +125,7 @@ fn finish(args: &Run, ran: Ran) -> Result<(), Error> {
         }
         if let Some(Ok(agreement)) = &compared {
             let batches = if in_batches { ", batch by batch" } else { "" };
-            say(print::checked(agreement) + batches)?;
+            say(show::checked(agreement) + batches)?;
         }
     }
     compared.transpose().map(|_| ())
@@ -155,7 +155,7 @@ impl Shown<'_> {
         let unwritten = |name: &str| !args.outputs.iter().any(|(n, _)| n == name);
         for name in self.program.given_by(outcome).iter().filter(|name| unwritten(name)) {
             let labelled = self.tables.map(|tables| tables.printed(self.program, name, outcome)).transpose()?;
-            print::out(&labelled.flatten().unwrap_or_else(|| print::tensor(name, &outcome[name.as_str()])))?;
+            print::out(&labelled.flatten().unwrap_or_else(|| show::tensor(name, &outcome[name.as_str()])))?;
         }
         Ok(())
     }

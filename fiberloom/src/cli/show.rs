@@ -1,15 +1,16 @@
 //! `fiberloom show` and `fiberloom build`: the stages of a program, and its kernel ahead of time.
 
-use super::args::{Build, Check, Show, Stage};
+use super::args::{Build, Check, Show};
 use super::{memory, print, run, source};
-use fiberloom::{Call, Error, Lowered, Mode, Options, Planned, Program, Tensor};
+use fiberloom::show::Stages;
+use fiberloom::{Call, Error, Mode, Options, Program, Tensor};
 
 /// Prints a stage, each by its own printer; where data are given, what is made for them.
 pub fn show(args: &Show) -> Result<(), Error> {
     let mode = args.program.mode;
     if args.inputs.is_empty() {
         let program = source::program(&args.program)?;
-        return print::out(&stage(args.stage, args.svg, &program, mode, None)?);
+        return print::out(&shown(args, &program, mode, None)?);
     }
     let program = source::program_on(&args.program, &args.inputs)?;
     let options = Options { mode, ..Options::default() };
@@ -21,39 +22,13 @@ pub fn show(args: &Show) -> Result<(), Error> {
     let kernel = program.compile(&options)?;
     let operands: Vec<(&str, &Tensor)> = operands.iter().map(|(name, t)| (name.as_str(), t)).collect();
     let call = kernel.bind(&operands)?;
-    print::out(&stage(args.stage, args.svg, &program, mode, Some(&call))?)
+    print::out(&shown(args, &program, mode, Some(&call))?)
 }
 
-fn stage(stage: Stage, svg: bool, program: &Program, mode: Mode, call: Option<&Call>) -> Result<String, Error> {
-    let lowered = || -> Result<Lowered, Error> { call.map_or_else(|| program.lowered(mode), Call::lowered) };
-    Ok(match stage {
-        Stage::Syntax => program.syntax().to_string(),
-        Stage::Notation => program.typed().to_string(),
-        Stage::Schedule => schedule(program, &call.map_or_else(|| program.plan(mode), Call::planned)?)?,
-        Stage::Concrete => lowered()?.concrete.to_string(),
-        Stage::Plan => lowered()?.show_plan(),
-        Stage::Lattice if svg => lowered()?.draw_lattice(),
-        Stage::Lattice => program.spaces(mode)? + &lowered()?.show_lattice(),
-        Stage::Looplets => lowered()?.show_looplets(),
-        Stage::Loops => lowered()?.kernel.to_string(),
-        Stage::Llvm => program.llvm_ir_of(&lowered()?)?,
-        Stage::Asm => program.assembly_of(&lowered()?)?,
-    })
-}
-
-/// What the planner decided, as commands. Where the program has several statements, the left side of each stands before its commands.
-fn schedule(program: &Program, plan: &[Planned]) -> Result<String, Error> {
-    let (mut text, mut last) = (String::new(), None);
-    let typed = program.typed();
-    for planned in plan {
-        if typed.statements.len() > 1 && last != Some(planned.statement) {
-            last = Some(planned.statement);
-            let statement = &typed.statements[planned.statement];
-            text += &format!("# {}\n", typed.tensors[statement.tensor.index()].name);
-        }
-        text += &format!("{};\n", planned.command);
-    }
-    Ok(text)
+/// The stage as text, or the lattice as a picture.
+fn shown(args: &Show, program: &Program, mode: Mode, call: Option<&Call>) -> Result<String, Error> {
+    let stages = Stages::of(program, mode, call);
+    if args.svg { stages.picture() } else { stages.text(args.stage) }
 }
 
 /// Checks a program, and says what is doubtful in it.

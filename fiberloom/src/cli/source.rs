@@ -1,7 +1,8 @@
 //! A program's text: from a file, from standard input, or from the command line.
 
 use super::args::{Program, Source};
-use super::{memory, print, schedule};
+use super::{memory, print};
+use fiberloom::show::rescheduled;
 use fiberloom::{Error, Given, Value, data};
 use fiberloom_core::notation::{Diagnostic, Span};
 use std::fs::File;
@@ -25,7 +26,7 @@ pub fn program(args: &Program) -> Result<fiberloom::Program, Error> {
 pub fn program_on(args: &Program, inputs: &[(String, PathBuf)]) -> Result<fiberloom::Program, Error> {
     let Text { name, text } = read(&args.source)?;
     memory::takes(text.len())?;
-    let text = schedule::applied(text, args.schedule.as_deref(), args.no_schedule)?;
+    let text = rescheduled(text, args.schedule.as_deref(), args.no_schedule)?;
     let formats: Vec<(&str, &str)> = args.formats.iter().map(|(tensor, format)| (&**tensor, &**format)).collect();
     let options = data::Options { limit: memory::available(0)?, ..data::Options::default() };
     let program = fiberloom::Program::given(&name, &text, &formats, &mut |tensor, rank| {

@@ -1,9 +1,9 @@
 //! Tables on the command line: their files become operands, and results get their labels back.
 
 use super::files::{self, Files};
-use super::print;
 use fiberloom::data::Place;
 use fiberloom::relation::{self, Bound, By, Dictionary, Frame, Reading};
+use fiberloom::show::SHOWN;
 use fiberloom::{Error, Outcome, Program, Tensor, data};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -226,7 +226,7 @@ impl Tables {
 
     /// A result as it is printed: its rows, shortened.
     pub fn printed(&self, program: &Program, name: &str, outcome: &Outcome) -> Result<Option<String>, Error> {
-        Ok(self.frame(program, name, outcome)?.map(|frame| format!("{name}: {}", frame.head(print::SHOWN))))
+        Ok(self.frame(program, name, outcome)?.map(|frame| format!("{name}: {}", frame.head(SHOWN))))
     }
 }
 

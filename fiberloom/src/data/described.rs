@@ -8,6 +8,7 @@ use fiberloom_core::format::Format;
 use flate2::read::MultiGzDecoder;
 use std::fs::File;
 use std::io::{BufReader, Cursor, Read, Seek};
+use std::path::Path;
 
 /// The element type of a tensor that is not declared, and whether all of its elements are there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,18 +42,24 @@ impl Source<'_> {
         match self {
             Source::Random(random) => Ok(Described { ty: Type::F64, is_dense: random.share >= 1.0 }),
             Source::Number(text) => Ok(Described { ty: scalar::ty(text), is_dense: true }),
+            Source::Bytes(name, bytes) => of_file(name, Cursor::new(bytes), rank, options),
             Source::File(path) => {
-                let kind = Kind::of(path)?;
-                let file = File::open(path).map_err(|e| Fault::io(e).within(path))?;
-                let described = match (is_packed(path), kind) {
-                    (true, _) => forward(kind, MultiGzDecoder::new(BufReader::new(file)), rank, options),
-                    (false, Kind::Npz) => archive(BufReader::new(file), options),
-                    (false, _) => forward(kind, file, rank, options),
-                };
-                described.map_err(|fault| fault.within(path))
+                // A name that is no data file's is refused before the file is looked for.
+                Kind::of(path)?;
+                of_file(path, File::open(path).map_err(|e| Fault::io(e).within(path))?, rank, options)
             }
         }
     }
+}
+
+/// What is said by a file of this name.
+fn of_file(name: &Path, file: impl Read + Seek, rank: usize, options: &Options) -> Result<Described, Error> {
+    let described = match (is_packed(name), Kind::of(name)?) {
+        (true, kind) => forward(kind, MultiGzDecoder::new(BufReader::new(file)), rank, options),
+        (false, Kind::Npz) => archive(BufReader::new(file), options),
+        (false, kind) => forward(kind, file, rank, options),
+    };
+    described.map_err(|fault| fault.within(name))
 }
 
 /// What a file says that is read from its beginning.

@@ -26,6 +26,10 @@ mod generate;
 mod import;
 mod market;
 pub(crate) mod npy;
+#[cfg(feature = "archives")]
+mod npz;
+#[cfg(not(feature = "archives"))]
+#[path = "npz/absent.rs"]
 mod npz;
 pub(crate) mod number;
 mod scalar;
@@ -261,6 +265,8 @@ pub(crate) fn is_packed(path: &Path) -> bool {
 pub enum Source<'a> {
     /// A file.
     File(&'a Path),
+    /// The bytes of a file of this name, which need not be there.
+    Bytes(&'a Path, &'a [u8]),
     /// Nowhere: it is drawn.
     Random(Random),
     /// A number in words, a scalar: `0.5`, `-inf`, `true`.
@@ -288,7 +294,7 @@ impl<'a> Source<'a> {
     pub fn extent(&self) -> Option<u64> {
         match self {
             Source::Number(text) => text.parse().ok().filter(|n| *n <= i64::MAX as u64),
-            Source::File(_) | Source::Random(_) => None,
+            Source::File(_) | Source::Bytes(..) | Source::Random(_) => None,
         }
     }
 
@@ -299,6 +305,7 @@ impl<'a> Source<'a> {
     pub fn tensor(&self, declared: &Declared, options: &Options) -> Result<Tensor<'static>, Error> {
         match self {
             Source::File(path) => read(path, declared, options),
+            Source::Bytes(name, bytes) => read_bytes(name, Kind::of(name)?, bytes, declared, options),
             Source::Random(random) => generate(random, declared, options),
             Source::Number(text) => scalar::tensor(text, declared).map_err(|fault| fault.within(Path::new(text))),
         }

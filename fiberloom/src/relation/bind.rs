@@ -218,6 +218,7 @@ pub(crate) fn asked(
 }
 
 /// The tensors of a table, by its place, that a program reads.
+#[cfg(feature = "archives")]
 pub(super) fn tensors<'b>(relations: &'b Relations, program: &'b Program, table: usize) -> Vec<Declared<'b>> {
     let given = &Given { frames: &[], sizes: &[], limit: 0 };
     let tensors = Binding { relations, program, given, part: None }.tensors(table);

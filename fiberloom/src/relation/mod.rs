@@ -28,6 +28,7 @@ mod groups;
 mod guard;
 mod narrow;
 mod order;
+#[cfg(feature = "archives")]
 mod pack;
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -48,6 +49,7 @@ pub use groups::{RowGroups, in_row_group, other_row};
 pub(crate) use guard::held;
 pub use narrow::{fit, narrow};
 pub use order::{By, ordered};
+#[cfg(feature = "archives")]
 pub use pack::{holds_pack, is_pack, read_pack, write_pack};
 pub use reading::Reading;
 pub(crate) use reading::{behind, first};

@@ -1,4 +1,4 @@
-//! The schedule of the command line, in the place of the program's own.
+//! A schedule in the place of the program's own, as `--schedule` of the command line gives it.
 //!
 //! ```text
 //!  --schedule "protocol(b[i], gallop)"     the last statement's, instead of what it has
@@ -8,7 +8,7 @@
 //! What is taken away becomes blanks, so that messages about the rest name its places; what is given stands behind the program,
 //! and messages about it draw it there.
 
-use fiberloom::Error;
+use crate::error::Error;
 use fiberloom_core::notation::Span;
 use fiberloom_core::notation::syntax::{Item, Statement};
 

@@ -1,0 +1,10 @@
+//! Machine code, as the rest of this crate asks for it: by `fiberloom-codegen`, or refused in a build without LLVM.
+#[cfg(not(feature = "llvm"))]
+#[path = "machine/absent.rs"]
+mod made;
+#[cfg(feature = "llvm")]
+#[path = "machine/llvm.rs"]
+mod made;
+
+pub(crate) use made::{Compiled, Prepared, Take, assembly, compile, is_there, llvm_ir, object, prepare, room, run};
+pub use made::{Interrupt, addresses_left, set_threads, threads};

@@ -1,0 +1,88 @@
+//! In a build without LLVM: whatever takes machine code is refused, and the other engines run.
+
+use crate::error::Error;
+use fiberloom_core::format::Array;
+use fiberloom_core::loops::{Bound, BufferId, Failure, Kernel, Sound};
+use fiberloom_core::notation::typed;
+use fiberloom_core::shape::Classes;
+use std::marker::PhantomData;
+
+/// Machine code, of which there is none.
+pub(crate) enum Compiled {}
+
+/// What machine code would be called with.
+pub(crate) type Prepared<'a> = PhantomData<&'a Compiled>;
+
+/// Asks a call of machine code to end.
+#[derive(Debug)]
+pub enum Interrupt {}
+
+/// Takes an array that a call made.
+pub(crate) type Take<'t> = &'t mut dyn FnMut(BufferId) -> Array<'static>;
+
+/// The addresses that are left to this process, where the system limits them: nothing asks.
+pub fn addresses_left() -> Option<u64> {
+    None
+}
+
+/// Says on how many threads machine code runs.
+pub fn set_threads(_: usize) {}
+
+/// On how many threads machine code runs.
+pub fn threads() -> usize {
+    1
+}
+
+/// Refuses what takes machine code.
+pub(crate) fn is_there() -> Result<(), Error> {
+    let what = "this build makes no machine code (it is without LLVM): the engines `loops` and `meaning` are there";
+    Err(Error::Call(what.to_string()))
+}
+
+/// The addresses that making machine code takes.
+pub(crate) fn room(_: &Kernel) -> u64 {
+    0
+}
+
+/// Refused.
+pub(crate) fn compile(_: &Sound) -> Result<Compiled, Error> {
+    refused()
+}
+
+/// What machine code would be called with.
+pub(crate) fn prepare<'a>(compiled: &Compiled, _: &Bound<'a>) -> Prepared<'a> {
+    match *compiled {}
+}
+
+/// One call, which cannot be.
+///
+/// # Safety
+/// Nothing is called.
+#[allow(unsafe_code)]
+pub(crate) unsafe fn run<R>(
+    compiled: &Compiled,
+    _: &Prepared,
+    _: (u64, Option<&Interrupt>),
+    _: impl FnOnce(Take) -> R,
+) -> Result<Option<R>, Failure> {
+    match *compiled {}
+}
+
+/// Refused.
+pub(crate) fn llvm_ir(_: &Kernel) -> Result<String, Error> {
+    refused()
+}
+
+/// Refused.
+pub(crate) fn assembly(_: &Kernel) -> Result<String, Error> {
+    refused()
+}
+
+/// Refused.
+pub(crate) fn object(_: &Kernel, _: &typed::Program, _: &Classes) -> Result<(Vec<u8>, String), Error> {
+    refused()
+}
+
+fn refused<T>() -> Result<T, Error> {
+    is_there().and_then(|()| unreachable!("it is not there"))
+}

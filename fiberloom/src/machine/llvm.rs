@@ -1,0 +1,67 @@
+//! By LLVM.
+
+use crate::error::Error;
+use fiberloom_codegen as codegen;
+pub(crate) use fiberloom_codegen::{Compiled, Prepared, Take, room};
+pub use fiberloom_codegen::{Interrupt, addresses_left, set_threads, threads};
+use fiberloom_core::loops::{Bound, Failure, Kernel, Sound};
+use fiberloom_core::notation::typed;
+use fiberloom_core::shape::Classes;
+
+/// Refuses what takes machine code where there is none: here there is.
+#[allow(clippy::unnecessary_wraps, reason = "it fails in a build without LLVM")]
+pub(crate) fn is_there() -> Result<(), Error> {
+    Ok(())
+}
+
+/// Machine code of a kernel, whose calls can be interrupted.
+pub(crate) fn compile(kernel: &Sound) -> Result<Compiled, Error> {
+    let options = codegen::Options { interruptible: true, ..Default::default() };
+    codegen::compile(kernel, &options).map_err(refused)
+}
+
+/// What machine code is called with.
+pub(crate) fn prepare<'a>(compiled: &Compiled, bound: &Bound<'a>) -> Prepared<'a> {
+    compiled.prepare(&bound.params, &bound.operands)
+}
+
+/// One call within so many bytes, and what `results` makes of the arrays that it made; nothing if `interrupt` ended it.
+///
+/// # Safety
+/// As of [`Compiled::run_until`].
+#[allow(unsafe_code)]
+pub(crate) unsafe fn run<R>(
+    compiled: &Compiled,
+    prepared: &Prepared,
+    (memory, interrupt): (u64, Option<&Interrupt>),
+    results: impl FnOnce(Take) -> R,
+) -> Result<Option<R>, Failure> {
+    let limits = codegen::Limits { memory: memory.try_into().unwrap_or(usize::MAX), ..Default::default() };
+    // SAFETY: by this function's contract.
+    unsafe { compiled.run_until(prepared, &limits, interrupt, results) }
+}
+
+/// The optimized LLVM IR of a kernel.
+pub(crate) fn llvm_ir(kernel: &Kernel) -> Result<String, Error> {
+    codegen::llvm_ir(kernel, &codegen::Options::default()).map_err(refused)
+}
+
+/// The assembly of a kernel.
+pub(crate) fn assembly(kernel: &Kernel) -> Result<String, Error> {
+    codegen::assembly(kernel, &codegen::Options::default()).map_err(refused)
+}
+
+/// An object file of a program's kernel for any x86-64, and the C header that declares it.
+pub(crate) fn object(kernel: &Kernel, program: &typed::Program, classes: &Classes) -> Result<(Vec<u8>, String), Error> {
+    let options = codegen::Options { cpu: codegen::Cpu::Baseline, ..Default::default() };
+    let contract = codegen::Contract::of(kernel, program, classes);
+    Ok((codegen::object(kernel, &options).map_err(refused)?, codegen::header(kernel, &contract)))
+}
+
+/// What code generation refuses: a lack of memory, or a defect.
+fn refused(error: codegen::Error) -> Error {
+    match error {
+        codegen::Error::Memory { .. } => Error::Stopped(error.to_string()),
+        codegen::Error::Kernel(_) | codegen::Error::Llvm(_) => Error::Defect(error.to_string()),
+    }
+}
