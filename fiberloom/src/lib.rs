@@ -51,6 +51,7 @@ pub mod shards;
 
 pub use cache::compiled;
 pub use error::Error;
+pub use fiberloom_codegen::device::Gpu;
 pub use fiberloom_codegen::{Interrupt, addresses_left, set_threads, threads};
 pub use fiberloom_core::Lowered;
 pub use fiberloom_core::algebra::{Mode, OtherType, Type, Value};

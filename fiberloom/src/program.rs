@@ -13,6 +13,7 @@ use crate::data::{self, Declared, Source};
 use crate::error::Error;
 use crate::kernel::{Kernel, Options};
 use fiberloom_codegen as codegen;
+use fiberloom_codegen::device::Gpu;
 use fiberloom_core::algebra::{Mode, Value};
 use fiberloom_core::format::{Format, Tensor};
 use fiberloom_core::iteration::{Spares, Thin, show_spaces};
@@ -350,6 +351,14 @@ impl Program {
     /// What LLVM does not take: a defect.
     pub fn assembly_of(&self, lowered: &Lowered) -> Result<String, Error> {
         codegen::assembly(&lowered.kernel, &codegen::Options::default()).map_err(cache::refused)
+    }
+
+    /// The parallel loops of what was lowered as PTX for a GPU; loops that stay on the host are comments before it.
+    ///
+    /// # Errors
+    /// What LLVM does not take: a defect.
+    pub fn ptx_of(&self, lowered: &Lowered, gpu: Gpu) -> Result<String, Error> {
+        Ok(codegen::device::ptx(&lowered.kernel, gpu).map_err(cache::refused)?.to_string())
     }
 
     /// An object file of [`Program::lowered`] for any x86-64, and the C header that declares it, of a kernel of this name: those that are

@@ -15,7 +15,7 @@
 use super::parse;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use fiberloom::data::Combine;
-use fiberloom::{Engine, Mode};
+use fiberloom::{Engine, Gpu, Mode};
 use std::path::PathBuf;
 
 /// What `fiberloom --help` and the man pages say below the options.
@@ -222,6 +222,9 @@ pub struct Show {
     /// Draw the lattice as a picture
     #[arg(long)]
     pub svg: bool,
+    /// The GPU of `show ptx`: sm_70, sm_80 or sm_90, and those that came after it
+    #[arg(long, value_name = "NAME", value_parser = parse::gpu(), default_value = "sm_70")]
+    pub gpu: Gpu,
 }
 
 /// What can be shown, in the order in which it is made.
@@ -238,6 +241,7 @@ pub enum Stage {
     Loops,
     Llvm,
     Asm,
+    Ptx,
 }
 
 /// `fiberloom check`

@@ -6,7 +6,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, CommandFactory, FromArgMatches};
 use fiberloom::data::Combine;
 use fiberloom::relation::Reading;
-use fiberloom::{Engine, Mode};
+use fiberloom::{Engine, Gpu, Mode};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
@@ -221,14 +221,22 @@ pub fn engine() -> impl TypedValueParser<Value = Engine> {
     OneOf { listed: &["llvm", "loops", "meaning"], read: str::parse }
 }
 
+/// `--gpu`
+pub fn gpu() -> impl TypedValueParser<Value = Gpu> {
+    let read = |given: &str| {
+        let named = Gpu::ALL.into_iter().find(|gpu| gpu.name() == given);
+        named.ok_or_else(|| format!("`{given}` is no GPU that is known: sm_70, sm_80 or sm_90 expected"))
+    };
+    OneOf { listed: &["sm_70", "sm_80", "sm_90"], read }
+}
+
 /// The stages, in their order.
-const STAGES: [&str; 10] =
-    ["syntax", "notation", "schedule", "concrete", "plan", "lattice", "looplets", "loops", "llvm", "asm"];
+const STAGES: [&str; 11] =
+    ["syntax", "notation", "schedule", "concrete", "plan", "lattice", "looplets", "loops", "llvm", "asm", "ptx"];
 
 /// `STAGE`
 pub fn stage() -> impl TypedValueParser<Value = Stage> {
     let read = |given: &str| {
-        let later = |why: &str| Err(format!("the stage `{given}` is not there yet: {why}"));
         Ok(match given {
             "syntax" => Stage::Syntax,
             "notation" => Stage::Notation,
@@ -240,7 +248,7 @@ pub fn stage() -> impl TypedValueParser<Value = Stage> {
             "loops" => Stage::Loops,
             "llvm" => Stage::Llvm,
             "asm" => Stage::Asm,
-            "ptx" => return later("there is no engine for GPUs"),
+            "ptx" => Stage::Ptx,
             _ => return Err(format!("`{given}` is no stage: one of {} expected", STAGES.join(", "))),
         })
     };

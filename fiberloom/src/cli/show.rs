@@ -9,7 +9,7 @@ pub fn show(args: &Show) -> Result<(), Error> {
     let mode = args.program.mode;
     if args.inputs.is_empty() {
         let program = source::program(&args.program)?;
-        return print::out(&stage(args.stage, args.svg, &program, mode, None)?);
+        return print::out(&stage(args, &program, mode, None)?);
     }
     let program = source::program_on(&args.program, &args.inputs)?;
     let options = Options { mode, ..Options::default() };
@@ -21,23 +21,24 @@ pub fn show(args: &Show) -> Result<(), Error> {
     let kernel = program.compile(&options)?;
     let operands: Vec<(&str, &Tensor)> = operands.iter().map(|(name, t)| (name.as_str(), t)).collect();
     let call = kernel.bind(&operands)?;
-    print::out(&stage(args.stage, args.svg, &program, mode, Some(&call))?)
+    print::out(&stage(args, &program, mode, Some(&call))?)
 }
 
-fn stage(stage: Stage, svg: bool, program: &Program, mode: Mode, call: Option<&Call>) -> Result<String, Error> {
+fn stage(args: &Show, program: &Program, mode: Mode, call: Option<&Call>) -> Result<String, Error> {
     let lowered = || -> Result<Lowered, Error> { call.map_or_else(|| program.lowered(mode), Call::lowered) };
-    Ok(match stage {
+    Ok(match args.stage {
         Stage::Syntax => program.syntax().to_string(),
         Stage::Notation => program.typed().to_string(),
         Stage::Schedule => schedule(program, &call.map_or_else(|| program.plan(mode), Call::planned)?)?,
         Stage::Concrete => lowered()?.concrete.to_string(),
         Stage::Plan => lowered()?.show_plan(),
-        Stage::Lattice if svg => lowered()?.draw_lattice(),
+        Stage::Lattice if args.svg => lowered()?.draw_lattice(),
         Stage::Lattice => program.spaces(mode)? + &lowered()?.show_lattice(),
         Stage::Looplets => lowered()?.show_looplets(),
         Stage::Loops => lowered()?.kernel.to_string(),
         Stage::Llvm => program.llvm_ir_of(&lowered()?)?,
         Stage::Asm => program.assembly_of(&lowered()?)?,
+        Stage::Ptx => program.ptx_of(&lowered()?, args.gpu)?,
     })
 }
 
