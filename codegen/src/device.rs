@@ -5,11 +5,11 @@
 //! ```
 //!
 //! The host runs the rest of the kernel. An entry's iterations are spread over any number of threads: each runs every so many of them. Its
-//! arguments are in the order of [`Entry::arguments`]; buffers are addresses in global memory.
+//! arguments are in the order of [`DeviceEntry::arguments`]; buffers are addresses in global memory.
 
 use crate::target::Machine;
 use crate::{Error, diagnostics, emit, room, symbol};
-use fiberloom_core::loops::{BufferId, DeviceLoop, DeviceLoops, Kernel, Var, check, device_loops};
+use fiberloom_core::loops::{DeviceEntry, DeviceLoop, DeviceLoops, Kernel, Var, check, device_loops};
 use inkwell::context::Context;
 use inkwell::targets::FileType;
 use std::fmt;
@@ -49,46 +49,13 @@ impl Gpu {
     }
 }
 
-/// An argument of an entry. All are 64 bits wide.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Argument {
-    /// The address of a buffer's first element.
-    Data(BufferId),
-    /// The address of every thread's copy of a workspace, interleaved: element `e` of thread `t` of `n` is at `e · n + t`.
-    Copies(BufferId),
-    /// The number of elements of a buffer, or of one copy of a workspace.
-    Length(BufferId),
-    /// The value of a variable: an integer, extended by its sign; a float's bits; `true` is 1.
-    Value(Var),
-    /// The loop's first iteration.
-    First,
-    /// One past the loop's last iteration.
-    Last,
-    /// The address of a `u64` that begins with all bits set. A failure of iteration `i` sets it to the least of what it was and
-    /// `(i - first) << 4 | code`.
-    Status,
-}
-
-/// An entry of a module, which runs the iterations of one loop.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Entry {
-    /// The entry's name.
-    pub name: String,
-    /// The loop's variable, which tells it from other loops of the kernel.
-    pub var: Var,
-    /// The entry's arguments, in order.
-    pub arguments: Vec<Argument>,
-    /// The buffers that iterations write.
-    pub writes: Vec<BufferId>,
-}
-
 /// The parallel loops of a kernel as PTX.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Ptx {
     /// The text, as LLVM prints it.
     pub text: String,
     /// The entries, in the order of the loops.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<DeviceEntry>,
     /// The loops that stay on the host: the variable's name, and the reason.
     pub refused: Vec<(String, String)>,
 }
@@ -139,16 +106,23 @@ fn made<T>(
 }
 
 /// The entry of a loop, which is the `n`th.
-fn entry(kernel: &Kernel, n: usize, each: &DeviceLoop) -> Entry {
-    let is_own = |b: &BufferId| each.own.iter().any(|(own, _)| own == b);
-    let data = |b: &BufferId| if is_own(b) { Argument::Copies(*b) } else { Argument::Data(*b) };
-    let own = each.own.iter().map(|(b, _)| *b);
-    let arguments = each.buffers.iter().map(data);
-    let arguments = arguments.chain(each.lengths.iter().copied().chain(own).map(Argument::Length));
-    let arguments = arguments.chain(each.values.iter().map(|v| Argument::Value(*v)));
-    let status = each.fails.then_some(Argument::Status);
-    let arguments = arguments.chain([Argument::First, Argument::Last]).chain(status).collect();
-    let written = |b: &&BufferId| each.kernel.buffers[b.0 as usize].role != fiberloom_core::loops::Role::Operand;
-    let writes = each.buffers.iter().filter(written).copied().collect();
-    Entry { name: format!("{}_{n}", symbol(kernel)), var: each.var, arguments, writes }
+fn entry(kernel: &Kernel, n: usize, each: &DeviceLoop) -> DeviceEntry {
+    each.entry(format!("{}_{n}", symbol(kernel)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::code;
+    use fiberloom_core::loops::Failure;
+
+    /// What emitted code reports is what the host understands.
+    #[test]
+    fn a_report_says_which_failure_it_was() {
+        for failure in Failure::ALL {
+            assert_eq!(DeviceEntry::report(5, failure), 5 << 4 | code(failure) as u64);
+            assert_eq!(DeviceEntry::reported(5 << 4 | code(failure) as u64), Some(failure));
+        }
+        assert_eq!(DeviceEntry::reported(u64::MAX), None);
+    }
 }

@@ -132,7 +132,11 @@ impl Machine {
         }
         let passes = if statements <= UNROLLED { PASSES.into() } else { PASSES.replace("loop-unroll,", "") };
         let passes = if self.is_device() { passes.replace(LANES, "") } else { passes };
-        let passes = with_functions(module, passes);
+        let mut passes = with_functions(module, passes);
+        if self.is_device() {
+            // Functions that were inlined are not printed.
+            passes.push_str(",globaldce");
+        }
         module.run_passes(&passes, &self.machine, PassBuilderOptions::create()).map_err(|e| Error::Llvm(e.to_string()))
     }
 

@@ -19,12 +19,15 @@
 //! A run takes steps: one for each statement, iteration, and element sorted, and one for 64 elements that are allocated or finished.
 //! [`Limits::steps`] ends it.
 mod code;
+mod device;
 mod execute;
 mod memory;
 mod turns;
 
 #[cfg(test)]
 mod tests;
+
+pub use device::{Device, Ended, Parallel};
 
 use fiberloom_core::format::Array;
 use fiberloom_core::loops::{self, Entry, Failure, Kernel, Role, Sound};
@@ -91,6 +94,8 @@ pub enum Fault {
     Rejected(String),
     /// The kernel broke a rule: its producer has a defect, or its operands violate their invariants.
     Broken(Box<Breach>),
+    /// A device that ran a loop found something wrong.
+    Device(String),
 }
 
 /// A violation of a rule.
@@ -133,7 +138,7 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Fault::Stopped(failure) => write!(f, "the kernel ended with `{}`", failure.name()),
-            Fault::Rejected(why) => f.write_str(why),
+            Fault::Rejected(why) | Fault::Device(why) => f.write_str(why),
             Fault::Broken(breach) => breach.fmt(f),
         }
     }
@@ -198,8 +203,22 @@ impl<'k> Prepared<'k> {
     /// # Errors
     /// As for [`run`].
     pub fn run(&self, params: &[i64], operands: &[Option<&Array>], limits: &Limits) -> Result<Outcome, Fault> {
+        self.run_on(None, params, operands, limits)
+    }
+
+    /// Runs the kernel; a device, if there is one, runs those parallel loops that are its own.
+    ///
+    /// # Errors
+    /// As for [`run`].
+    pub fn run_on(
+        &self,
+        device: Option<&dyn Device>,
+        params: &[i64],
+        operands: &[Option<&Array>],
+        limits: &Limits,
+    ) -> Result<Outcome, Fault> {
         arguments(self.kernel, params, operands).map_err(Fault::Rejected)?;
-        execute::execute(self.kernel, &self.body, params, operands, limits)
+        execute::execute((self.kernel, &self.body), device, params, operands, limits)
     }
 }
 

@@ -10,10 +10,9 @@ use super::memory::{BufferState, Storage};
 use super::parts::{Cuts, Home};
 use super::{Emitter, Place, Typed, Unit, attribute, mark_set, say};
 use crate::Error;
-use crate::device::{Argument, Entry};
 use crate::target::Machine;
 use fiberloom_core::algebra::Type;
-use fiberloom_core::loops::{BufferId, DeviceLoop, LANES, Role, Sought, Var};
+use fiberloom_core::loops::{BufferId, DeviceArgument as Argument, DeviceEntry, DeviceLoop, LANES, Role, Sought, Var};
 use inkwell::attributes::AttributeLoc;
 use inkwell::context::Context;
 use inkwell::module::Module;
@@ -31,7 +30,7 @@ const GLOBAL: u16 = 1;
 pub(crate) fn module<'c>(
     context: &'c Context,
     name: &str,
-    loops: &[(Entry, &DeviceLoop)],
+    loops: &[(DeviceEntry, &DeviceLoop)],
     machine: &Machine,
 ) -> Result<Module<'c>, Error> {
     let module = context.create_module(name);
@@ -51,7 +50,7 @@ pub(crate) fn module<'c>(
 }
 
 /// Declares an entry.
-fn declare<'c>(unit: Unit<'c, '_>, entry: &Entry) -> FunctionValue<'c> {
+fn declare<'c>(unit: Unit<'c, '_>, entry: &DeviceEntry) -> FunctionValue<'c> {
     let Unit { context, module, kernel, machine, .. } = unit;
     let address = BasicMetadataTypeEnum::from(context.ptr_type(AddressSpace::from(GLOBAL)));
     let types: Vec<_> = entry
@@ -84,7 +83,7 @@ fn declare<'c>(unit: Unit<'c, '_>, entry: &Entry) -> FunctionValue<'c> {
 
 impl<'c> Emitter<'c, '_> {
     /// Emits the entry block: the thread's number, arguments, slots.
-    fn enter_device(&mut self, entry: &Entry, each: &DeviceLoop) -> Result<(), Error> {
+    fn enter_device(&mut self, entry: &DeviceEntry, each: &DeviceLoop) -> Result<(), Error> {
         let mut mutable = vec![false; self.kernel.vars.len()];
         mark_set(&self.kernel.body, &mut mutable);
         for var in &self.cuts.mentions(Home::Kernel).vars {
@@ -142,7 +141,7 @@ impl<'c> Emitter<'c, '_> {
         Ok(if ty.is_float() { self.builder.build_bit_cast(narrow, self.float(ty), "")? } else { narrow.into() })
     }
 
-    fn take_buffers(&mut self, entry: &Entry) -> Result<(), Error> {
+    fn take_buffers(&mut self, entry: &DeviceEntry) -> Result<(), Error> {
         let scopes = self.scopes();
         let given = |wanted: Argument| {
             let place = entry.arguments.iter().position(|argument| *argument == wanted)?;
@@ -168,7 +167,7 @@ impl<'c> Emitter<'c, '_> {
     }
 
     /// Emits the function's end, and its end after a failure.
-    fn end_device(self, entry: &Entry, each: &DeviceLoop) -> Result<(), Error> {
+    fn end_device(self, entry: &DeviceEntry, each: &DeviceLoop) -> Result<(), Error> {
         self.builder.build_return(None)?;
         let (stop, code) = self.stop;
         self.builder.position_at_end(stop);

@@ -16,7 +16,7 @@
 //! operands of it. An iteration that fails ends its thread; the first of those that failed says why.
 
 use super::arith::{binary, int, times};
-use super::{BufferId, Entry, Expr, How, Kernel, Role, Stmt, Var};
+use super::{BufferId, Entry, Expr, Failure, How, Kernel, Role, Stmt, Var};
 use crate::algebra::{Op, Type};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,6 +43,77 @@ pub struct DeviceLoop {
     pub own: Vec<(BufferId, Var)>,
     /// Whether an iteration may end the kernel.
     pub fails: bool,
+}
+
+/// An argument of an entry. All are 64 bits wide.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DeviceArgument {
+    /// The address of a buffer's first element.
+    Data(BufferId),
+    /// The address of every thread's copy of a workspace, interleaved: element `e` of thread `t` of `n` is at `e · n + t`.
+    Copies(BufferId),
+    /// The number of elements of a buffer, or of one copy of a workspace.
+    Length(BufferId),
+    /// The bits of a variable, extended by zeros; of an extent its value.
+    Value(Var),
+    /// The loop's first iteration.
+    First,
+    /// One past the loop's last iteration.
+    Last,
+    /// The address of a `u64` that begins with all bits set. Where iteration `i` fails, it becomes the least of what it was and
+    /// [`DeviceEntry::report`].
+    Status,
+}
+
+/// An entry of a device's code, which runs the iterations of one loop on any number of threads.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DeviceEntry {
+    /// The entry's name.
+    pub name: String,
+    /// The loop's variable, which tells it from other loops of the kernel.
+    pub var: Var,
+    /// The entry's arguments, in order.
+    pub arguments: Vec<DeviceArgument>,
+    /// The buffers that iterations write.
+    pub writes: Vec<BufferId>,
+}
+
+/// The bits of a status that hold a failure's code.
+const CODES: u32 = 4;
+
+impl DeviceEntry {
+    /// What the failure of an iteration reports, so many iterations behind the first.
+    pub fn report(behind: u64, failure: Failure) -> u64 {
+        behind << CODES | u64::from(DeviceEntry::code(failure))
+    }
+
+    /// The failure that a status reports; `None` if no iteration failed.
+    pub fn reported(status: u64) -> Option<Failure> {
+        let code = (status & ((1 << CODES) - 1)) as u32;
+        Failure::ALL.into_iter().find(|failure| status != u64::MAX && DeviceEntry::code(*failure) == code)
+    }
+
+    /// A failure's code, from 1.
+    fn code(failure: Failure) -> u32 {
+        Failure::ALL.into_iter().zip(1..).find(|(known, _)| *known == failure).map_or(0, |(_, code)| code)
+    }
+}
+
+impl DeviceLoop {
+    /// The loop's entry, of this name.
+    pub fn entry(&self, name: String) -> DeviceEntry {
+        let is_own = |b: &BufferId| self.own.iter().any(|(own, _)| own == b);
+        let data = |b: &BufferId| if is_own(b) { DeviceArgument::Copies(*b) } else { DeviceArgument::Data(*b) };
+        let own = self.own.iter().map(|(b, _)| *b);
+        let arguments = self.buffers.iter().map(data);
+        let arguments = arguments.chain(self.lengths.iter().copied().chain(own).map(DeviceArgument::Length));
+        let arguments = arguments.chain(self.values.iter().map(|v| DeviceArgument::Value(*v)));
+        let status = self.fails.then_some(DeviceArgument::Status);
+        let arguments = arguments.chain([DeviceArgument::First, DeviceArgument::Last]).chain(status).collect();
+        let written = |b: &&BufferId| self.kernel.buffers[b.0 as usize].role != Role::Operand;
+        let writes = self.buffers.iter().filter(written).copied().collect();
+        DeviceEntry { name, var: self.var, arguments, writes }
+    }
 }
 
 /// The parallel loops of a kernel: those that a device can run, and the others with the reason.

@@ -218,7 +218,7 @@ pub fn mode() -> impl TypedValueParser<Value = Mode> {
 
 /// `--engine`
 pub fn engine() -> impl TypedValueParser<Value = Engine> {
-    OneOf { listed: &["llvm", "loops", "meaning"], read: str::parse }
+    OneOf { listed: &["llvm", "loops", "ptx", "meaning"], read: str::parse }
 }
 
 /// `--gpu`
