@@ -9,7 +9,9 @@
 
 use crate::target::Machine;
 use crate::{Error, diagnostics, emit, room, symbol};
-use fiberloom_core::loops::{DeviceEntry, DeviceLoop, DeviceLoops, Kernel, Var, check, device_loops};
+use fiberloom_core::loops::{
+    BufferId, DeviceArgument, DeviceEntry, DeviceLoop, DeviceLoops, Kernel, Var, check, device_loops,
+};
 use inkwell::context::Context;
 use inkwell::targets::FileType;
 use std::fmt;
@@ -71,6 +73,62 @@ impl fmt::Display for Ptx {
         }
         f.write_str(&self.text)
     }
+}
+
+impl Ptx {
+    /// The C header that says what each entry is launched with.
+    pub fn header(&self, kernel: &Kernel) -> String {
+        let name = symbol(kernel);
+        let mut text = format!("/* {}, for GPUs, compiled by Fiberloom. */\n", kernel.name);
+        text += &format!("#ifndef FL_DEVICE_{name}\n#define FL_DEVICE_{name}\n");
+        for entry in &self.entries {
+            text += &launch(kernel, entry);
+        }
+        text + "\n#endif\n"
+    }
+}
+
+/// How an entry is launched: in words, its name, and the places of its arguments.
+fn launch(kernel: &Kernel, entry: &DeviceEntry) -> String {
+    let DeviceEntry { name, arguments, writes, .. } = entry;
+    let buffer = |b: &BufferId| &kernel.buffers[b.0 as usize];
+    let var = |var: &Var| &kernel.vars[var.0 as usize].0;
+    let mut text = format!(
+        "\n/*\n * The loop over {}: `{name}`, with any number of blocks{} in one dimension, and 64-bit arguments:\n *\n",
+        var(&entry.var),
+        if entry.warps { " of whole warps (32 threads; a warp runs an iteration)" } else { " and threads" }
+    );
+    let mut places = String::new();
+    for (place, argument) in arguments.iter().enumerate() {
+        let (called, what) = match argument {
+            DeviceArgument::Data(b) => {
+                let how = if writes.contains(b) { "read and written" } else { "only read" };
+                (
+                    buffer(b).name.clone(),
+                    format!("the address of its elements in the GPU's memory, {}, {how}", buffer(b).ty),
+                )
+            }
+            DeviceArgument::Copies(b) => (
+                buffer(b).name.clone(),
+                format!(
+                    "the address of a copy for each thread, {}: element e of thread t of n at e * n + t",
+                    buffer(b).ty
+                ),
+            ),
+            DeviceArgument::Length(b) => (format!("{}_length", buffer(b).name), "its number of elements".to_string()),
+            DeviceArgument::Value(v) => (var(v).clone(), format!("{}, extended by zeros", kernel.vars[v.0 as usize].1)),
+            DeviceArgument::First => ("first".to_string(), "the first iteration".to_string()),
+            DeviceArgument::Last => ("last".to_string(), "one past the last iteration".to_string()),
+            DeviceArgument::Status => (
+                "status".to_string(),
+                "the address of a uint64_t, all bits set before; a failure sets it to (iteration - first) << 4 | code"
+                    .to_string(),
+            ),
+        };
+        text += &format!(" *   {place}  {called}: {what}\n");
+        places += &format!("    {name}_{called}_ = {place},\n");
+    }
+    text + " */\nenum {\n" + &places + &format!("    {name}_arguments_ = {}\n}};\n", arguments.len())
 }
 
 /// The parallel loops of a kernel as PTX for a GPU.

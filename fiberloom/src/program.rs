@@ -17,6 +17,7 @@ use fiberloom_codegen::device::Gpu;
 use fiberloom_core::algebra::{Mode, Value};
 use fiberloom_core::format::{Format, Tensor};
 use fiberloom_core::iteration::{Spares, Thin, show_spaces};
+use fiberloom_core::loops;
 use fiberloom_core::notation::relation::Fitted;
 use fiberloom_core::notation::spell::Planned;
 use fiberloom_core::notation::typed::{self, Role, SizeId, TURNS, TensorId};
@@ -367,14 +368,37 @@ impl Program {
     /// # Errors
     /// As of [`Program::lowered`]; [`Error::Call`] if the name is none.
     pub fn object(&self, mode: Mode, name: &str) -> Result<(Vec<u8>, String), Error> {
-        let no_name =
-            |_| Error::Call(format!("`{name}` is no name of a kernel: ASCII letters, digits and `_` expected"));
-        self.takes_machine_code()?;
-        let kernel = self.lowered(mode)?.kernel.named(name).map_err(no_name)?;
+        let kernel = self.named_kernel(mode, name)?;
         let options = codegen::Options { cpu: codegen::Cpu::Baseline, ..Default::default() };
         let classes = Classes::of(&self.inner.typed).map_err(|diagnostics| self.refused(diagnostics))?;
         let contract = codegen::Contract::of(&kernel, &self.inner.typed, &classes);
         Ok((codegen::object(&kernel, &options).map_err(cache::refused)?, codegen::header(&kernel, &contract)))
+    }
+
+    /// The parallel loops of [`Program::lowered`] as PTX for a GPU, and the C header that says what each entry is launched with, of a kernel of
+    /// this name.
+    ///
+    /// # Errors
+    /// As of [`Program::object`]; [`Error::Call`] if no loop is for a GPU.
+    pub fn device_code(&self, mode: Mode, name: &str, gpu: Gpu) -> Result<(Vec<u8>, String), Error> {
+        let kernel = self.named_kernel(mode, name)?;
+        let ptx = codegen::device::ptx(&kernel, gpu).map_err(cache::refused)?;
+        if ptx.entries.is_empty() {
+            let why: Vec<String> = ptx.refused.iter().map(|(var, why)| format!("that over `{var}`: {why}")).collect();
+            let why =
+                if why.is_empty() { "none has independent iterations that take time".into() } else { why.join("; ") };
+            return Err(Error::Call(format!("no loop of the program is for a GPU: {why}")));
+        }
+        let header = ptx.header(&kernel);
+        Ok((ptx.text.into_bytes(), header))
+    }
+
+    /// The lowered kernel, of this name.
+    fn named_kernel(&self, mode: Mode, name: &str) -> Result<loops::Sound, Error> {
+        let no_name =
+            |_| Error::Call(format!("`{name}` is no name of a kernel: ASCII letters, digits and `_` expected"));
+        self.takes_machine_code()?;
+        self.lowered(mode)?.kernel.named(name).map_err(no_name)
     }
 
     /// What is doubtful in the program, as warnings, where tensors of these names are given.

@@ -12,7 +12,9 @@ use super::{Emitter, Place, Typed, Unit, attribute, mark_set, say};
 use crate::Error;
 use crate::target::Machine;
 use fiberloom_core::algebra::Type;
-use fiberloom_core::loops::{BufferId, DeviceArgument as Argument, DeviceEntry, DeviceLoop, LANES, Role, Sought, Var};
+use fiberloom_core::loops::{
+    BufferId, DeviceArgument as Argument, DeviceEntry, DeviceLoop, Expr, LANES, Role, Sought, Var,
+};
 use inkwell::attributes::AttributeLoc;
 use inkwell::context::Context;
 use inkwell::module::Module;
@@ -41,6 +43,7 @@ pub(crate) fn module<'c>(
         let (kernel, symbol, cuts) = (&each.kernel, &entry.name[..], &cuts);
         let unit = Unit { context, module: &module, kernel, symbol, cuts, machine, interruptible: false };
         let mut emitter = Emitter::open(unit, Home::Kernel, declare(unit, entry))?;
+        emitter.joins = &each.joins;
         emitter.enter_device(entry, each)?;
         emitter.block(&kernel.body)?;
         emitter.end_device(entry, each)?;
@@ -199,6 +202,43 @@ impl<'c> Emitter<'c, '_> {
             Place::Register(value) => value.into_int_value(),
             Place::Nowhere => self.i64(0),
         })
+    }
+
+    /// Behind a loop that the lanes of a warp share, folds what each has made: each lane has the whole then.
+    pub(super) fn join_lanes(&self, condition: &Expr) -> Result<(), Error> {
+        for join in self.joins.iter().filter(|join| condition.reads(join.behind)) {
+            let Place::Slot(slot) = self.vars[join.into.0 as usize] else { continue };
+            let ty = self.type_of(join.into);
+            for distance in [16, 8, 4, 2, 1] {
+                let mine = self.builder.build_load(self.register(ty), slot, "")?;
+                let theirs = self.of_lane(mine, ty, distance)?;
+                let both = [mine, theirs].map(|value| Typed { value, ty });
+                self.builder.build_store(slot, self.apply(join.op, ty, &both)?)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The value of the lane whose number differs in one bit. Shuffles move 32 bits.
+    fn of_lane(&self, value: BasicValueEnum<'c>, ty: Type, distance: u64) -> Result<BasicValueEnum<'c>, Error> {
+        let (builder, half) = (&self.builder, self.context.i32_type());
+        let bits = self.context.custom_width_int_type(ty.bits().try_into().expect("types have bits"));
+        let bits = bits.map_err(|e| Error::Llvm(e.to_string()))?;
+        let whole = builder.build_bit_cast(value, bits, "")?.into_int_value();
+        let word = builder.build_int_z_extend_or_bit_cast(whole, self.context.i64_type(), "")?;
+        let number = |n: u64| half.const_int(n, false).into();
+        let moved = |part: IntValue<'c>| {
+            let args = [number(u64::from(u32::MAX)), part.into(), number(distance), number(31)];
+            let moved = self.call_overloaded("llvm.nvvm.shfl.sync.bfly.i32", &[], &args)?;
+            Ok::<_, Error>(builder.build_int_z_extend(moved.into_int_value(), self.context.i64_type(), "")?)
+        };
+        let mut taken = moved(builder.build_int_truncate(word, half, "")?)?;
+        if ty.bits() > 32 {
+            let high = builder.build_right_shift(word, self.i64(32), false, "")?;
+            let high = moved(builder.build_int_truncate(high, half, "")?)?;
+            taken = builder.build_or(taken, builder.build_left_shift(high, self.i64(32), "")?, "")?;
+        }
+        self.narrow_word(taken, ty)
     }
 
     /// The number, from `begin` on, of the first element before `end` that matches, looked at one by one; else the number of lanes.

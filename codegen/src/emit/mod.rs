@@ -36,7 +36,7 @@ use crate::abi::Slot;
 use crate::target::Machine;
 use crate::{Error, Options};
 use fiberloom_core::algebra::Type;
-use fiberloom_core::loops::{Kernel, Stmt, Var};
+use fiberloom_core::loops::{Join, Kernel, Stmt, Var};
 use gather::Fibers;
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::basic_block::BasicBlock;
@@ -129,6 +129,8 @@ struct Emitter<'c, 'k> {
     interrupt: Option<PointerValue<'c>>,
     /// Whether the function is a kernel of a device (`device.rs`).
     on_device: bool,
+    /// The folds over the lanes of a warp, of a kernel of a device.
+    joins: &'k [Join],
 }
 
 /// The module of `kernel`, verified and not optimized. Its function is called `symbol`; it is cut into parts as the options say.
@@ -212,6 +214,7 @@ impl<'c, 'k> Emitter<'c, 'k> {
             interruptible,
             interrupt: None,
             on_device: machine.is_device(),
+            joins: &[],
         })
     }
 

@@ -15,6 +15,10 @@
 //! A kernel keeps the variables and buffers of the kernel that it was part of, under their numbers. Buffers that the loop does not write are
 //! operands of it. An iteration that fails ends its thread; the first of those that failed says why.
 
+mod lanes;
+
+pub use lanes::Join;
+
 use super::arith::{binary, int, times};
 use super::{BufferId, Entry, Expr, Failure, How, Kernel, Role, Stmt, Var};
 use crate::algebra::{Op, Type};
@@ -43,6 +47,10 @@ pub struct DeviceLoop {
     pub own: Vec<(BufferId, Var)>,
     /// Whether an iteration may end the kernel.
     pub fails: bool,
+    /// Whether a warp runs each iteration, whose lanes share some of its loops: blocks are then of whole warps.
+    pub warps: bool,
+    /// The folds over the lanes of a warp.
+    pub joins: Vec<Join>,
 }
 
 /// An argument of an entry. All are 64 bits wide.
@@ -76,6 +84,8 @@ pub struct DeviceEntry {
     pub arguments: Vec<DeviceArgument>,
     /// The buffers that iterations write.
     pub writes: Vec<BufferId>,
+    /// Whether a warp runs each iteration: blocks have to be of whole warps, of 32 threads.
+    pub warps: bool,
 }
 
 /// The bits of a status that hold a failure's code.
@@ -112,7 +122,7 @@ impl DeviceLoop {
         let arguments = arguments.chain([DeviceArgument::First, DeviceArgument::Last]).chain(status).collect();
         let written = |b: &&BufferId| self.kernel.buffers[b.0 as usize].role != Role::Operand;
         let writes = self.buffers.iter().filter(written).copied().collect();
-        DeviceEntry { name, var: self.var, arguments, writes }
+        DeviceEntry { name, var: self.var, arguments, writes, warps: self.warps }
     }
 }
 
@@ -194,13 +204,22 @@ fn taken(whole: &Kernel, var: Var, own: &[BufferId], body: &[Stmt]) -> DeviceLoo
         own.iter().map(|b| (*b, new(&format!("{}_length", whole.buffers[b.0 as usize].name)))).collect();
     let used = Used::of(body);
     let copies = Copies { of: own.iter().copied().collect(), thread };
+    let shared = if own.is_empty() && !used.fails { lanes::shared(whole, body) } else { vec![] };
+    let (mut statements, mut joins) = (copies.block(body), vec![]);
+    let (mut runner, mut begin) = (thread.map(Expr::Var), vec![]);
+    if !shared.is_empty() {
+        let lane = new("lane");
+        (statements, joins) = lanes::spread(body, &shared, lane, &mut new);
+        begin = vec![Stmt::Let(lane, binary(Op::And, Expr::Var(thread[0]), int(lanes::WARP - 1)))];
+        runner = runner.map(|threads| binary(Op::Div, threads, int(lanes::WARP)));
+    }
+    let [number, count] = runner;
     let mut each = vec![Stmt::Let(var, Expr::Var(next))];
-    each.extend(copies.block(body));
-    each.push(Stmt::Set(next, binary(Op::Add, Expr::Var(next), Expr::Var(thread[1]))));
-    kernel.body = vec![
-        Stmt::Set(next, binary(Op::Add, Expr::Var(bounds[0]), Expr::Var(thread[0]))),
-        Stmt::While(binary(Op::Lt, Expr::Var(next), Expr::Var(bounds[1])), each),
-    ];
+    each.extend(statements);
+    each.push(Stmt::Set(next, binary(Op::Add, Expr::Var(next), count)));
+    begin.push(Stmt::Set(next, binary(Op::Add, Expr::Var(bounds[0]), number)));
+    begin.push(Stmt::While(binary(Op::Lt, Expr::Var(next), Expr::Var(bounds[1])), each));
+    kernel.body = begin;
     for (place, buffer) in kernel.buffers.iter_mut().enumerate() {
         let written = used.written.contains(&BufferId(place as u32));
         buffer.role = if written { Role::Result } else { Role::Operand };
@@ -209,7 +228,8 @@ fn taken(whole: &Kernel, var: Var, own: &[BufferId], body: &[Stmt]) -> DeviceLoo
     let is_own = |b: &BufferId| own.iter().any(|(copied, _)| copied == b);
     let lengths = used.lengths.iter().filter(|b| !is_own(b)).copied().collect();
     let buffers = used.buffers.iter().copied().collect();
-    DeviceLoop { var, kernel, bounds, thread, next, values, buffers, lengths, own, fails: used.fails }
+    let (fails, warps) = (used.fails, !shared.is_empty());
+    DeviceLoop { var, kernel, bounds, thread, next, values, buffers, lengths, own, fails, warps, joins }
 }
 
 /// What statements use.
@@ -218,6 +238,7 @@ struct Used {
     read: BTreeSet<Var>,
     defined: BTreeSet<Var>,
     buffers: BTreeSet<BufferId>,
+    loaded: BTreeSet<BufferId>,
     written: BTreeSet<BufferId>,
     lengths: BTreeSet<BufferId>,
     fails: bool,
@@ -243,7 +264,10 @@ impl Used {
         stmt.exprs().for_each(|e| {
             e.each(&mut |e| match e {
                 Expr::Var(var) => _ = self.read.insert(*var),
-                Expr::Load(b, _) | Expr::Among(_, b, _) => _ = self.buffers.insert(*b),
+                Expr::Load(b, _) | Expr::Among(_, b, _) => {
+                    self.buffers.insert(*b);
+                    self.loaded.insert(*b);
+                }
                 Expr::Capacity(b) => _ = self.lengths.insert(*b),
                 Expr::Const(_) | Expr::Op(..) => {}
             });

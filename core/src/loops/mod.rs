@@ -37,7 +37,7 @@ pub use crate::stream::{BufferId, LANES, Sought};
 pub use crate::text::{DEPTH, LITERALS, is_name};
 pub use bind::{Bound, assembles, bind, collect, settle, shares_borrowed, taken};
 pub use check::{NESTING, Sound, accumulates, check, private};
-pub use device::{DeviceArgument, DeviceEntry, DeviceLoop, DeviceLoops, device_loops};
+pub use device::{DeviceArgument, DeviceEntry, DeviceLoop, DeviceLoops, Join, device_loops};
 pub use ir::*;
 pub use iteration::{Iteration, Stored, fold_of};
 pub use print::{expression, headline};

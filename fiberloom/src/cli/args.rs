@@ -255,11 +255,20 @@ pub struct Check {
 
 /// `fiberloom build`
 #[derive(Args, Debug)]
-#[command(override_usage = "fiberloom build [OPTIONS] <PROG.loom | -e TEXT> -o <KERNEL.o>")]
+#[command(override_usage = "fiberloom build [OPTIONS] <PROG.loom | -e TEXT> <-o KERNEL.o | --ptx KERNEL.ptx>")]
 pub struct Build {
     /// The object file to write, for any x86-64
     #[arg(short = 'o', value_name = "KERNEL.o", value_hint = ValueHint::FilePath)]
-    pub object: PathBuf,
+    #[arg(required_unless_present = "ptx", conflicts_with = "ptx")]
+    pub object: Option<PathBuf>,
+    /// The PTX to write in the place of an object: parallel loops, for an NVIDIA GPU
+    ///
+    /// The header then says what each entry is launched with.
+    #[arg(long, value_name = "KERNEL.ptx", value_hint = ValueHint::FilePath)]
+    pub ptx: Option<PathBuf>,
+    /// The GPU of `--ptx`: sm_70, sm_80 or sm_90, and those that came after it
+    #[arg(long, value_name = "NAME", value_parser = parse::gpu(), default_value = "sm_70")]
+    pub gpu: Gpu,
     /// The C header to write, which declares the function
     #[arg(long, value_name = "KERNEL.h", value_hint = ValueHint::FilePath)]
     pub header: Option<PathBuf>,

@@ -61,7 +61,7 @@ fn consistent(command: &Command) -> Result<(), String> {
             &run.program
         }
         Command::Build(build) => {
-            no_file_twice(std::iter::once(&build.object).chain(&build.header))?;
+            no_file_twice(build.object.iter().chain(&build.ptx).chain(&build.header))?;
             &build.program
         }
         Command::Pack(pack) => &pack.program,

@@ -63,12 +63,16 @@ pub fn check(args: &Check) -> Result<(), Error> {
     Ok(())
 }
 
-/// Writes the object file, and the header if it is asked for: both, or neither.
+/// Writes the object file or the PTX, and the header if it is asked for: both, or neither.
 pub fn build(args: &Build) -> Result<(), Error> {
     let program = source::program(&args.program)?;
     print::warnings(&program, &[]);
-    let (object, header) = program.object(args.program.mode, &args.name)?;
-    let mut files = vec![(args.object.as_path(), &object[..])];
+    let (made, header) = match args.ptx {
+        Some(_) => program.device_code(args.program.mode, &args.name, args.gpu)?,
+        None => program.object(args.program.mode, &args.name)?,
+    };
+    let path = args.ptx.as_deref().or(args.object.as_deref());
+    let mut files: Vec<_> = path.map(|path| (path, &made[..])).into_iter().collect();
     files.extend(args.header.as_deref().map(|path| (path, header.as_bytes())));
     Ok(fiberloom::data::write_bytes(&files)?)
 }

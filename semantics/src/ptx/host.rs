@@ -114,11 +114,17 @@ impl<'k> Host<'k> {
         made
     }
 
+    /// The threads of a block, which are whole warps where these run iterations.
+    fn threads(&self, entry: &DeviceEntry) -> u32 {
+        if entry.warps { self.shape.threads.next_multiple_of(super::WARP) } else { self.shape.threads }
+    }
+
     /// How many blocks there are: fewer where threads have copies of long workspaces.
     fn blocks(&self, entry: &DeviceEntry, each: &Parallel) -> u32 {
         let iterations = each.bounds.1.saturating_sub(each.bounds.0).max(0) as u64;
-        let threads = u64::from(self.shape.threads);
-        let mut most = iterations.div_ceil(threads).clamp(1, u64::from(self.shape.blocks.max(1)));
+        let threads = u64::from(self.threads(entry));
+        let each_block = if entry.warps { threads / u64::from(super::WARP) } else { threads };
+        let mut most = iterations.div_ceil(each_block).clamp(1, u64::from(self.shape.blocks.max(1)));
         for argument in &entry.arguments {
             if let DeviceArgument::Copies(b) = argument {
                 let bytes = each.len(*b) * self.kernel.buffers[b.0 as usize].ty.bytes() as u64 * threads;
@@ -149,7 +155,7 @@ impl<'k> Host<'k> {
 impl Device for Host<'_> {
     fn run(&self, each: &mut Parallel) -> Result<bool, Ended> {
         let Some(entry) = self.entries.iter().find(|entry| entry.var == each.var) else { return Ok(false) };
-        let (blocks, threads) = (self.blocks(entry, each), self.shape.threads);
+        let (blocks, threads) = (self.blocks(entry, each), self.threads(entry));
         let mut prepared = self.prepared(entry, each, u64::from(blocks) * u64::from(threads))?;
         let launch = Launch { entry: &entry.name, blocks, threads, arguments: &prepared.arguments };
         let ran = self.module.run(&launch, &mut prepared.global, &self.limits);

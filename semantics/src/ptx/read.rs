@@ -1,6 +1,7 @@
 //! Reads the PTX that LLVM prints. What is not known is refused, with its line.
 
 mod instruction;
+mod name;
 
 use super::Refused;
 use super::flow::meets;
@@ -97,8 +98,14 @@ fn entry(tokens: &mut Tokens, shared: &Areas) -> Result<Function, Refused> {
     let mut code: Vec<Instruction> = vec![];
     let mut labels: HashMap<&str, usize> = HashMap::new();
     let mut wanted: Vec<(usize, &str, u32)> = vec![];
-    while !tokens.has('}') {
+    let mut blocks = 1;
+    while blocks > 0 {
         match tokens.peek() {
+            // A register of a block may have the name of another's.
+            Some(Token::Mark(mark @ ('{' | '}'))) => {
+                tokens.take();
+                blocks = if mark == '{' { blocks + 1 } else { blocks - 1 };
+            }
             Some(Token::Word(".reg")) => reader.registers(tokens)?,
             Some(Token::Word(".shared")) => reader.shared.declare(tokens)?,
             Some(Token::Word(".local")) => reader.local.declare(tokens)?,
