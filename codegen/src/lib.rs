@@ -11,6 +11,7 @@
 //! | `emit` | one function of LLVM IR per kernel, or several of a long kernel; describes aliasing to LLVM |
 //! | `target` | the machine, and the passes |
 //! | `diagnostics` | LLVM's errors and warnings |
+//! | `device` | parallel loops as PTX, for NVIDIA GPUs |
 //! | `jit` | objects to callable code |
 //! | `room` | whether the remaining addresses suffice to compile |
 //! | `compiled` | calling |
@@ -22,6 +23,7 @@
 
 pub mod abi;
 mod compiled;
+pub mod device;
 mod diagnostics;
 mod emit;
 mod header;

@@ -1,12 +1,14 @@
 //! The machine for which code is compiled, and the passes that optimize it.
 
+use crate::device;
 use crate::emit::elementary;
 use crate::{Cpu, Error, OptLevel, Options};
+use fiberloom_core::loops::Gpu;
 use inkwell::OptimizationLevel;
 use inkwell::llvm_sys::support::LLVMParseCommandLineOptions;
 use inkwell::module::Module;
 use inkwell::passes::PassBuilderOptions;
-use inkwell::targets::{CodeModel, FileType, InitializationConfig, RelocMode, Target, TargetMachine};
+use inkwell::targets::{CodeModel, FileType, InitializationConfig, RelocMode, Target, TargetMachine, TargetTriple};
 use std::sync::Once;
 
 /// A target machine, with the CPU's name and features, which each function carries as well: LLVM's passes read them there.
@@ -15,6 +17,8 @@ pub(crate) struct Machine {
     pub cpu: String,
     pub features: String,
     level: OptLevel,
+    /// The GPU, unless this is the machine of the process.
+    gpu: Option<Gpu>,
 }
 
 /// Sets options that LLVM has only for its whole process.
@@ -34,6 +38,11 @@ fn set_options() {
     }
 }
 
+fn set_options_once() {
+    static OPTIONS: Once = Once::new();
+    OPTIONS.call_once(set_options);
+}
+
 /// The passes over a kernel: those of LLVM's standard pipeline that loops without calls profit from, about once each, in a third of its
 /// time. Vectors are not interleaved: rows of sparse matrices are short, and the iterations left over from wide steps would run one
 /// element at a time.
@@ -45,6 +54,9 @@ const PASSES: &str = "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no
     gvn,loop-mssa(licm),loop-vectorize<interleave-forced-only>,instcombine<no-verify-fixpoint>,simplifycfg,loop-unroll,sroa,\
     instcombine<no-verify-fixpoint>,loop-mssa(licm),simplifycfg)";
 
+/// The pass that makes vectors of iterations.
+const LANES: &str = "loop-vectorize<interleave-forced-only>,";
+
 /// The most statements of a kernel whose loops are unrolled.
 const UNROLLED: usize = 4096;
 
@@ -52,10 +64,8 @@ impl Machine {
     /// The machine that the options ask for.
     pub fn new(options: &Options) -> Result<Machine, Error> {
         static TARGET: Once = Once::new();
-        TARGET.call_once(|| {
-            set_options();
-            Target::initialize_x86(&InitializationConfig::default());
-        });
+        TARGET.call_once(|| Target::initialize_x86(&InitializationConfig::default()));
+        set_options_once();
         let (cpu, features) = match options.cpu {
             Cpu::Host => {
                 (TargetMachine::get_host_cpu_name().to_string(), TargetMachine::get_host_cpu_features().to_string())
@@ -71,7 +81,27 @@ impl Machine {
         let machine = target
             .create_target_machine(&triple, &cpu, &features, level, RelocMode::PIC, CodeModel::Default)
             .ok_or_else(|| Error::Llvm(format!("no target machine for {cpu}")))?;
-        Ok(Machine { machine, cpu, features, level: options.opt_level })
+        Ok(Machine { machine, cpu, features, level: options.opt_level, gpu: None })
+    }
+
+    /// The machine that makes PTX for a GPU.
+    pub fn device(gpu: Gpu) -> Result<Machine, Error> {
+        static TARGET: Once = Once::new();
+        TARGET.call_once(|| Target::initialize_nvptx(&InitializationConfig::default()));
+        set_options_once();
+        let triple = TargetTriple::create("nvptx64-nvidia-cuda");
+        let target = Target::from_triple(&triple).map_err(|e| Error::Llvm(e.to_string()))?;
+        let (cpu, features) = (gpu.name().to_string(), device::features(gpu).to_string());
+        let level = OptimizationLevel::Aggressive;
+        let machine = target
+            .create_target_machine(&triple, &cpu, &features, level, RelocMode::Default, CodeModel::Default)
+            .ok_or_else(|| Error::Llvm(format!("no target machine for {cpu}")))?;
+        Ok(Machine { machine, cpu, features, level: OptLevel::Full, gpu: Some(gpu) })
+    }
+
+    /// Whether this is a GPU.
+    pub fn is_device(&self) -> bool {
+        self.gpu.is_some()
     }
 
     /// Whether LLVM uses its fast instruction selection: without optimization.
@@ -81,7 +111,7 @@ impl Machine {
 
     /// Whether the machine has an instruction for fused multiply-add.
     pub fn fuses(&self) -> bool {
-        self.features.split(',').any(|feature| feature == "+fma")
+        self.is_device() || self.features.split(',').any(|feature| feature == "+fma")
     }
 
     /// Whether the machine has an instruction for masked vector loads.
@@ -102,7 +132,12 @@ impl Machine {
             return Ok(());
         }
         let passes = if statements <= UNROLLED { PASSES.into() } else { PASSES.replace("loop-unroll,", "") };
-        let passes = with_functions(module, passes);
+        let passes = if self.is_device() { passes.replace(LANES, "") } else { passes };
+        let mut passes = with_functions(module, passes);
+        if self.is_device() {
+            // Functions that were inlined are not printed.
+            passes.push_str(",globaldce");
+        }
         module.run_passes(&passes, &self.machine, PassBuilderOptions::create()).map_err(|e| Error::Llvm(e.to_string()))
     }
 
@@ -123,6 +158,5 @@ fn with_functions(module: &Module, passes: String) -> String {
     if module.get_function(elementary::FAR).is_none() {
         return passes;
     }
-    const LANES: &str = "loop-vectorize<interleave-forced-only>,";
     passes.replace(LANES, &format!("{LANES}simplifycfg),always-inline,function("))
 }

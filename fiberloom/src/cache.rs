@@ -10,10 +10,10 @@ use crate::machine::{self, Compiled, Interrupt, Prepared, Take};
 use crate::program::Program;
 use fiberloom_core::Options as Lowering;
 use fiberloom_core::format::Array;
-use fiberloom_core::loops::{self, Bound, Failure, Sound};
+use fiberloom_core::loops::{self, Bound, DeviceEntry, Failure, Gpu, Sound};
 use fiberloom_core::notation::typed::TURNS;
 use fiberloom_core::stack::with_room;
-use fiberloom_semantics::machine as interpreter;
+use fiberloom_semantics::{machine as interpreter, ptx};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -47,6 +47,14 @@ static CACHE: LazyLock<Mutex<HashMap<Key, Arc<Code>>>> = LazyLock::new(Mutex::de
 pub(crate) struct Code {
     pub(crate) kernel: Sound,
     compiled: Option<Compiled>,
+    /// The code of parallel loops for a GPU, if the engine is the machine for it.
+    device: Option<Device>,
+}
+
+/// The code of parallel loops for a GPU.
+struct Device {
+    module: ptx::Module,
+    entries: Vec<DeviceEntry>,
 }
 
 /// What was counted, if something was: names and counts.
@@ -122,7 +130,15 @@ fn made(program: &Program, engine: Engine, lowering: &Lowering) -> Result<Code, 
         Engine::Llvm => Some(machine::compile(&kernel)?),
         _ => None,
     };
-    Ok(Code { kernel, compiled })
+    let device = if engine == Engine::Ptx { Some(for_device(&kernel)?) } else { None };
+    Ok(Code { kernel, compiled, device })
+}
+
+/// The code of parallel loops for a GPU, as LLVM prints it and the machine reads it.
+fn for_device(kernel: &Sound) -> Result<Device, Error> {
+    let (text, entries) = machine::device_code(kernel, Gpu::default())?;
+    let module = ptx::Module::read(&text).map_err(|wrong| Error::Defect(wrong.to_string()))?;
+    Ok(Device { module, entries })
 }
 
 /// The map; a thread that panicked while it held it has left it whole.
@@ -162,22 +178,48 @@ impl Code {
                 Ok((ran.map_err(Stop::Failure)?.ok_or_else(ended)?, None))
             }
             _ => {
-                let (buffers, ops) = with_room(|| interpret(&self.kernel, bound, options))?;
+                let (buffers, ops) = with_room(|| self.interpret(bound, options))?;
                 Ok((results(&mut loops::taken(buffers)), ops))
             }
         }
     }
+
+    /// One call of the interpreter.
+    fn interpret(&self, bound: &Bound, options: &Options) -> Result<(Vec<Option<Array<'static>>>, Ops), Stop> {
+        let limits = interpreter::Limits { memory: options.memory, steps: options.steps };
+        let on_device = ptx::Limits { steps: options.steps, ..ptx::Limits::default() };
+        let host = self.device.as_ref().map(|Device { module, entries }| {
+            ptx::Host::new(&self.kernel, module, entries, (ptx::Shape::default(), on_device))
+        });
+        let device = host.as_ref().map(|host| host as &dyn interpreter::Device);
+        let ran = interpreter::Prepared::of(&self.kernel)
+            .and_then(|code| code.run_on(device, &bound.params, &bound.arrays(), &limits));
+        match ran {
+            Ok(outcome) => {
+                let launched = host.as_ref().map(|host| counts_of_launches(&host.counts()));
+                let counted = counts(&outcome.ops).into_iter().chain(launched.into_iter().flatten());
+                Ok((outcome.buffers, Some(counted.collect())))
+            }
+            Err(interpreter::Fault::Stopped(failure)) => Err(Stop::Failure(failure)),
+            Err(interpreter::Fault::Rejected(what) | interpreter::Fault::Device(what)) => {
+                Err(Error::Defect(what).into())
+            }
+            Err(interpreter::Fault::Broken(breach)) => Err(Error::Defect(breach.to_string()).into()),
+        }
+    }
 }
 
-/// One call of the interpreter.
-fn interpret(kernel: &Sound, bound: &Bound, options: &Options) -> Result<(Vec<Option<Array<'static>>>, Ops), Stop> {
-    let limits = interpreter::Limits { memory: options.memory, steps: options.steps };
-    match interpreter::Prepared::of(kernel).and_then(|code| code.run(&bound.params, &bound.arrays(), &limits)) {
-        Ok(outcome) => Ok((outcome.buffers, Some(counts(&outcome.ops)))),
-        Err(interpreter::Fault::Stopped(failure)) => Err(Stop::Failure(failure)),
-        Err(interpreter::Fault::Rejected(what)) => Err(Error::Defect(what).into()),
-        Err(interpreter::Fault::Broken(breach)) => Err(Error::Defect(breach.to_string()).into()),
-    }
+/// What launches did, by name.
+fn counts_of_launches(counts: &ptx::Counts) -> Vec<(&'static str, u64)> {
+    vec![
+        ("warp_instructions", counts.instructions),
+        ("segments", counts.segments()),
+        ("divergent", counts.divergent),
+        ("atomics", counts.atomics),
+        ("bank_conflicts", counts.conflicts),
+        ("barriers", counts.barriers),
+        ("shuffles", counts.shuffles),
+    ]
 }
 
 fn counts(ops: &interpreter::Ops) -> Vec<(&'static str, u64)> {

@@ -57,6 +57,8 @@ pub enum Engine {
     /// The interpreter of loops: checks every access and counts operations.
     #[cfg_attr(not(feature = "llvm"), default)]
     Loops,
+    /// The same, but for parallel loops, which run as code for a GPU on a machine of ours: it checks every access, and counts.
+    Ptx,
     /// The reference semantics: slow, and right by definition.
     Meaning,
 }
@@ -67,6 +69,7 @@ impl Engine {
         match self {
             Engine::Llvm => "llvm",
             Engine::Loops => "loops",
+            Engine::Ptx => "ptx",
             Engine::Meaning => "meaning",
         }
     }
@@ -80,8 +83,11 @@ impl std::str::FromStr for Engine {
             "llvm" => Ok(Engine::Llvm),
             "loops" => Ok(Engine::Loops),
             "meaning" => Ok(Engine::Meaning),
-            "device" | "nvptx" => Err(format!("the engine `{name}` is not there yet: use llvm")),
-            _ => Err(format!("`{name}` is no engine: llvm, loops or meaning expected")),
+            "ptx" | "device" => Ok(Engine::Ptx),
+            "nvptx" => {
+                Err("the engine `nvptx` is not there yet: use ptx, which runs the same code on this processor".into())
+            }
+            _ => Err(format!("`{name}` is no engine: llvm, loops, ptx or meaning expected")),
         }
     }
 }
@@ -165,6 +171,7 @@ impl Kernel {
     pub fn room(&self) -> Result<u64, Error> {
         match self.options.engine {
             Engine::Llvm => self.program.room(self.options.mode),
+            Engine::Ptx => self.program.room(self.options.mode),
             Engine::Loops | Engine::Meaning => Ok(0),
         }
     }

@@ -60,6 +60,7 @@ pub use fiberloom_core::format::{
     Array, Assembly, Checked, Duplicates, Element, Elements, Entries, Error as AssemblyError, Format, Level, LevelKind,
     Malformed, NoFormat, Tensor, added,
 };
+pub use fiberloom_core::loops::Gpu;
 pub use fiberloom_core::notation::spell::Planned;
 pub use fiberloom_core::notation::typed::Role;
 pub use fiberloom_core::notation::{Diagnostic, Severity, syntax};

@@ -6,5 +6,8 @@ mod made;
 #[path = "machine/llvm.rs"]
 mod made;
 
-pub(crate) use made::{Compiled, Prepared, Take, assembly, compile, is_there, llvm_ir, object, prepare, room, run};
+pub(crate) use made::{
+    Compiled, Prepared, Take, assembly, compile, device_code, device_files, is_there, llvm_ir, object, prepare, ptx,
+    room, run,
+};
 pub use made::{Interrupt, addresses_left, set_threads, threads};

@@ -15,6 +15,7 @@ use crate::machine;
 use fiberloom_core::algebra::{Mode, Value};
 use fiberloom_core::format::{Format, Tensor};
 use fiberloom_core::iteration::{Spares, Thin, show_spaces};
+use fiberloom_core::loops::{self, Gpu};
 use fiberloom_core::notation::relation::Fitted;
 use fiberloom_core::notation::spell::Planned;
 use fiberloom_core::notation::typed::{self, Role, SizeId, TURNS, TensorId};
@@ -351,18 +352,42 @@ impl Program {
         machine::assembly(&lowered.kernel)
     }
 
+    /// The parallel loops of what was lowered as PTX for a GPU; loops that stay on the host are comments before it.
+    ///
+    /// # Errors
+    /// What LLVM does not take: a defect.
+    pub fn ptx_of(&self, lowered: &Lowered, gpu: Gpu) -> Result<String, Error> {
+        machine::ptx(&lowered.kernel, gpu)
+    }
+
     /// An object file of [`Program::lowered`] for any x86-64, and the C header that declares it, of a kernel of this name: those that are
     /// linked together have names of their own.
     ///
     /// # Errors
     /// As of [`Program::lowered`]; [`Error::Call`] if the name is none.
     pub fn object(&self, mode: Mode, name: &str) -> Result<(Vec<u8>, String), Error> {
+        self.takes_machine_code()?;
+        let kernel = self.named_kernel(mode, name)?;
+        let classes = Classes::of(&self.inner.typed).map_err(|diagnostics| self.refused(diagnostics))?;
+        machine::object(&kernel, &self.inner.typed, &classes)
+    }
+
+    /// The parallel loops of [`Program::lowered`] as PTX for a GPU, and the C header that says what each entry is launched with, of a kernel of
+    /// this name.
+    ///
+    /// # Errors
+    /// As of [`Program::object`]; [`Error::Call`] if no loop is for a GPU.
+    pub fn device_code(&self, mode: Mode, name: &str, gpu: Gpu) -> Result<(Vec<u8>, String), Error> {
+        let kernel = self.named_kernel(mode, name)?;
+        machine::device_files(&kernel, gpu)
+    }
+
+    /// The lowered kernel, of this name.
+    fn named_kernel(&self, mode: Mode, name: &str) -> Result<loops::Sound, Error> {
         let no_name =
             |_| Error::Call(format!("`{name}` is no name of a kernel: ASCII letters, digits and `_` expected"));
         self.takes_machine_code()?;
-        let kernel = self.lowered(mode)?.kernel.named(name).map_err(no_name)?;
-        let classes = Classes::of(&self.inner.typed).map_err(|diagnostics| self.refused(diagnostics))?;
-        machine::object(&kernel, &self.inner.typed, &classes)
+        self.lowered(mode)?.kernel.named(name).map_err(no_name)
     }
 
     /// What is doubtful in the program, as warnings, where tensors of these names are given.

@@ -61,7 +61,10 @@ struct Facts {
 fn facts() -> Facts {
     // What a function computes is given by the program, and what makes machine code is not here.
     let levels = LevelKind::ALL.iter().filter(|kind| **kind != LevelKind::Function).map(|kind| kind.name());
-    let stages = Stage::ALL.iter().zip(Stage::NAMES).filter(|(stage, _)| !matches!(stage, Stage::Llvm | Stage::Asm));
+    let stages = Stage::ALL
+        .iter()
+        .zip(Stage::NAMES)
+        .filter(|(stage, _)| !matches!(stage, Stage::Llvm | Stage::Asm | Stage::Ptx));
     Facts {
         version: env!("CARGO_PKG_VERSION"),
         formats: &format::NAMES,

@@ -7,6 +7,7 @@ pub mod algebra;
 pub mod iteration;
 pub mod loops;
 pub mod notation;
+pub mod ptx;
 pub mod relation;
 pub mod shape;
 pub mod stream;

@@ -20,12 +20,15 @@
 //! [`Limits::steps`] ends it.
 mod apart;
 mod code;
+mod device;
 mod execute;
 mod memory;
 mod turns;
 
 #[cfg(test)]
 mod tests;
+
+pub use device::{Device, Ended, Parallel};
 
 use fiberloom_core::format::Array;
 use fiberloom_core::loops::{self, Entry, Failure, Kernel, Role, Sound};
@@ -92,6 +95,8 @@ pub enum Fault {
     Rejected(String),
     /// The kernel broke a rule: its producer has a defect, or its operands violate their invariants.
     Broken(Box<Breach>),
+    /// A device that ran a loop found something wrong.
+    Device(String),
 }
 
 /// A violation of a rule.
@@ -136,7 +141,7 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Fault::Stopped(failure) => write!(f, "the kernel ended with `{}`", failure.name()),
-            Fault::Rejected(why) => f.write_str(why),
+            Fault::Rejected(why) | Fault::Device(why) => f.write_str(why),
             Fault::Broken(breach) => breach.fmt(f),
         }
     }
@@ -204,8 +209,22 @@ impl<'k> Prepared<'k> {
     /// # Errors
     /// As for [`run`].
     pub fn run(&self, params: &[i64], operands: &[Option<&Array>], limits: &Limits) -> Result<Outcome, Fault> {
+        self.run_on(None, params, operands, limits)
+    }
+
+    /// Runs the kernel; a device, if there is one, runs those parallel loops that are its own.
+    ///
+    /// # Errors
+    /// As for [`run`].
+    pub fn run_on(
+        &self,
+        device: Option<&dyn Device>,
+        params: &[i64],
+        operands: &[Option<&Array>],
+        limits: &Limits,
+    ) -> Result<Outcome, Fault> {
         arguments(self.kernel, params, operands).map_err(Fault::Rejected)?;
-        execute::execute(self.kernel, &self.body, params, operands, limits)
+        execute::execute((self.kernel, &self.body), device, params, operands, limits)
     }
 }
 

@@ -20,10 +20,10 @@ pub mod directive;
 pub mod file;
 
 /// The engines that answer every test.
-pub const ENGINES: [&str; 3] = ["meaning", "loops", "llvm"];
+pub const ENGINES: [&str; 4] = ["meaning", "loops", "llvm", "ptx"];
 
 /// Engines that compile, and may refuse what is not lowered yet.
-pub const COMPILERS: [&str; 2] = ["loops", "llvm"];
+pub const COMPILERS: [&str; 3] = ["loops", "llvm", "ptx"];
 
 /// Exit status of a program that is refused.
 pub const REFUSED: i32 = 2;

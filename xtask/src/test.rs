@@ -59,12 +59,13 @@ type Step = (&'static str, Command);
 const SOLVER: &str = "fiberloom-smt";
 
 /// Programs that single tests call, and what is not tried where they are missing.
-const CALLED: [(&str, &str); 5] = [
+const CALLED: [(&str, &str); 6] = [
     ("coqc", "the proofs in Coq (Debian: coq)"),
     ("cc", "kernels in C programs (Debian: gcc)"),
     ("c++", "kernels in C++ programs (Debian: g++)"),
     ("groff", "the manual page's form (Debian: groff)"),
     ("bash", "completions (Debian: bash)"),
+    ("ptxas", "kernels for GPUs, assembled (PyPI: nvidia-cuda-nvcc-cu12)"),
 ];
 
 /// Runs every step and counts. `arguments` are none, `--quick` or `--long`.

@@ -29,6 +29,9 @@ impl<'c> Emitter<'c, '_> {
         buffer: BufferId,
         [begin, end, target]: [IntValue<'c>; 3],
     ) -> Result<Typed<'c>, Error> {
+        if self.on_device {
+            return self.among_one_by_one(sought, buffer, [begin, end, target]);
+        }
         let count = self.count_before(begin, end)?;
         let some = || self.first(sought, self.masked_lanes(buffer, begin, count)?, target, count);
         let all = || self.first(sought, self.load_lanes(buffer, begin, self.lanes(buffer))?, target, count);

@@ -59,7 +59,8 @@ impl<'c> Emitter<'c, '_> {
         let function = self.function_of(slot, ty, &steps)?;
         let call = self.builder.build_call(function, &args, "")?;
         let (context, inlined) = (self.context, self.inlined.get());
-        let taken = self.is_innermost && inlined < INLINED;
+        // A device's functions do not call others.
+        let taken = self.on_device || self.is_innermost && inlined < INLINED;
         self.inlined.set(inlined + usize::from(taken));
         for name in ["memory", "nounwind", "willreturn", if taken { "alwaysinline" } else { "noinline" }] {
             call.add_attribute(AttributeLoc::Function, attribute(context, name, 0));

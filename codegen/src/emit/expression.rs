@@ -134,7 +134,7 @@ impl<'c> Emitter<'c, '_> {
     }
 
     /// A function applied to values of the types that it takes; `ty` is the result's type.
-    fn apply(&self, op: Op, ty: Type, args: &[Typed<'c>]) -> Result<BasicValueEnum<'c>, Error> {
+    pub(super) fn apply(&self, op: Op, ty: Type, args: &[Typed<'c>]) -> Result<BasicValueEnum<'c>, Error> {
         match (op, args) {
             (Op::Convert(to), [a]) => self.convert(*a, to),
             (Op::Select, [c, a, b]) => self.choose(c.value.into_int_value(), a.value, b.value),

@@ -26,11 +26,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A buffer in the function that is being emitted.
 pub(super) struct BufferState<'c> {
-    place: Storage<'c>,
+    pub place: Storage<'c>,
     /// The address of the `fl_buffer` that describes the buffer.
     pub description: PointerValue<'c>,
     /// Lists of alias scopes: the buffer's own, and all others.
-    own: MetadataValue<'c>,
+    pub own: MetadataValue<'c>,
     pub others: MetadataValue<'c>,
     /// Whether the buffer is an array of a result's coordinates: these are below their mode's extent, which the kernel has compared with
     /// the range of the element type.
@@ -38,7 +38,7 @@ pub(super) struct BufferState<'c> {
 }
 
 #[derive(Clone, Copy)]
-enum Storage<'c> {
+pub(super) enum Storage<'c> {
     /// The address and length of an operand.
     Fixed(PointerValue<'c>, IntValue<'c>),
     /// Slots for the address and capacity of a result or workspace.
@@ -138,7 +138,7 @@ impl<'c> Emitter<'c, '_> {
     }
 
     /// The alias scopes of each buffer that the function mentions: its own, and those of all buffers that it does not overlap.
-    fn scopes(&self) -> BTreeMap<BufferId, (MetadataValue<'c>, MetadataValue<'c>)> {
+    pub(super) fn scopes(&self) -> BTreeMap<BufferId, (MetadataValue<'c>, MetadataValue<'c>)> {
         let node = |parts: &[BasicMetadataValueEnum<'c>]| self.context.metadata_node(parts);
         let domain = node(&[self.context.metadata_string(&self.kernel.name).into()]);
         let scope = |name: &str| node(&[self.context.metadata_string(name).into(), domain.into()]);
@@ -210,6 +210,9 @@ impl<'c> Emitter<'c, '_> {
         index: IntValue<'c>,
         otherwise: Value,
     ) -> Result<Typed<'c>, Error> {
+        if self.on_device {
+            return self.either(condition, || self.load(b, index), || Ok(self.constant(otherwise)));
+        }
         let ty = self.kernel.buffers[b.0 as usize].ty;
         let (at, in_memory) = self.address(b, index, ty)?;
         let constant = self.in_constants(otherwise, in_memory);

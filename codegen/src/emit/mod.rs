@@ -15,6 +15,7 @@
 mod among;
 mod call;
 mod convert;
+pub(crate) mod device;
 pub(crate) mod elementary;
 mod expression;
 mod few;
@@ -35,7 +36,7 @@ use crate::abi::Slot;
 use crate::target::Machine;
 use crate::{Error, Options};
 use fiberloom_core::algebra::Type;
-use fiberloom_core::loops::{Kernel, Stmt, Var};
+use fiberloom_core::loops::{Join, Kernel, Stmt, Var};
 use gather::Fibers;
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::basic_block::BasicBlock;
@@ -126,6 +127,10 @@ struct Emitter<'c, 'k> {
     interruptible: bool,
     /// The address of the interrupt's byte.
     interrupt: Option<PointerValue<'c>>,
+    /// Whether the function is a kernel of a device (`device.rs`).
+    on_device: bool,
+    /// The folds over the lanes of a warp, of a kernel of a device.
+    joins: &'k [Join],
 }
 
 /// The module of `kernel`, verified and not optimized. Its function is called `symbol`; it is cut into parts as the options say.
@@ -162,19 +167,28 @@ pub(crate) fn module<'c>(
 
 impl<'c, 'k> Emitter<'c, 'k> {
     fn begin(unit: Unit<'c, 'k>, home: Home) -> Result<Self, Error> {
+        let mut emitter = Emitter::open(unit, home, declare(unit, home))?;
+        let (stop, code) = emitter.stop;
+        let entry = emitter.here();
+        emitter.builder.position_at_end(stop);
+        let returned = emitter.builder.build_load(emitter.context.i32_type(), code, "")?;
+        emitter.builder.build_return(Some(&returned))?;
+        emitter.builder.position_at_end(entry);
+        emitter.enter()?;
+        Ok(emitter)
+    }
+
+    /// The state at the beginning of a function: blocks for its entry, and for its end after a failure, which is empty.
+    fn open(unit: Unit<'c, 'k>, home: Home, function: FunctionValue<'c>) -> Result<Self, Error> {
         let Unit { context, module, kernel, symbol, cuts, machine, interruptible } = unit;
-        let function = declare(unit, home);
         let builder = context.create_builder();
         let entry = context.append_basic_block(function, "entry");
         let stop = context.append_basic_block(function, "stop");
         builder.position_at_end(entry);
         let code = builder.build_alloca(context.i32_type(), "code")?;
-        builder.position_at_end(stop);
-        builder.build_return(Some(&builder.build_load(context.i32_type(), code, "")?))?;
-        builder.position_at_end(entry);
         let vars = vec![Place::Nowhere; kernel.vars.len()];
         let stop = (stop, code);
-        let mut emitter = Emitter {
+        Ok(Emitter {
             context,
             module,
             builder,
@@ -199,9 +213,9 @@ impl<'c, 'k> Emitter<'c, 'k> {
             loops: 0,
             interruptible,
             interrupt: None,
-        };
-        emitter.enter()?;
-        Ok(emitter)
+            on_device: machine.is_device(),
+            joins: &[],
+        })
     }
 
     /// Emits the entry block: params, slots, buffers.

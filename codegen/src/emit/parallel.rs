@@ -45,9 +45,10 @@ impl<'c> Emitter<'c, '_> {
         let frame = self.frame.expect("a kernel that has parts has a frame");
         let described = self.described(stmt, part)?;
         for (n, value) in described.into_iter().enumerate() {
-            self.builder.build_store(self.word(n as u64)?, value)?;
+            self.builder.build_store(self.loop_word(n as u64)?, value)?;
         }
-        let args = [session, buffers, params, frame.into(), self.word(0)?.into()].map(BasicMetadataValueEnum::from);
+        let args =
+            [session, buffers, params, frame.into(), self.loop_word(0)?.into()].map(BasicMetadataValueEnum::from);
         let call = self.call_table(Slot::Parallel, &args)?;
         self.go_on_if_zero(call.try_as_basic_value().unwrap_basic().into_int_value())?;
         let mentioned = &self.cuts.mentions(self.home).buffers;
@@ -56,7 +57,7 @@ impl<'c> Emitter<'c, '_> {
     }
 
     /// A word of the frame behind the variables that functions share.
-    fn word(&self, n: u64) -> Result<PointerValue<'c>, Error> {
+    fn loop_word(&self, n: u64) -> Result<PointerValue<'c>, Error> {
         let frame = self.frame.expect("a kernel that has parts has a frame");
         self.element(self.context.i64_type().into(), frame, self.i64((self.cuts.shared.len() as u64 + n) as i64))
     }
@@ -75,7 +76,7 @@ impl<'c> Emitter<'c, '_> {
             lo.into(),
             hi.into(),
             work.into(),
-            self.word(WORDS[0])?.into(),
+            self.loop_word(WORDS[0])?.into(),
             self.i64(joined.len() as i64).into(),
             self.i64(self.cuts.shared.len() as i64).into(),
             self.i64(is_repeatable(body, (own, joined)).into()).into(),

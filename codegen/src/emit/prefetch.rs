@@ -63,7 +63,8 @@ struct Rows {
 impl<'c> Emitter<'c, '_> {
     /// Prefetches the rows that a later iteration of a loop reads, if they are wide.
     pub(super) fn ask_ahead(&self, var: Var, iteration: IntValue<'c>, body: &[Stmt]) -> Result<(), Error> {
-        let Some(Rows { crd, values, length }) = self.wide_rows(var, body) else { return Ok(()) };
+        let rows = self.wide_rows(var, body).filter(|_| !self.on_device);
+        let Some(Rows { crd, values, length }) = rows else { return Ok(()) };
         let row = self.load(crd, self.later(iteration, AHEAD, crd)?)?;
         let row = self.convert(row, Type::I64)?.into_int_value();
         let begin = self.builder.build_int_nsw_mul(row, self.i64(length), "")?;
@@ -78,7 +79,7 @@ impl<'c> Emitter<'c, '_> {
     /// Prefetches the elements that are filled in soon after a loop that fills in a row of a result inside of another loop. The loop has
     /// at least one iteration.
     pub(super) fn ask_for_rows(&self, var: Var, (lo, hi): Range<'c>, how: &How, body: &[Stmt]) -> Result<(), Error> {
-        if !how.is_vector() || self.loops == 0 || !gathers(body) {
+        if !how.is_vector() || self.loops == 0 || self.on_device || !gathers(body) {
             return Ok(());
         }
         let rows = self.filled_in(var, body);

@@ -85,19 +85,19 @@ impl<'c> Emitter<'c, '_> {
         Ok(())
     }
 
-    fn repeat(&mut self, condition: &Expr, body: &[Stmt]) -> Result<(), Error> {
+    fn repeat(&mut self, said: &Expr, body: &[Stmt]) -> Result<(), Error> {
         let after = self.new_block("after");
         let inside = self.new_block("while");
         let test = self.new_block("test");
         self.builder.build_unconditional_branch(test)?;
         self.builder.position_at_end(test);
-        let condition = self.condition(condition)?;
+        let condition = self.condition(said)?;
         self.builder.build_conditional_branch(condition, inside, after)?;
         self.builder.position_at_end(inside);
         self.within(true, body)?;
         self.builder.build_unconditional_branch(test)?;
         self.builder.position_at_end(after);
-        Ok(())
+        self.join_lanes(said)
     }
 
     /// Emits a loop's body.
@@ -133,7 +133,8 @@ impl<'c> Emitter<'c, '_> {
         self.builder.position_at_end(some);
         let copied = whole_copy(var, body, &self.kernel.buffers).filter(|_| self.loops == 0);
         let turns = hi.get_sign_extended_constant().zip(lo.get_sign_extended_constant()).map(|(hi, lo)| hi - lo);
-        let asked = self.kernel.hints.get(&var).map(|asked| self.asked(*asked));
+        let asked = self.kernel.hints.get(&var).filter(|asked| asked.unroll > 0 || asked.lanes);
+        let asked = asked.map(|asked| self.asked(*asked));
         let hints = asked.unwrap_or_else(|| self.hints(how, body, turns));
         let id = (!hints.is_empty()).then(|| self.loop_id(&hints));
         if let Some(copied) = copied {
@@ -246,7 +247,7 @@ impl<'c> Emitter<'c, '_> {
     }
 
     /// LLVM's hints for a loop that a schedule asks to unroll or vectorize.
-    fn asked(&self, Hints { unroll, lanes }: Hints) -> Vec<MetadataValue<'c>> {
+    fn asked(&self, Hints { unroll, lanes, .. }: Hints) -> Vec<MetadataValue<'c>> {
         let times = self.context.i32_type().const_int(unroll.into(), false);
         let yes = self.context.bool_type().const_int(1, false);
         let unroll = (unroll > 0).then(|| self.hint("llvm.loop.unroll.count", times));

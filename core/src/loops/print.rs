@@ -253,6 +253,9 @@ impl<W: Write> Printer<'_, W> {
                 if hints.unroll > 0 {
                     write!(self.out, "unroll {} ", hints.unroll)?;
                 }
+                if hints.warp {
+                    write!(self.out, "warp ")?;
+                }
                 let lanes = if hints.lanes { "lanes " } else { "" };
                 self.first(*var);
                 write!(self.out, "{lanes}{word}for {} in ", var_name(self.kernel, *var))?;

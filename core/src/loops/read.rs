@@ -242,16 +242,17 @@ impl<'t> Reader<'t> {
                 self.skip();
                 self.each(if word == "vector" { How::Vector } else { How::apart() }, nesting)
             }
-            (Token::Word("for" | "vector" | "parallel"), "lanes") | (Token::Number(_), "unroll") => {
+            (Token::Word("for" | "vector" | "parallel" | "lanes"), "warp" | "lanes") | (Token::Number(_), "unroll") => {
                 self.hints(word, nesting)
             }
             _ => self.entry(word).map(Stmt::Call),
         }
     }
 
-    /// Reads `unroll 4 for …`, `lanes for …`, `unroll 4 lanes for …`, also with `vector` or `parallel` before `for`.
+    /// Reads `unroll 4 for …`, `warp for …`, `lanes for …`, `unroll 4 lanes for …`, also with `vector` or `parallel` before `for`.
     fn hints(&mut self, word: &str, nesting: usize) -> Read<Stmt> {
         let unroll = if word == "unroll" { self.number()? } else { 0 };
+        let warp = word == "warp" || self.eat(Token::Word("warp"));
         let lanes = word == "lanes" || self.eat(Token::Word("lanes"));
         let how = if self.eat(Token::Word("vector")) {
             How::Vector
@@ -263,7 +264,7 @@ impl<'t> Reader<'t> {
         self.expect(Token::Word("for"))?;
         let made = self.each(how, nesting)?;
         if let Stmt::For { var, .. } = &made {
-            self.kernel.hints.insert(*var, Hints { unroll, lanes });
+            self.kernel.hints.insert(*var, Hints { unroll, lanes, warp });
         }
         Ok(made)
     }

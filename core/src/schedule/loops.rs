@@ -135,6 +135,7 @@ impl Loops {
         all.fold(Hints::default(), |all, (_, hints)| Hints {
             unroll: all.unroll.max(hints.unroll),
             lanes: all.lanes | hints.lanes,
+            warp: all.warp | hints.warp,
         })
     }
 
@@ -282,7 +283,7 @@ impl Apply<'_> {
             CommandKind::Unroll(v, n) => {
                 self.is_loop(*v)?;
                 let unroll = u32::try_from(*n).unwrap_or(u32::MAX);
-                self.loops.hints.push((*v, Hints { unroll, lanes: false }));
+                self.loops.hints.push((*v, Hints { unroll, ..Hints::default() }));
                 Ok(())
             }
             CommandKind::Parallelize(v, unit, race) => self.parallelize(*v, *unit, *race),

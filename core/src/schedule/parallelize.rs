@@ -14,7 +14,10 @@ impl Apply<'_> {
         self.is_loop(v)?;
         self.loops.parallel.push(v);
         if unit == Unit::CpuVector {
-            self.loops.hints.push((v, Hints { unroll: 0, lanes: true }));
+            self.loops.hints.push((v, Hints { lanes: true, ..Hints::default() }));
+        }
+        if unit == Unit::GpuThread && matches!(race, Race::Temporary | Race::ParallelReduction) {
+            self.loops.hints.push((v, Hints { warp: true, ..Hints::default() }));
         }
         let name = self.name(v);
         let target = &self.program.tensors[self.statement.tensor.index()].name;

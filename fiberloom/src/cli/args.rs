@@ -16,7 +16,7 @@ use super::parse;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use fiberloom::data::Combine;
 use fiberloom::show::Stage;
-use fiberloom::{Engine, Mode};
+use fiberloom::{Engine, Gpu, Mode};
 use std::path::PathBuf;
 
 /// What `fiberloom --help` and the man pages say below the options.
@@ -170,9 +170,10 @@ pub struct Run {
     /// .tns file has them behind its line `# extents`; a result whose fill value is not 0 as a .ttx file, one with labels as a .csv file.
     #[arg(long = "out", value_name = "NAME=FILE", value_parser = parse::file("--out"))]
     pub outputs: Vec<(String, PathBuf)>,
-    /// What evaluates the program: machine code, the checked interpreter of loops, or the reference semantics
+    /// What evaluates the program: machine code, checked interpreters of loops and of a GPU's code, or the reference semantics
     ///
-    /// `loops` checks every access and counts operations; `meaning` is right by definition, and slow.
+    /// `loops` checks every access and counts operations; `ptx` does so, too, and runs parallel loops as a GPU's code, on a machine that
+    /// finds races; `meaning` is right by definition, and slow.
     #[arg(long, value_parser = parse::engine(), default_value = "llvm")]
     pub engine: Engine,
     /// How many threads to use: as many as there are processors, or as FIBERLOOM_THREADS says, unless it is given
@@ -223,6 +224,9 @@ pub struct Show {
     /// Draw the lattice as a picture
     #[arg(long)]
     pub svg: bool,
+    /// The GPU of `show ptx`: sm_70, sm_80 or sm_90, and those that came after it
+    #[arg(long, value_name = "NAME", value_parser = parse::gpu(), default_value = "sm_70")]
+    pub gpu: Gpu,
 }
 
 /// `fiberloom check`
@@ -235,11 +239,20 @@ pub struct Check {
 
 /// `fiberloom build`
 #[derive(Args, Debug)]
-#[command(override_usage = "fiberloom build [OPTIONS] <PROG.loom | -e TEXT> -o <KERNEL.o>")]
+#[command(override_usage = "fiberloom build [OPTIONS] <PROG.loom | -e TEXT> <-o KERNEL.o | --ptx KERNEL.ptx>")]
 pub struct Build {
     /// The object file to write, for any x86-64
     #[arg(short = 'o', value_name = "KERNEL.o", value_hint = ValueHint::FilePath)]
-    pub object: PathBuf,
+    #[arg(required_unless_present = "ptx", conflicts_with = "ptx")]
+    pub object: Option<PathBuf>,
+    /// The PTX to write in the place of an object: parallel loops, for an NVIDIA GPU
+    ///
+    /// The header then says what each entry is launched with.
+    #[arg(long, value_name = "KERNEL.ptx", value_hint = ValueHint::FilePath)]
+    pub ptx: Option<PathBuf>,
+    /// The GPU of `--ptx`: sm_70, sm_80 or sm_90, and those that came after it
+    #[arg(long, value_name = "NAME", value_parser = parse::gpu(), default_value = "sm_70")]
+    pub gpu: Gpu,
     /// The C header to write, which declares the function
     #[arg(long, value_name = "KERNEL.h", value_hint = ValueHint::FilePath)]
     pub header: Option<PathBuf>,

@@ -7,7 +7,7 @@ use clap::{Arg, CommandFactory, FromArgMatches};
 use fiberloom::data::Combine;
 use fiberloom::relation::Reading;
 use fiberloom::show::Stage;
-use fiberloom::{Engine, Mode};
+use fiberloom::{Engine, Gpu, Mode};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
@@ -62,7 +62,7 @@ fn consistent(command: &Command) -> Result<(), String> {
             &run.program
         }
         Command::Build(build) => {
-            no_file_twice(std::iter::once(&build.object).chain(&build.header))?;
+            no_file_twice(build.object.iter().chain(&build.ptx).chain(&build.header))?;
             &build.program
         }
         Command::Pack(pack) => &pack.program,
@@ -219,7 +219,16 @@ pub fn mode() -> impl TypedValueParser<Value = Mode> {
 
 /// `--engine`
 pub fn engine() -> impl TypedValueParser<Value = Engine> {
-    OneOf { listed: &["llvm", "loops", "meaning"], read: str::parse }
+    OneOf { listed: &["llvm", "loops", "ptx", "meaning"], read: str::parse }
+}
+
+/// `--gpu`
+pub fn gpu() -> impl TypedValueParser<Value = Gpu> {
+    let read = |given: &str| {
+        let named = Gpu::ALL.into_iter().find(|gpu| gpu.name() == given);
+        named.ok_or_else(|| format!("`{given}` is no GPU that is known: sm_70, sm_80 or sm_90 expected"))
+    };
+    OneOf { listed: &["sm_70", "sm_80", "sm_90"], read }
 }
 
 /// `STAGE`

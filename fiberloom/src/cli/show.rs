@@ -27,7 +27,7 @@ pub fn show(args: &Show) -> Result<(), Error> {
 
 /// The stage as text, or the lattice as a picture.
 fn shown(args: &Show, program: &Program, mode: Mode, call: Option<&Call>) -> Result<String, Error> {
-    let stages = Stages::of(program, mode, call);
+    let stages = Stages::of(program, mode, call).for_gpu(args.gpu);
     if args.svg { stages.picture() } else { stages.text(args.stage) }
 }
 
@@ -37,12 +37,16 @@ pub fn check(args: &Check) -> Result<(), Error> {
     Ok(())
 }
 
-/// Writes the object file, and the header if it is asked for: both, or neither.
+/// Writes the object file or the PTX, and the header if it is asked for: both, or neither.
 pub fn build(args: &Build) -> Result<(), Error> {
     let program = source::program(&args.program)?;
     print::warnings(&program, &[]);
-    let (object, header) = program.object(args.program.mode, &args.name)?;
-    let mut files = vec![(args.object.as_path(), &object[..])];
+    let (made, header) = match args.ptx {
+        Some(_) => program.device_code(args.program.mode, &args.name, args.gpu)?,
+        None => program.object(args.program.mode, &args.name)?,
+    };
+    let path = args.ptx.as_deref().or(args.object.as_deref());
+    let mut files: Vec<_> = path.map(|path| (path, &made[..])).into_iter().collect();
     files.extend(args.header.as_deref().map(|path| (path, header.as_bytes())));
     Ok(fiberloom::data::write_bytes(&files)?)
 }

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use fiberloom_core::format::Array;
-use fiberloom_core::loops::{Bound, BufferId, Failure, Kernel, Sound};
+use fiberloom_core::loops::{Bound, BufferId, DeviceEntry, Failure, Gpu, Kernel, Sound};
 use fiberloom_core::notation::typed;
 use fiberloom_core::shape::Classes;
 use std::marker::PhantomData;
@@ -80,6 +80,21 @@ pub(crate) fn assembly(_: &Kernel) -> Result<String, Error> {
 
 /// Refused.
 pub(crate) fn object(_: &Kernel, _: &typed::Program, _: &Classes) -> Result<(Vec<u8>, String), Error> {
+    refused()
+}
+
+/// Refused.
+pub(crate) fn device_code(_: &Kernel, _: Gpu) -> Result<(String, Vec<DeviceEntry>), Error> {
+    refused()
+}
+
+/// Refused.
+pub(crate) fn ptx(_: &Kernel, _: Gpu) -> Result<String, Error> {
+    refused()
+}
+
+/// Refused.
+pub(crate) fn device_files(_: &Kernel, _: Gpu) -> Result<(Vec<u8>, String), Error> {
     refused()
 }
 

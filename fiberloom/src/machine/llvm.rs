@@ -2,9 +2,10 @@
 
 use crate::error::Error;
 use fiberloom_codegen as codegen;
+use fiberloom_codegen::device::Ptx;
 pub(crate) use fiberloom_codegen::{Compiled, Prepared, Take, room};
 pub use fiberloom_codegen::{Interrupt, addresses_left, set_threads, threads};
-use fiberloom_core::loops::{Bound, Failure, Kernel, Sound};
+use fiberloom_core::loops::{Bound, DeviceEntry, Failure, Gpu, Kernel, Sound};
 use fiberloom_core::notation::typed;
 use fiberloom_core::shape::Classes;
 
@@ -56,6 +57,29 @@ pub(crate) fn object(kernel: &Kernel, program: &typed::Program, classes: &Classe
     let options = codegen::Options { cpu: codegen::Cpu::Baseline, ..Default::default() };
     let contract = codegen::Contract::of(kernel, program, classes);
     Ok((codegen::object(kernel, &options).map_err(refused)?, codegen::header(kernel, &contract)))
+}
+
+/// The parallel loops of a kernel as PTX for a GPU, and its entries.
+pub(crate) fn device_code(kernel: &Kernel, gpu: Gpu) -> Result<(String, Vec<DeviceEntry>), Error> {
+    let Ptx { text, entries, .. } = codegen::device::ptx(kernel, gpu).map_err(refused)?;
+    Ok((text, entries))
+}
+
+/// The parallel loops of a kernel as PTX for a GPU, and as comments why others stay on the host.
+pub(crate) fn ptx(kernel: &Kernel, gpu: Gpu) -> Result<String, Error> {
+    Ok(codegen::device::ptx(kernel, gpu).map_err(refused)?.to_string())
+}
+
+/// The parallel loops of a kernel as PTX for a GPU, and the C header that says what each entry is launched with.
+pub(crate) fn device_files(kernel: &Kernel, gpu: Gpu) -> Result<(Vec<u8>, String), Error> {
+    let ptx = codegen::device::ptx(kernel, gpu).map_err(refused)?;
+    if ptx.entries.is_empty() {
+        let why: Vec<String> = ptx.refused.iter().map(|(var, why)| format!("that over `{var}`: {why}")).collect();
+        let why = if why.is_empty() { "none has independent iterations that take time".into() } else { why.join("; ") };
+        return Err(Error::Call(format!("no loop of the program is for a GPU: {why}")));
+    }
+    let header = ptx.header(kernel);
+    Ok((ptx.text.into_bytes(), header))
 }
 
 /// What code generation refuses: a lack of memory, or a defect.

@@ -10,7 +10,7 @@ mod schedule;
 
 pub use schedule::applied as rescheduled;
 
-use crate::{Agreement, Call, Diagnostic, Error, Lowered, Mode, Planned, Program, Tensor};
+use crate::{Agreement, Call, Diagnostic, Error, Gpu, Lowered, Mode, Planned, Program, Tensor};
 use std::cell::OnceCell;
 use std::fmt::Write;
 use std::str::FromStr;
@@ -41,11 +41,13 @@ pub enum Stage {
     Llvm,
     /// Its machine code, as assembly.
     Asm,
+    /// Its parallel loops for a GPU.
+    Ptx,
 }
 
 impl Stage {
     /// Every stage.
-    pub const ALL: [Stage; 10] = [
+    pub const ALL: [Stage; 11] = [
         Stage::Syntax,
         Stage::Notation,
         Stage::Schedule,
@@ -56,11 +58,12 @@ impl Stage {
         Stage::Loops,
         Stage::Llvm,
         Stage::Asm,
+        Stage::Ptx,
     ];
 
     /// Their names on the command line, in the same order.
-    pub const NAMES: [&str; 10] =
-        ["syntax", "notation", "schedule", "concrete", "plan", "lattice", "looplets", "loops", "llvm", "asm"];
+    pub const NAMES: [&str; 11] =
+        ["syntax", "notation", "schedule", "concrete", "plan", "lattice", "looplets", "loops", "llvm", "asm", "ptx"];
 }
 
 impl FromStr for Stage {
@@ -69,7 +72,6 @@ impl FromStr for Stage {
     fn from_str(name: &str) -> Result<Stage, String> {
         match Stage::NAMES.iter().position(|known| *known == name) {
             Some(n) => Ok(Stage::ALL[n]),
-            None if name == "ptx" => Err("the stage `ptx` is not there yet: there is no engine for GPUs".to_string()),
             None => Err(format!("`{name}` is no stage: one of {} expected", Stage::NAMES.join(", "))),
         }
     }
@@ -80,13 +82,19 @@ pub struct Stages<'a, 'o> {
     program: &'a Program,
     mode: Mode,
     call: Option<&'a Call<'o>>,
+    gpu: Gpu,
     lowered: OnceCell<Result<Lowered, Error>>,
 }
 
 impl<'a, 'o> Stages<'a, 'o> {
     /// Those of a program; of a call of it, if there is one.
     pub fn of(program: &'a Program, mode: Mode, call: Option<&'a Call<'o>>) -> Stages<'a, 'o> {
-        Stages { program, mode, call, lowered: OnceCell::new() }
+        Stages { program, mode, call, gpu: Gpu::default(), lowered: OnceCell::new() }
+    }
+
+    /// The same, with the stage `ptx` for this GPU.
+    pub fn for_gpu(self, gpu: Gpu) -> Stages<'a, 'o> {
+        Stages { gpu, ..self }
     }
 
     /// A stage as text.
@@ -106,6 +114,7 @@ impl<'a, 'o> Stages<'a, 'o> {
             Stage::Loops => self.lowered()?.kernel.to_string(),
             Stage::Llvm => program.llvm_ir_of(self.lowered()?)?,
             Stage::Asm => program.assembly_of(self.lowered()?)?,
+            Stage::Ptx => program.ptx_of(self.lowered()?, self.gpu)?,
         })
     }
 

@@ -12,6 +12,7 @@
 //! integers as floats. Where they round, the meaning says by how much (`semantics/src/algebra/number.rs`).
 pub mod campaign;
 pub mod case;
+mod device;
 pub mod einsum;
 pub mod engines;
 pub mod extents;

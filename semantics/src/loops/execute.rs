@@ -1,24 +1,26 @@
 //! The machine that runs [`Code`].
 
 use super::code::{Block, Code, For, Kind, Step};
+use super::device::{Device, Ended, Parallel};
 use super::memory::{Buffer, Refused};
 use super::turns::Turns;
 use super::{Breach, Fault, Limits, Ops, Outcome, Rule};
 use fiberloom_core::algebra::{Op, Type, Value, apply};
 use fiberloom_core::format::Array;
-use fiberloom_core::loops::{Entry, Failure, How, Kernel, Sought, headline};
+use fiberloom_core::loops::{Entry, Failure, How, Kernel, Sought, Var, headline};
 use fiberloom_core::stack::with_room;
 
 /// Runs a kernel whose expressions have types and whose operands are given; nothing else is assumed.
 pub(super) fn execute(
-    kernel: &Kernel,
-    body: &Block,
+    (kernel, body): (&Kernel, &Block),
+    device: Option<&dyn Device>,
     params: &[i64],
     operands: &[Option<&Array>],
     limits: &Limits,
 ) -> Result<Outcome, Fault> {
     let mut machine = Machine {
         kernel,
+        device,
         vars: vec![0; kernel.vars.len()],
         set: vec![false; kernel.vars.len()],
         buffers: Buffer::all(kernel, operands),
@@ -33,12 +35,15 @@ pub(super) fn execute(
     match with_room(|| machine.block(body)) {
         Err(Halt::Stopped(failure)) => Err(Fault::Stopped(failure)),
         Err(Halt::Broken(breach)) => Err(Fault::Broken(breach)),
+        Err(Halt::Device(what)) => Err(Fault::Device(what)),
         Ok(()) => machine.outcome(),
     }
 }
 
 pub(super) struct Machine<'a> {
     pub kernel: &'a Kernel,
+    /// What runs parallel loops, if it is not this machine.
+    device: Option<&'a dyn Device>,
     /// The bits of each variable.
     pub vars: Vec<u64>,
     /// Whether each variable has a value.
@@ -58,6 +63,8 @@ pub(super) enum Halt {
     Stopped(Failure),
     /// A broken rule. The innermost statement on the way out is recorded in it.
     Broken(Box<Breach>),
+    /// What a device found.
+    Device(String),
 }
 
 fn broken(rule: Rule, name: String, index: i64, len: u64) -> Halt {
@@ -175,6 +182,7 @@ impl Machine<'_> {
         } else {
             self.turns.push(Turns::new(&each.own));
             match each.how {
+                How::Parallel { .. } if self.launched(each, (lo, hi))? => {}
                 How::Parallel { .. } => self.in_any_order(each, (lo, hi))?,
                 _ => (lo..hi).try_for_each(|i| self.iteration_apart(each, i))?,
             }
@@ -183,6 +191,17 @@ impl Machine<'_> {
         each.private.iter().for_each(|v| self.set[*v] = false);
         self.set[each.var] = false;
         Ok(())
+    }
+
+    /// Whether a device has run the iterations of a loop.
+    fn launched(&mut self, each: &For, bounds: (i64, i64)) -> Result<bool, Halt> {
+        let Some(device) = self.device else { return Ok(false) };
+        let Machine { vars, set, buffers, .. } = self;
+        let mut parallel = Parallel { var: Var(each.var as u32), bounds, vars, set, buffers };
+        device.run(&mut parallel).map_err(|ended| match ended {
+            Ended::Failed(failure) => Halt::Stopped(failure),
+            Ended::Broken(what) => Halt::Device(what),
+        })
     }
 
     pub(super) fn iteration(&mut self, each: &For, i: i64) -> Result<(), Halt> {

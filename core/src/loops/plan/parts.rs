@@ -354,11 +354,13 @@ impl Part for Hints {
     fn show(&self, v: &mut dyn Visitor) {
         v.word(&format!("unroll {}", self.unroll));
         maybe(v, "lanes", &self.lanes);
+        maybe(v, "warp", &self.warp);
     }
 
     fn read(r: &mut Reader) -> Read<Hints> {
         r.the("unroll")?;
-        Ok(Hints { unroll: r.number()?, lanes: read_behind(&["lanes"], r)? })
+        let (unroll, lanes) = (r.number()?, read_behind(&["lanes"], r)?);
+        Ok(Hints { unroll, lanes, warp: read_behind(&["warp"], r)? })
     }
 
     fn begins(token: Token) -> bool {

@@ -71,6 +71,8 @@ pub struct Hints {
     pub unroll: u32,
     /// Whether several iterations run at once, as lanes of vectors.
     pub lanes: bool,
+    /// Whether the lanes of a warp of a GPU share the iterations.
+    pub warp: bool,
 }
 
 /// A sum of index variables of pieces, each with factors.

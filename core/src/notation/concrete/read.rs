@@ -225,6 +225,7 @@ impl<'t> Reader<'t> {
             self.program.vars[v.0].hints.unroll = self.number()?;
         }
         self.program.vars[v.0].hints.lanes = self.eat(Token::Word("lanes"));
+        self.program.vars[v.0].hints.warp = self.eat(Token::Word("warp"));
         while let Some(limit) = self.limit()? {
             self.program.vars[v.0].limits.push(limit);
         }
@@ -681,7 +682,7 @@ impl<'t> Reader<'t> {
             }
             if matches!(
                 self.ahead(n + 2),
-                Token::Sign(":") | Token::Word("in" | "while" | "within" | "pieces" | "unroll" | "lanes")
+                Token::Sign(":") | Token::Word("in" | "while" | "within" | "pieces" | "unroll" | "lanes" | "warp")
             ) {
                 return true;
             }

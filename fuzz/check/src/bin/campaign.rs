@@ -12,7 +12,8 @@
 //! function that it declares, `--walk long` programs of few kinds on long rows and large extents, `--walk shards` programs of these kinds in boxes,
 //! merged, `--walk gradients` derivatives of programs of these kinds. Machine code is made without optimization, for each tenth program with it too; `--opt none`,
 //! `full` or `both` says otherwise. Of loops, each tenth program's run before and after each rewrite, and its prints are
-//! read back; `--rewrites none` or `all` says otherwise. `--data N` runs each kernel on so many data of the same extents.
+//! read back; `--rewrites none` or `all` says otherwise. Under `--engine ptx` parallel loops run as code for a GPU on the machine for it,
+//! launched in several shapes; programs without one are left out. `--data N` runs each kernel on so many data of the same extents.
 //! `--seconds N` begins no program after so long. Each kind of finding is printed once, shrunk; with `--until finding` a
 //! thread ends with its first one, which is left as it is. Exit status 1 if there was one, or something was to be reached
 //! and was not.
@@ -28,7 +29,7 @@ use std::time::Duration;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-const USAGE: &str = "there are --programs N|all, --seed N, --threads N, --engine meaning|loops|llvm, \
+const USAGE: &str = "there are --programs N|all, --seed N, --threads N, --engine meaning|loops|llvm|ptx, \
     --opt none|full|both|tenth, --rewrites none|tenth|all, --walk directed|random|products|contractions|pointwise|compared|schedules|loops|shapes|language|long|shards|tables|gradients, --data N, --seconds N, --until done|finding";
 
 fn main() -> ExitCode {
@@ -59,6 +60,7 @@ fn main() -> ExitCode {
             ("--engine", "meaning", _) => wanted.engine = Engine::Meaning,
             ("--engine", "loops", _) => wanted.engine = Engine::Loops,
             ("--engine", "llvm", _) => wanted.engine = Engine::Llvm(levels),
+            ("--engine", "ptx", _) => wanted.engine = Engine::Ptx,
             ("--opt", "none", _) => (levels, tenth) = (&[OptLevel::None], &[OptLevel::None]),
             ("--opt", "full", _) => (levels, tenth) = (&[OptLevel::Full], &[OptLevel::Full]),
             ("--opt", "both", _) => (levels, tenth) = (BOTH, BOTH),

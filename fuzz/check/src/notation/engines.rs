@@ -4,6 +4,7 @@
 //! the machine broken, a refusal, a panic, a print that is read as something else. Nothing is skipped but what the program's
 //! maker says may be (`subject.rs`), by name.
 
+use super::device::Device;
 use super::einsum;
 use super::extents;
 use super::planned;
@@ -34,12 +35,14 @@ pub enum Engine {
     Rewrites,
     /// Machine code between fences, made at each of these levels; where there are several, their answers are compared.
     Llvm(&'static [OptLevel]),
+    /// Parallel loops as code for a GPU, on the machine for it; the rest of the kernel interpreted.
+    Ptx,
 }
 
 impl Engine {
     /// Whether what is printed is read back, too: it takes as long as to interpret loops.
     fn reads_back(self) -> bool {
-        self != Engine::Loops
+        !matches!(self, Engine::Loops | Engine::Ptx)
     }
 }
 
@@ -360,6 +363,7 @@ enum Code<'k> {
     /// With the number of its buffers: a rewrite may have made workspaces, which kernels before it lack.
     Loops(machine::Prepared<'k>, usize),
     Machine(OptLevel, Compiled),
+    Device(Device<'k>),
 }
 
 /// What an engine runs a kernel by.
@@ -380,6 +384,16 @@ fn codes<'k>(
         Engine::Rewrites => {
             let prepared = |s: &'k Kernel| loops(s.buffers.len(), work.time(Stage::Run, || machine::Prepared::new(s)));
             return stages.iter().map(prepared).collect();
+        }
+        Engine::Ptx if !kernel.is_parallel() => return Err(Stop::Left("no loop for a device")),
+        Engine::Ptx => {
+            let mut made = |shares| {
+                let made = work.time(Stage::Compile(OptLevel::Full), || Device::of(kernel, shares));
+                made.map_err(|f| refused(subject, f.kind, f.what))
+            };
+            let (plain, shared) = (made(false)?, made(true)?);
+            let shared = Some(shared).filter(Device::shares);
+            return Ok([Some(plain), shared].into_iter().flatten().map(Code::Device).collect());
         }
         Engine::Llvm(levels) => levels,
     };
@@ -407,6 +421,7 @@ impl Code<'_> {
                 Err(machine::Fault::Stopped(failure)) => Some(failure),
                 _ => None,
             },
+            Code::Device(device) => device.run(bound, &Default::default(), &mut Work::default())?.err(),
             // SAFETY: as below.
             #[allow(unsafe_code)]
             Code::Machine(_, code) => {
@@ -438,6 +453,10 @@ impl Code<'_> {
                 work.ops += ran.ops.total();
                 ran.buffers
             }
+            Code::Device(device) => match work.time_of_run(|work| device.run(bound, limits, work))? {
+                Err(Failure::Unheld) => return Ok(None),
+                ran => ran.map_err(|e| Finding::new("failure", format!("{e:?}")))?,
+            },
             Code::Machine(level, code) => {
                 // SAFETY: the kernel was lowered and is bound to well-formed tensors; what is wrong with it, fences
                 // shall show.
@@ -469,7 +488,7 @@ impl Code<'_> {
 const THREADS: [usize; 2] = [2, 7];
 
 /// The bits of results, or the failure.
-fn bits<E: Clone>(made: &Result<Vec<Option<Array>>, E>) -> Result<Vec<Option<Vec<u64>>>, E> {
+pub(super) fn bits<E: Clone>(made: &Result<Vec<Option<Array>>, E>) -> Result<Vec<Option<Vec<u64>>>, E> {
     let of = |array: &Array| (0..array.len()).map(|n| array.get(n).bits()).collect();
     made.as_ref().map(|arrays| arrays.iter().map(|array| array.as_ref().map(of)).collect()).map_err(E::clone)
 }

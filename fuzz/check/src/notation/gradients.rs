@@ -322,7 +322,8 @@ fn gradients<S: Subject + Clone>(
     operands.insert(format!("{}_{seed}", case.ask.of), v.clone());
     let (typed, made) = rewritten(subject, grad(source, &case.ask), operands)?;
     let got = made.meaning(&typed, subject.mode())?;
-    let forward = if at == [vec![]] { tangent.at(&[]) } else { inner(tangent, &Function::of(&v), tangent.ty) };
+    let forward =
+        if at == [Vec::<i64>::new()] { tangent.at(&[0_i64; 0]) } else { inner(tangent, &Function::of(&v), tangent.ty) };
     let mut backward = Number::given(Value::zero(tangent.ty));
     for (name, u) in &case.directions {
         let part = inner(&got[&format!("{name}_bar")], &Function::of(u), tangent.ty);

@@ -337,6 +337,7 @@ fn options(subject: &impl Subject, engine: Engine) -> fiberloom::Options {
     let engine = match engine {
         Engine::Llvm(_) => fiberloom::Engine::Llvm,
         Engine::Meaning => fiberloom::Engine::Meaning,
+        Engine::Ptx => fiberloom::Engine::Ptx,
         Engine::Loops | Engine::Rewrites => fiberloom::Engine::Loops,
     };
     let limits = subject.machine_limits();

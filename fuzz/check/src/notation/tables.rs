@@ -202,6 +202,7 @@ fn library_engine(engine: Engine) -> fiberloom::Engine {
     match engine {
         Engine::Llvm(_) => fiberloom::Engine::Llvm,
         Engine::Meaning => fiberloom::Engine::Meaning,
+        Engine::Ptx => fiberloom::Engine::Ptx,
         Engine::Loops | Engine::Rewrites => fiberloom::Engine::Loops,
     }
 }

@@ -50,6 +50,8 @@ pub struct Work {
     pub interpreted: u64,
     /// Their operations.
     pub ops: u64,
+    /// Runs of kernels some of whose loops were launched on the machine for PTX.
+    pub launched: u64,
     /// Machine code without optimization and with it.
     codes: [Code; 2],
     /// A time for each stage.
@@ -66,6 +68,14 @@ impl Work {
         made
     }
 
+    /// What `f` gives, which notes what it did; its time is one of runs.
+    pub fn time_of_run<T>(&mut self, f: impl FnOnce(&mut Work) -> T) -> T {
+        let mut did = Work::default();
+        let made = self.time(Stage::Run, || f(&mut did));
+        self.join(&did);
+        made
+    }
+
     /// The machine code of a level.
     pub fn code(&mut self, level: OptLevel) -> &mut Code {
         &mut self.codes[(level == OptLevel::Full) as usize]
@@ -73,7 +83,7 @@ impl Work {
 
     /// Runs of kernels, by whatever.
     pub fn executions(&self) -> u64 {
-        self.interpreted + self.codes.iter().map(|c| c.executions).sum::<u64>()
+        self.interpreted + self.launched + self.codes.iter().map(|c| c.executions).sum::<u64>()
     }
 
     /// Adds what another did.
@@ -81,6 +91,7 @@ impl Work {
         self.kernels += other.kernels;
         self.interpreted += other.interpreted;
         self.ops += other.ops;
+        self.launched += other.launched;
         for (a, b) in self.codes.iter_mut().zip(&other.codes) {
             a.kernels += b.kernels;
             a.executions += b.executions;
@@ -94,6 +105,9 @@ impl Display for Work {
         writeln!(f, "{} kernels, {} executions", self.kernels, self.executions())?;
         if self.interpreted > 0 {
             writeln!(f, "  interpreted: {} executions, {} operations", self.interpreted, self.ops)?;
+        }
+        if self.launched > 0 {
+            writeln!(f, "  on the machine for PTX: {} executions", self.launched)?;
         }
         for (code, how) in self.codes.iter().zip(["without", "with"]).filter(|(c, _)| c.kernels > 0) {
             writeln!(f, "  {how} optimization: {} kernels, {} executions", code.kernels, code.executions)?;

@@ -1,0 +1,284 @@
+//! Kernels of a device: functions that a GPU's threads run, made of the same statements as the host's.
+//!
+//! ```text
+//!  entry:   thread = block · threads of a block + thread of the block        addresses are in global memory (space 1); what is only
+//!           the loop's iterations for this thread                            read is `noalias` and `readonly`, and its loads invariant
+//!  stop:    status = min(status, (next − first) << 4 | code)
+//! ```
+
+use super::memory::{BufferState, Storage};
+use super::parts::{Cuts, Home};
+use super::{Emitter, Place, Typed, Unit, attribute, mark_set, say};
+use crate::Error;
+use crate::target::Machine;
+use fiberloom_core::algebra::Type;
+use fiberloom_core::loops::{
+    BufferId, DeviceArgument as Argument, DeviceEntry, DeviceLoop, Expr, LANES, Role, Sought, Var,
+};
+use inkwell::attributes::AttributeLoc;
+use inkwell::context::Context;
+use inkwell::module::Module;
+use inkwell::types::BasicMetadataTypeEnum;
+use inkwell::values::{BasicValueEnum, FunctionValue, IntValue, PointerValue};
+use inkwell::{AddressSpace, AtomicOrdering, AtomicRMWBinOp, IntPredicate};
+
+/// LLVM's number of the calling convention of kernels.
+const PTX_KERNEL: u32 = 71;
+
+/// The number of global memory's address space.
+const GLOBAL: u16 = 1;
+
+/// The module of loops for a device, verified and not optimized.
+pub(crate) fn module<'c>(
+    context: &'c Context,
+    name: &str,
+    loops: &[(DeviceEntry, &DeviceLoop)],
+    machine: &Machine,
+) -> Result<Module<'c>, Error> {
+    let module = context.create_module(name);
+    module.set_triple(&machine.machine.get_triple());
+    module.set_data_layout(&machine.machine.get_target_data().get_data_layout());
+    for (entry, each) in loops {
+        let cuts = Cuts::of(&each.kernel, usize::MAX);
+        let (kernel, symbol, cuts) = (&each.kernel, &entry.name[..], &cuts);
+        let unit = Unit { context, module: &module, kernel, symbol, cuts, machine, interruptible: false };
+        let mut emitter = Emitter::open(unit, Home::Kernel, declare(unit, entry))?;
+        emitter.joins = &each.joins;
+        emitter.enter_device(entry, each)?;
+        emitter.block(&kernel.body)?;
+        emitter.end_device(entry, each)?;
+    }
+    module.verify().map_err(|e| Error::Llvm(e.to_string()))?;
+    Ok(module)
+}
+
+/// Declares an entry.
+fn declare<'c>(unit: Unit<'c, '_>, entry: &DeviceEntry) -> FunctionValue<'c> {
+    let Unit { context, module, kernel, machine, .. } = unit;
+    let address = BasicMetadataTypeEnum::from(context.ptr_type(AddressSpace::from(GLOBAL)));
+    let types: Vec<_> = entry
+        .arguments
+        .iter()
+        .map(|argument| match argument {
+            Argument::Data(_) | Argument::Copies(_) | Argument::Status => address,
+            _ => context.i64_type().into(),
+        })
+        .collect();
+    let function = module.add_function(&entry.name, context.void_type().fn_type(&types, false), None);
+    function.set_call_conventions(PTX_KERNEL);
+    say(context, function, "target-cpu", &machine.cpu);
+    say(context, function, "target-features", &machine.features);
+    function.add_attribute(AttributeLoc::Function, attribute(context, "nounwind", 0));
+    for (place, argument) in entry.arguments.iter().enumerate() {
+        let loc = AttributeLoc::Param(place as u32);
+        function.add_attribute(loc, attribute(context, "noundef", 0));
+        if let Argument::Data(b) | Argument::Copies(b) = argument {
+            let buffer = &kernel.buffers[b.0 as usize];
+            function.add_attribute(loc, attribute(context, "noalias", 0));
+            function.add_attribute(loc, attribute(context, "align", buffer.ty.bytes() as u64));
+            if buffer.role == Role::Operand {
+                function.add_attribute(loc, attribute(context, "readonly", 0));
+            }
+        }
+    }
+    function
+}
+
+impl<'c> Emitter<'c, '_> {
+    /// Emits the entry block: the thread's number, arguments, slots.
+    fn enter_device(&mut self, entry: &DeviceEntry, each: &DeviceLoop) -> Result<(), Error> {
+        let mut mutable = vec![false; self.kernel.vars.len()];
+        mark_set(&self.kernel.body, &mut mutable);
+        for var in &self.cuts.mentions(Home::Kernel).vars {
+            if mutable[var.0 as usize] {
+                let ty = self.register(self.type_of(*var));
+                let slot = self.builder.build_alloca(ty, self.name(*var))?;
+                self.builder.build_store(slot, ty.const_zero())?;
+                self.vars[var.0 as usize] = Place::Slot(slot);
+            }
+        }
+        let [size, blocks, block, thread] = ["ntid", "nctaid", "ctaid", "tid"].map(|name| self.special(name));
+        let size = size?;
+        let before = self.builder.build_int_nuw_mul(block?, size, "")?;
+        let numbers =
+            [self.builder.build_int_nuw_add(before, thread?, "")?, self.builder.build_int_nuw_mul(blocks?, size, "")?];
+        for (var, value) in each.thread.into_iter().zip(numbers) {
+            self.vars[var.0 as usize] = Place::Register(value.into());
+        }
+        for (place, argument) in entry.arguments.iter().enumerate() {
+            let given = self.function.get_nth_param(place as u32).expect("as many arguments as are declared");
+            self.take_argument(*argument, given, each)?;
+        }
+        self.take_buffers(entry)
+    }
+
+    /// A special register, as a word.
+    fn special(&self, name: &str) -> Result<IntValue<'c>, Error> {
+        let value = self.call_overloaded(&format!("llvm.nvvm.read.ptx.sreg.{name}.x"), &[], &[])?;
+        Ok(self.builder.build_int_z_extend(value.into_int_value(), self.context.i64_type(), name)?)
+    }
+
+    /// Notes the value of an argument that is a variable.
+    fn take_argument(&mut self, argument: Argument, given: BasicValueEnum<'c>, each: &DeviceLoop) -> Result<(), Error> {
+        let var = match argument {
+            Argument::Value(var) => var,
+            Argument::First => each.bounds[0],
+            Argument::Last => each.bounds[1],
+            Argument::Length(b) => match each.own.iter().find(|(own, _)| *own == b) {
+                Some((_, length)) => *length,
+                None => return Ok(()),
+            },
+            Argument::Data(_) | Argument::Copies(_) | Argument::Status => return Ok(()),
+        };
+        given.set_name(self.name(var));
+        let value = self.narrow_word(given.into_int_value(), self.type_of(var))?;
+        self.vars[var.0 as usize] = Place::Register(value);
+        Ok(())
+    }
+
+    /// A value of type `ty` that is passed as a word.
+    fn narrow_word(&self, word: IntValue<'c>, ty: Type) -> Result<BasicValueEnum<'c>, Error> {
+        let bits = self.context.custom_width_int_type(ty.bits().try_into().expect("types have bits"));
+        let bits = bits.map_err(|e| Error::Llvm(e.to_string()))?;
+        let narrow = self.builder.build_int_truncate_or_bit_cast(word, bits, "")?;
+        Ok(if ty.is_float() { self.builder.build_bit_cast(narrow, self.float(ty), "")? } else { narrow.into() })
+    }
+
+    fn take_buffers(&mut self, entry: &DeviceEntry) -> Result<(), Error> {
+        let scopes = self.scopes();
+        let given = |wanted: Argument| {
+            let place = entry.arguments.iter().position(|argument| *argument == wanted)?;
+            self.function.get_nth_param(place as u32)
+        };
+        let none = self.context.ptr_type(AddressSpace::default()).const_null();
+        let mut states = Vec::new();
+        for (place, buffer) in self.kernel.buffers.iter().enumerate() {
+            let b = BufferId(place as u32);
+            states.push(scopes.get(&b).map(|(own, others)| {
+                let data = given(Argument::Data(b)).or_else(|| given(Argument::Copies(b)));
+                let data = data.map_or(none, |data| {
+                    data.set_name(&buffer.name);
+                    data.into_pointer_value()
+                });
+                let length = given(Argument::Length(b)).map_or(self.i64(0), |length| length.into_int_value());
+                let place = Storage::Fixed(data, length);
+                BufferState { place, description: none, own: *own, others: *others, coordinates: false }
+            }));
+        }
+        self.buffers = states;
+        Ok(())
+    }
+
+    /// Emits the function's end, and its end after a failure.
+    fn end_device(self, entry: &DeviceEntry, each: &DeviceLoop) -> Result<(), Error> {
+        self.builder.build_return(None)?;
+        let (stop, code) = self.stop;
+        self.builder.position_at_end(stop);
+        if let Some(place) = entry.arguments.iter().position(|argument| *argument == Argument::Status) {
+            let status = self.function.get_nth_param(place as u32).expect("the last argument").into_pointer_value();
+            self.report(status, code, each)?;
+        }
+        self.builder.build_return(None)?;
+        Ok(())
+    }
+
+    /// Reports the failure of the iteration that runs.
+    fn report(&self, status: PointerValue<'c>, code: PointerValue<'c>, each: &DeviceLoop) -> Result<(), Error> {
+        let word = self.context.i64_type();
+        let [next, first] = [each.next, each.bounds[0]].map(|var| self.word(var));
+        let turn = self.builder.build_int_sub(next?, first?, "")?;
+        let turn = self.builder.build_left_shift(turn, self.i64(4), "")?;
+        let code = self.builder.build_load(self.context.i32_type(), code, "")?.into_int_value();
+        let code = self.builder.build_int_z_extend(code, word, "")?;
+        let report = self.builder.build_or(turn, code, "")?;
+        self.builder.build_atomicrmw(AtomicRMWBinOp::UMin, status, report, AtomicOrdering::Monotonic)?;
+        Ok(())
+    }
+
+    /// The value of a variable that is a word.
+    fn word(&self, var: Var) -> Result<IntValue<'c>, Error> {
+        Ok(match self.vars[var.0 as usize] {
+            Place::Slot(slot) => self.builder.build_load(self.context.i64_type(), slot, "")?.into_int_value(),
+            Place::Register(value) => value.into_int_value(),
+            Place::Nowhere => self.i64(0),
+        })
+    }
+
+    /// Behind a loop that the lanes of a warp share, folds what each has made: each lane has the whole then.
+    pub(super) fn join_lanes(&self, condition: &Expr) -> Result<(), Error> {
+        for join in self.joins.iter().filter(|join| condition.reads(join.behind)) {
+            let Place::Slot(slot) = self.vars[join.into.0 as usize] else { continue };
+            let ty = self.type_of(join.into);
+            for distance in [16, 8, 4, 2, 1] {
+                let mine = self.builder.build_load(self.register(ty), slot, "")?;
+                let theirs = self.of_lane(mine, ty, distance)?;
+                let both = [mine, theirs].map(|value| Typed { value, ty });
+                self.builder.build_store(slot, self.apply(join.op, ty, &both)?)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The value of the lane whose number differs in one bit. Shuffles move 32 bits.
+    fn of_lane(&self, value: BasicValueEnum<'c>, ty: Type, distance: u64) -> Result<BasicValueEnum<'c>, Error> {
+        let (builder, half) = (&self.builder, self.context.i32_type());
+        let bits = self.context.custom_width_int_type(ty.bits().try_into().expect("types have bits"));
+        let bits = bits.map_err(|e| Error::Llvm(e.to_string()))?;
+        let whole = builder.build_bit_cast(value, bits, "")?.into_int_value();
+        let word = builder.build_int_z_extend_or_bit_cast(whole, self.context.i64_type(), "")?;
+        let number = |n: u64| half.const_int(n, false).into();
+        let moved = |part: IntValue<'c>| {
+            let args = [number(u64::from(u32::MAX)), part.into(), number(distance), number(31)];
+            let moved = self.call_overloaded("llvm.nvvm.shfl.sync.bfly.i32", &[], &args)?;
+            Ok::<_, Error>(builder.build_int_z_extend(moved.into_int_value(), self.context.i64_type(), "")?)
+        };
+        let mut taken = moved(builder.build_int_truncate(word, half, "")?)?;
+        if ty.bits() > 32 {
+            let high = builder.build_right_shift(word, self.i64(32), false, "")?;
+            let high = moved(builder.build_int_truncate(high, half, "")?)?;
+            taken = builder.build_or(taken, builder.build_left_shift(high, self.i64(32), "")?, "")?;
+        }
+        self.narrow_word(taken, ty)
+    }
+
+    /// The number, from `begin` on, of the first element before `end` that matches, looked at one by one; else the number of lanes.
+    pub(super) fn among_one_by_one(
+        &self,
+        sought: Sought,
+        buffer: BufferId,
+        [begin, end, target]: [IntValue<'c>; 3],
+    ) -> Result<Typed<'c>, Error> {
+        let builder = &self.builder;
+        let before = self.here();
+        let [after, step, look, test] = ["after", "step", "look", "test"].map(|name| self.new_block(name));
+        builder.build_unconditional_branch(test)?;
+        builder.position_at_end(test);
+        let counter = builder.build_phi(self.context.i64_type(), "lane")?;
+        let lane = counter.as_basic_value().into_int_value();
+        let at = builder.build_int_add(begin, lane, "")?;
+        let inside = builder.build_int_compare(IntPredicate::SLT, at, end, "")?;
+        let more = builder.build_int_compare(IntPredicate::ULT, lane, self.i64(LANES), "")?;
+        builder.build_conditional_branch(builder.build_and(inside, more, "")?, look, after)?;
+        builder.position_at_end(look);
+        let element = self.convert(self.load(buffer, at)?, Type::I64)?.into_int_value();
+        let stops = match sought {
+            Sought::Target => IntPredicate::EQ,
+            Sought::NotBelow => IntPredicate::SGE,
+            Sought::Other => IntPredicate::NE,
+        };
+        let found = builder.build_int_compare(stops, element, target, "")?;
+        let looked = self.here();
+        builder.build_conditional_branch(found, after, step)?;
+        builder.position_at_end(step);
+        let next = builder.build_int_add(lane, self.i64(1), "")?;
+        builder.build_unconditional_branch(test)?;
+        counter.add_incoming(&[(&self.i64(0), before), (&next, step)]);
+        builder.position_at_end(after);
+        let result = builder.build_phi(self.context.i64_type(), "")?;
+        result.add_incoming(&[(&lane, looked)]);
+        // Where the list ends first, `below` and `alike` say how many elements there were, and `among` that there is none.
+        let ended: IntValue = if sought == Sought::Target { self.i64(LANES) } else { lane };
+        result.add_incoming(&[(&ended, test)]);
+        Ok(Typed { value: result.as_basic_value(), ty: Type::I64 })
+    }
+}

@@ -1,0 +1,143 @@
+//! Kernels for GPUs: what LLVM makes of parallel loops, run by the machine for PTX, and assembled where `ptxas` is.
+
+use fiberloom::{Engine, Format, Gpu, Mode, Options, Program, Tensor, Type, Value};
+use std::path::PathBuf;
+use std::process::Command;
+
+/// Kernels whose outermost loops are independent: those of the papers, and others.
+const KERNELS: [(&str, &str); 9] = [
+    ("spmv", "tensor A: f64[I,J] csr  tensor x: f64[J] dense  tensor y: f64[I] dense  y[i] = A[i,j] * x[j]"),
+    (
+        "spmv, a warp a row",
+        "tensor A: f64[I,J] csr  tensor x: f64[J] dense  tensor y: f64[I] dense  y[i] = A[i,j] * x[j]
+         schedule { parallelize(i, gpu_warp, no_races); parallelize(j, gpu_thread, parallel_reduction); }",
+    ),
+    ("spmm", "tensor A: f64[I,J] csr  tensor X: f64[J,K] dense  tensor M: f64[I,K] dense  M[i,k] = A[i,j] * X[j,k]"),
+    (
+        "sddmm",
+        "tensor A: f64[I,J] csr  tensor U: f64[I,K] dense  tensor V: f64[J,K] dense  tensor C: f64[I,J] csr
+         C[i,j] = A[i,j] * U[i,k] * V[j,k]",
+    ),
+    (
+        "ttv",
+        "tensor T: f64[I,J,L] {dense, compressed, compressed}  tensor v: f64[L] dense  tensor R: f64[I,J] dense  R[i,j] = T[i,j,l] * v[l]",
+    ),
+    (
+        "mttkrp",
+        "tensor T: f64[I,J,L] {dense, compressed, compressed}  tensor E: f64[J,K] dense  tensor F: f64[L,K] dense
+         tensor M: f64[I,K] dense  M[i,k] = T[i,j,l] * E[j,k] * F[l,k]",
+    ),
+    ("minplus", "tensor A: i64[I,J] csr  tensor x: i64[J] dense  tensor y: i64[I] dense  y[i] = max(j: A[i,j] + x[j])"),
+    ("relu", "tensor A: f32[I,J] dense  tensor B: f32[I,J] dense  B[i,j] = max(A[i,j], 0.0)"),
+    (
+        "softmax",
+        "tensor A: f64[I,J] dense  tensor B: f64[I,J] dense  B[i,j] = exp(A[i,j] - max(k: A[i,k])) / sum(l: exp(A[i,l] - max(m: A[i,m])))",
+    ),
+];
+
+fn program(text: &str) -> Program {
+    Program::parse(text).unwrap_or_else(|e| panic!("{e}\n{text}"))
+}
+
+/// Each kernel is PTX for each GPU, and none of its loops stays on the host.
+#[test]
+fn kernels_are_made_for_each_gpu() {
+    for (name, text) in KERNELS {
+        let program = program(text);
+        for gpu in Gpu::ALL {
+            let ptx = program.ptx_of(&program.lowered(Mode::Algebraic).unwrap(), gpu).unwrap();
+            assert!(ptx.contains(&format!(".target {}", gpu.name())), "{name}: {ptx}");
+            assert!(ptx.contains(".visible .entry kernel_0("), "{name}: {ptx}");
+            assert!(!ptx.contains("runs on the host"), "{name}: {ptx}");
+            assert!(!ptx.contains(".func"), "{name}: {ptx}");
+        }
+    }
+}
+
+/// What is read alone is loaded as constant.
+#[test]
+fn operands_are_loaded_as_constant() {
+    let program = program(KERNELS[0].1);
+    let ptx = program.ptx_of(&program.lowered(Mode::Algebraic).unwrap(), Gpu::Sm70).unwrap();
+    let loads = ptx.matches("ld.global").count();
+    assert_eq!((loads, ptx.matches("ld.global.nc").count()), (5, 5), "{ptx}");
+    assert_eq!(ptx.matches("st.global").count(), 1, "{ptx}");
+}
+
+/// The matrix [5 0; 0 0; 7 1] times (1, 2), worked out by hand.
+#[test]
+fn the_machine_answers() {
+    let entries = [(vec![0, 0], 5.0), (vec![2, 0], 7.0), (vec![2, 1], 1.0)].map(|(at, x)| (at, Value::f64(x)));
+    let csr = Format::named("csr", 2).unwrap();
+    let a = Tensor::from_entries(vec![3, 2], csr, Value::f64(0.0), Type::I32, Type::I32, entries).unwrap();
+    let program = program(KERNELS[0].1);
+    let kernel = program.compile(&Options { engine: Engine::Ptx, ..Options::default() }).unwrap();
+    let x = Tensor::dense(vec![2], Value::f64(0.0), vec![1.0, 2.0].into()).unwrap();
+    let outcome = kernel.run(&[("A", &a), ("x", &x)]).unwrap();
+    assert_eq!(outcome["y"].values, vec![5.0, 0.0, 9.0].into());
+}
+
+/// A csr matrix of 32 rows, each of 256 ones, and what launches count of its product with ones.
+fn counted(schedule: &str) -> Vec<(&'static str, u64)> {
+    let entries = (0..32).flat_map(|i| (0..256).map(move |j| (vec![i, j], Value::f64(1.0))));
+    let csr = Format::named("csr", 2).unwrap();
+    let a = Tensor::from_entries(vec![32, 256], csr, Value::f64(0.0), Type::I32, Type::I32, entries).unwrap();
+    let x = Tensor::dense(vec![256], Value::f64(0.0), vec![1.0; 256].into()).unwrap();
+    let program = program(&format!("{} {schedule}", KERNELS[0].1));
+    let kernel = program.compile(&Options { engine: Engine::Ptx, ..Options::default() }).unwrap();
+    let outcome = kernel.run(&[("A", &a), ("x", &x)]).unwrap();
+    assert_eq!(outcome["y"].values, vec![256.0; 32].into());
+    outcome.ops.unwrap()
+}
+
+/// Segments of 128 bytes: with a thread a row each lane is in a segment of its own, with a warp a row lanes are neighbours.
+#[test]
+fn a_warp_a_row_reads_neighbours() {
+    let of = |counts: &[(&str, u64)], name: &str| counts.iter().find(|(n, _)| *n == name).unwrap().1;
+    let rows = counted("");
+    // Positions: 1 and 2, as the second load is shifted by one. 256 loads of coordinates and of values, 32 segments each; 256 of one
+    // element of x; 2 of y.
+    assert_eq!(of(&rows, "segments"), 3 + 256 * 32 + 256 * 32 + 256 + 2);
+    assert_eq!(of(&rows, "shuffles"), 0);
+    let warps =
+        counted("schedule { parallelize(i, gpu_warp, no_races); parallelize(j, gpu_thread, parallel_reduction); }");
+    // For each row: 2 loads of a position; 8 loads of 32 coordinates in one segment, of 32 values and of 32 elements of x in two; one store.
+    assert_eq!(of(&warps, "segments"), 32 * (2 + 8 + 8 * 2 + 8 * 2 + 1));
+    // Five steps of two halves.
+    assert_eq!(of(&warps, "shuffles"), 32 * 5 * 2);
+}
+
+/// Where `ptxas` is: on the path, or where `FIBERLOOM_PTXAS` says.
+fn assembler() -> Option<PathBuf> {
+    let path = std::env::var_os("FIBERLOOM_PTXAS").map_or_else(|| "ptxas".into(), PathBuf::from);
+    Command::new(&path).arg("--version").output().ok().filter(|said| said.status.success()).map(|_| path)
+}
+
+/// NVIDIA's assembler takes every kernel, for each GPU, and spills no register.
+#[test]
+fn kernels_are_assembled() {
+    let Some(ptxas) = assembler() else {
+        eprintln!(
+            "skipped: there is no `ptxas`; `pip install nvidia-cuda-nvcc-cu12` has one: FIBERLOOM_PTXAS says where"
+        );
+        return;
+    };
+    let folder = std::env::temp_dir().join(format!("fiberloom-ptxas-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    for (name, text) in KERNELS {
+        let program = program(text);
+        for gpu in Gpu::ALL {
+            let file = folder.join(format!("{name}.ptx"));
+            std::fs::write(&file, program.ptx_of(&program.lowered(Mode::Algebraic).unwrap(), gpu).unwrap()).unwrap();
+            let mut command = Command::new(&ptxas);
+            command.arg(format!("-arch={}", gpu.name())).args(["-v", "-o"]).arg(folder.join("out.cubin")).arg(&file);
+            let said = command.output().unwrap();
+            let words = String::from_utf8_lossy(&said.stderr).into_owned();
+            assert!(said.status.success(), "{name} for {}: {words}", gpu.name());
+            let used = words.lines().find(|line| line.contains("Used ")).unwrap_or_default();
+            println!("{name} {} {}", gpu.name(), used.trim());
+            assert!(words.contains("0 bytes spill stores"), "{name} for {}: {words}", gpu.name());
+        }
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}

@@ -1,0 +1,172 @@
+//! Parallel loops written by hand, as PTX on the machine for it: copies of workspaces, failures, loops that lanes share. Values by hand.
+
+use fiberloom_codegen::device::{Ptx, ptx};
+use fiberloom_core::format::Array;
+use fiberloom_core::loops::Gpu;
+use fiberloom_core::loops::{Failure, check, read};
+use fiberloom_semantics::machine::{Fault, Prepared};
+use fiberloom_semantics::ptx::{Host, Limits, Module, Shape};
+
+/// Threads that run many iterations, a warp that is not full, a thread an iteration.
+const SHAPES: [Shape; 3] =
+    [Shape { blocks: 1, threads: 2 }, Shape { blocks: 3, threads: 33 }, Shape { blocks: 64, threads: 64 }];
+
+/// A kernel over a csr matrix, a vector, and a result of length `n_k`, with this loop.
+fn kernel(result: &str, body: &str) -> String {
+    format!(
+        "kernel k(n_i, n_j, n_k)
+  operand A1_pos: i32, A1_crd: i32, A_vals: i64, x_vals: i64
+  result y_vals: {result}
+  workspace w: i64
+
+  alloc w[n_j]
+  alloc y_vals[n_k]
+{body}
+  finish y_vals[n_k]
+"
+    )
+}
+
+/// The matrix [1 2 0; 0 0 0; 0 0 3; 4 5 6], and (1, 10, 100).
+fn operands() -> [Array<'static>; 4] {
+    [
+        Array::from(vec![0i32, 2, 2, 3, 6]),
+        Array::from(vec![0i32, 1, 2, 0, 1, 2]),
+        Array::from(vec![1i64, 2, 3, 4, 5, 6]),
+        Array::from(vec![1i64, 10, 100]),
+    ]
+}
+
+/// What a kernel makes of these, the same for each shape of a launch, and the code.
+fn made(text: &str, results: i64) -> (Result<Vec<i64>, Failure>, Ptx) {
+    let kernel = read(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    check(&kernel).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let code = ptx(&kernel, Gpu::Sm80).unwrap();
+    let module = Module::read(&code.text).unwrap_or_else(|e| panic!("{e}\n{}", code.text));
+    let operands = operands();
+    let given: Vec<Option<&Array>> = operands.iter().map(Some).chain([None, None]).collect();
+    let mut all = SHAPES.iter().zip(1..).map(|(shape, seed)| {
+        let limits = Limits { seed, ..Limits::default() };
+        let host = Host::new(&kernel, &module, &code.entries, (*shape, limits));
+        let prepared = Prepared::new(&kernel).unwrap();
+        match prepared.run_on(Some(&host), &[4, 3, results], &given, &Default::default()) {
+            Ok(outcome) => {
+                let array = outcome.buffers.into_iter().flatten().next().unwrap();
+                Ok((0..array.len()).map(|n| array.get(n).as_i64().unwrap()).collect())
+            }
+            Err(Fault::Stopped(failure)) => Err(failure),
+            Err(fault) => panic!("{fault}\n{}", code.text),
+        }
+    });
+    let first = all.next().unwrap();
+    all.for_each(|other| assert_eq!(other, first, "{text}"));
+    (first, code)
+}
+
+/// Each thread has a copy of a row.
+#[test]
+fn threads_have_copies_of_workspaces() {
+    let (dense, code) = made(
+        &kernel(
+            "i64",
+            "  parallel for i in 0..n_i with w {
+    for j in 0..n_j {
+      w[j] = 0
+    }
+    for p in A1_pos[i]..A1_pos[i + 1] {
+      w[A1_crd[p]] = A_vals[p]
+    }
+    for j_2 in 0..n_j {
+      y_vals[i * n_j + j_2] = w[j_2] * x_vals[j_2]
+    }
+  }",
+        ),
+        12,
+    );
+    assert_eq!(dense, Ok(vec![1, 20, 0, 0, 0, 0, 0, 0, 300, 4, 50, 600]));
+    assert!(code.refused.is_empty());
+}
+
+/// Of two iterations that fail, the first in the loop's order says why.
+#[test]
+fn the_first_failure_is_reported() {
+    let failing = |first: &str, second: &str| {
+        kernel(
+            "i64",
+            &format!(
+                "  parallel for i in 0..n_i {{
+    if A1_pos[i] == {first} {{
+      fail overflow
+    }}
+    if A1_pos[i] == {second} {{
+      fail outside
+    }}
+    y_vals[i] = i
+  }}"
+            ),
+        )
+    };
+    // Positions are 0, 2, 2, 3.
+    assert_eq!(made(&failing("2", "3"), 4).0, Err(Failure::Overflow));
+    assert_eq!(made(&failing("3", "0"), 4).0, Err(Failure::Outside));
+    assert_eq!(made(&failing("9", "3"), 4).0, Err(Failure::Outside));
+    assert_eq!(made(&failing("9", "8"), 4).0, Ok(vec![0, 1, 2, 3]));
+}
+
+/// Lanes share a row: what there was before is folded in once, and lanes without an entry change nothing.
+#[test]
+fn lanes_share_a_loop() {
+    let shared = |start: &str, fold: &str| {
+        kernel(
+            "i64",
+            &format!(
+                "  parallel for i in 0..n_i {{
+    t = {start}
+    warp for p in A1_pos[i]..A1_pos[i + 1] {{
+      t = {fold}
+    }}
+    y_vals[i] = t
+  }}"
+            ),
+        )
+    };
+    for (start, fold, wanted) in [
+        ("7", "t + A_vals[p] * x_vals[A1_crd[p]]", [28, 7, 307, 661]),
+        ("-9", "max(t, -A_vals[p])", [-1, -9, -3, -4]),
+        ("2", "min(A_vals[p], t)", [1, 2, 2, 2]),
+        ("3", "t * A_vals[p]", [6, 3, 9, 360]),
+        ("8", "t ^ A_vals[p]", [8 ^ 1 ^ 2, 8, 8 ^ 3, 8 ^ 4 ^ 5 ^ 6]),
+    ] {
+        let (sums, code) = made(&shared(start, fold), 4);
+        assert_eq!(sums, Ok(wanted.to_vec()), "{fold}");
+        assert!(code.text.contains("shfl.sync.bfly"), "{}", code.text);
+        assert!(code.entries[0].warps);
+    }
+    // One that does more than fold is not shared, and answers all the same.
+    let (sums, code) = made(&shared("0", "t + A_vals[p]\n      y_vals[i] = t"), 4);
+    assert_eq!(sums, Ok(vec![3, 0, 3, 15]));
+    assert!(!code.entries[0].warps);
+}
+
+/// Where an element is among the next eight, before an end.
+#[test]
+fn elements_are_searched_for() {
+    let search = |what: &str| {
+        let body = "  parallel for i in 0..n_i {\n    y_vals[i] = SEARCH\n  }";
+        kernel("i64", &body.replace("SEARCH", what))
+    };
+    let row = "A1_crd[i64(A1_pos[i])..i64(A1_pos[i + 1])]";
+    // The rows' coordinates are 0 1; none; 2; 0 1 2.
+    assert_eq!(made(&search(&format!("among({row}, 1)")), 4).0, Ok(vec![1, 8, 8, 1]));
+    assert_eq!(made(&search(&format!("below({row}, 2)")), 4).0, Ok(vec![2, 0, 0, 2]));
+    assert_eq!(made(&search(&format!("alike({row}, 0)")), 4).0, Ok(vec![1, 0, 0, 1]));
+}
+
+/// A loop that sorts, allocates, or calls the host's library stays there.
+#[test]
+fn loops_stay_on_the_host() {
+    let (values, code) =
+        made(&kernel("i64", "  parallel for i in 0..n_i {\n    y_vals[i] = gcd(i64(A1_pos[i]), 4)\n  }"), 4);
+    assert_eq!(values, Ok(vec![4, 2, 2, 1]));
+    assert_eq!(code.refused, [("i".to_string(), "it calls `gcd`".to_string())]);
+}

@@ -1,0 +1,182 @@
+//! Parallel loops of an interpreted kernel on the machine for PTX: each loop is a launch.
+//!
+//! ```text
+//!   interpreter ──parallel for──▶ Host: buffers to global memory ──▶ Machine ──▶ what was written, back
+//! ```
+
+use super::{Buffer, Counts, Global, Launch, Limits, Module};
+use crate::loops::{Device, Ended, Parallel};
+use fiberloom_core::loops::{BufferId, DeviceArgument, DeviceEntry, Failure, Kernel};
+use std::cell::RefCell;
+
+/// The most bytes of copies of workspaces.
+const COPIES: u64 = 1 << 24;
+
+/// Entries of a module as the device of a kernel.
+pub struct Host<'k> {
+    kernel: &'k Kernel,
+    module: &'k Module,
+    entries: &'k [DeviceEntry],
+    shape: Shape,
+    limits: Limits,
+    counts: RefCell<Counts>,
+}
+
+/// The threads of a launch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Shape {
+    /// The most blocks: there are as many as give each iteration a thread, if these suffice.
+    pub blocks: u32,
+    /// The threads of a block.
+    pub threads: u32,
+}
+
+impl Default for Shape {
+    fn default() -> Shape {
+        Shape { blocks: 1 << 10, threads: 128 }
+    }
+}
+
+/// A launch that is prepared: memory, arguments, and the buffers that are read back, each with its place in memory.
+struct Prepared {
+    global: Global,
+    arguments: Vec<u64>,
+    written: Vec<(BufferId, usize)>,
+    status: Option<usize>,
+}
+
+impl<'k> Host<'k> {
+    /// The entries of a module for a kernel's loops.
+    pub fn new(
+        kernel: &'k Kernel,
+        module: &'k Module,
+        entries: &'k [DeviceEntry],
+        (shape, limits): (Shape, Limits),
+    ) -> Host<'k> {
+        Host { kernel, module, entries, shape, limits, counts: RefCell::default() }
+    }
+
+    /// What launches have done so far, on each buffer of the kernel.
+    pub fn counts(&self) -> Counts {
+        self.counts.borrow().clone()
+    }
+
+    fn prepared(&self, entry: &DeviceEntry, each: &Parallel, threads: u64) -> Result<Prepared, Ended> {
+        let (mut global, mut arguments, mut written, mut status) = (Global::default(), vec![], vec![], None);
+        for argument in &entry.arguments {
+            arguments.push(match argument {
+                DeviceArgument::Data(b) => {
+                    let buffer = self.buffer(each, *b, entry.writes.contains(b));
+                    if entry.writes.contains(b) {
+                        written.push((*b, global.buffers().len()));
+                    }
+                    global.add(buffer)
+                }
+                DeviceArgument::Copies(b) => global.add(self.copies(each, *b, threads)),
+                DeviceArgument::Length(b) => each.len(*b),
+                DeviceArgument::Value(var) => each.value(*var).ok_or_else(|| {
+                    let name = &self.kernel.vars[var.0 as usize].0;
+                    Ended::Broken(format!("`{name}` is an argument of `{}`, and is not set", entry.name))
+                })?,
+                DeviceArgument::First => each.bounds.0 as u64,
+                DeviceArgument::Last => each.bounds.1 as u64,
+                DeviceArgument::Status => {
+                    status = Some(global.buffers().len());
+                    global.add(Buffer::of("status", 8, vec![u8::MAX; 8]).writable())
+                }
+            });
+        }
+        Ok(Prepared { global, arguments, written, status })
+    }
+
+    /// A buffer as it is.
+    fn buffer(&self, each: &Parallel, b: BufferId, writable: bool) -> Buffer {
+        let declared = &self.kernel.buffers[b.0 as usize];
+        let mut made = Buffer::unset(&declared.name, declared.ty.bytes() as u64, each.len(b));
+        made.writable = writable;
+        (0..each.len(b)).for_each(|at| {
+            if let Some(bits) = each.get(b, at) {
+                made.set(at, bits);
+            }
+        });
+        made
+    }
+
+    /// A copy of a workspace for each thread, interleaved.
+    fn copies(&self, each: &Parallel, b: BufferId, threads: u64) -> Buffer {
+        let declared = &self.kernel.buffers[b.0 as usize];
+        let mut made = Buffer::unset(&declared.name, declared.ty.bytes() as u64, each.len(b) * threads);
+        (0..each.len(b)).for_each(|at| {
+            if let Some(bits) = each.get(b, at) {
+                (0..threads).for_each(|thread| made.set(at * threads + thread, bits));
+            }
+        });
+        made
+    }
+
+    /// The threads of a block, which are whole warps where these run iterations.
+    fn threads(&self, entry: &DeviceEntry) -> u32 {
+        if entry.warps { self.shape.threads.next_multiple_of(super::WARP) } else { self.shape.threads }
+    }
+
+    /// How many blocks there are: fewer where threads have copies of long workspaces.
+    fn blocks(&self, entry: &DeviceEntry, each: &Parallel) -> u32 {
+        let iterations = each.bounds.1.saturating_sub(each.bounds.0).max(0) as u64;
+        let threads = u64::from(self.threads(entry));
+        let each_block = if entry.warps { threads / u64::from(super::WARP) } else { threads };
+        let mut most = iterations.div_ceil(each_block).clamp(1, u64::from(self.shape.blocks.max(1)));
+        for argument in &entry.arguments {
+            if let DeviceArgument::Copies(b) = argument {
+                let bytes = each.len(*b) * self.kernel.buffers[b.0 as usize].ty.bytes() as u64 * threads;
+                most = most.min(COPIES / bytes.max(1)).max(1);
+            }
+        }
+        most as u32
+    }
+
+    /// Adds what a launch counted, by the kernel's buffers.
+    fn note(&self, entry: &DeviceEntry, counts: &Counts) {
+        let mut sum = self.counts.borrow_mut();
+        let mut by_buffer = Counts { traffic: vec![Default::default(); self.kernel.buffers.len()], ..counts.clone() };
+        let in_memory = entry.arguments.iter().filter_map(|argument| match argument {
+            DeviceArgument::Data(b) | DeviceArgument::Copies(b) => Some(Some(*b)),
+            DeviceArgument::Status => Some(None),
+            _ => None,
+        });
+        for (b, traffic) in in_memory.zip(&counts.traffic) {
+            if let Some(b) = b {
+                by_buffer.traffic[b.0 as usize] = *traffic;
+            }
+        }
+        sum.add(&by_buffer);
+    }
+}
+
+impl Device for Host<'_> {
+    fn run(&self, each: &mut Parallel) -> Result<bool, Ended> {
+        let Some(entry) = self.entries.iter().find(|entry| entry.var == each.var) else { return Ok(false) };
+        let (blocks, threads) = (self.blocks(entry, each), self.threads(entry));
+        let mut prepared = self.prepared(entry, each, u64::from(blocks) * u64::from(threads))?;
+        let launch = Launch { entry: &entry.name, blocks, threads, arguments: &prepared.arguments };
+        let ran = self.module.run(&launch, &mut prepared.global, &self.limits);
+        let counts = ran.map_err(|fault| match fault.rule {
+            super::Rule::Steps => Ended::Failed(Failure::Steps),
+            _ => Ended::Broken(fault.to_string()),
+        })?;
+        self.note(entry, &counts);
+        let buffers = prepared.global.buffers();
+        let status = prepared.status.and_then(|place| buffers[place].get(0)).unwrap_or(u64::MAX);
+        if let Some(failure) = DeviceEntry::reported(status) {
+            return Err(Ended::Failed(failure));
+        }
+        for (b, place) in &prepared.written {
+            let buffer = &buffers[*place];
+            (0..buffer.len()).for_each(|at| {
+                if let Some(bits) = buffer.get(at) {
+                    each.set(*b, at, bits);
+                }
+            });
+        }
+        Ok(true)
+    }
+}

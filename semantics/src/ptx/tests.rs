@@ -1,0 +1,184 @@
+//! Programs in PTX, and what they do, worked out by hand.
+
+mod arithmetic;
+mod rules;
+
+use super::*;
+
+/// A kernel `k` with these statements, and so many parameters `k_param_0`, ….
+pub(super) fn kernel(params: usize, body: &str) -> String {
+    let params: Vec<String> = (0..params).map(|n| format!("\t.param .u64 k_param_{n}")).collect();
+    format!(
+        ".version 6.0\n.target sm_70\n.address_size 64\n.visible .entry k(\n{}\n)\n{{\n\t.reg .pred %p<8>;\n\t.reg .b16 %rs<8>;\n\
+         \t.reg .b32 %r<32>;\n\t.reg .b64 %rd<32>;\n\t.reg .f32 %f<8>;\n\t.reg .f64 %fd<16>;\n{body}\n\tret;\n}}\n",
+        params.join(",\n")
+    )
+}
+
+/// Runs the kernel `k` of a text on buffers, whose addresses are its first arguments.
+pub(super) fn run(
+    text: &str,
+    (blocks, threads): (u32, u32),
+    buffers: Vec<Buffer>,
+    seed: u64,
+) -> Result<(Counts, Global), Fault> {
+    let module = Module::read(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let mut global = Global::default();
+    let arguments: Vec<u64> = buffers.into_iter().map(|buffer| global.add(buffer)).collect();
+    let launch = Launch { entry: "k", blocks, threads, arguments: &arguments };
+    let counts = module.run(&launch, &mut global, &Limits { steps: 10_000, seed })?;
+    Ok((counts, global))
+}
+
+pub(super) fn words(name: &str, of: &[u32]) -> Buffer {
+    Buffer::of(name, 4, of.iter().flat_map(|x| x.to_le_bytes()).collect())
+}
+
+pub(super) fn floats(name: &str, of: &[f64]) -> Buffer {
+    Buffer::of(name, 8, of.iter().flat_map(|x| x.to_le_bytes()).collect())
+}
+
+/// The elements of a buffer.
+pub(super) fn elements(global: &Global, at: usize) -> Vec<Option<u64>> {
+    let buffer = &global.buffers()[at];
+    (0..buffer.len()).map(|k| buffer.get(k)).collect()
+}
+
+/// The 4 × 3 matrix [1 2 0; 0 0 0; 0 0 3; 4 5 6] times (1, 10, 100), by what LLVM prints of its loop.
+#[test]
+fn a_product_of_a_matrix_and_a_vector() {
+    let module = Module::read(include_str!("tests/spmv.ptx")).expect("LLVM's text");
+    assert_eq!(module.entries().collect::<Vec<_>>(), ["kernel_0"]);
+    for (blocks, threads) in [(1, 1), (1, 32), (2, 2), (3, 33)] {
+        for seed in 0..8 {
+            let mut global = Global::default();
+            let mut arguments: Vec<u64> = [
+                words("pos", &[0, 2, 2, 3, 6]),
+                words("crd", &[0, 1, 2, 0, 1, 2]),
+                floats("vals", &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]),
+                floats("x", &[1.0, 10.0, 100.0]),
+                Buffer::unset("y", 8, 4),
+            ]
+            .into_iter()
+            .map(|buffer| global.add(buffer))
+            .collect();
+            arguments.extend([0, 4]);
+            let launch = Launch { entry: "kernel_0", blocks, threads, arguments: &arguments };
+            let counts = module.run(&launch, &mut global, &Limits { steps: 1000, seed });
+            let counts = counts.unwrap_or_else(|e| panic!("{e}"));
+            let y = [21.0, 0.0, 300.0, 654.0].map(|x: f64| Some(x.to_bits()));
+            assert_eq!(elements(&global, 4), y);
+            // One warp in lockstep: the longest row has three entries, and each load is within one segment.
+            if (blocks, threads) == (1, 32) {
+                let [pos, crd, vals, x, y] = counts.traffic[..] else { panic!("five buffers") };
+                assert_eq!((pos.loads, crd.loads, vals.loads, x.loads, y.stores), (2, 3, 3, 3, 1));
+                assert_eq!(counts.segments(), 12);
+                // Threads beyond the rows leave; the empty row; rows of one, two and three entries.
+                assert_eq!(counts.divergent, 4);
+            }
+        }
+    }
+}
+
+/// Where lanes read neighbours a warp touches few segments; where they read far apart, one each.
+#[test]
+fn segments_are_counted() {
+    let load = |shift: u32| {
+        kernel(
+            1,
+            &format!(
+                "\tld.param.u64 %rd1, [k_param_0];\n\tmov.u32 %r1, %tid.x;\n\tmul.wide.u32 %rd2, %r1, {};\n\
+                 \tadd.s64 %rd3, %rd1, %rd2;\n\tld.global.nc.f64 %fd1, [%rd3];",
+                8 << shift
+            ),
+        )
+    };
+    // 32 lanes of 8 bytes are 2 segments of 128; at a distance of 16 bytes 4; from 128 bytes on 32.
+    for (shift, segments) in [(0, 2), (1, 4), (2, 8), (4, 32), (5, 32)] {
+        let (counts, _) = run(&load(shift), (1, 32), vec![floats("x", &[0.0; 1024])], 1).expect("in bounds");
+        assert_eq!(counts.traffic[0].segments_loaded, segments, "shift {shift}");
+        assert_eq!(counts.traffic[0].loads, 1);
+    }
+    // Two blocks of 40 threads are four warps, of which two have eight threads each: 2 + 1 segments a block.
+    let (counts, _) = run(&load(0), (2, 40), vec![floats("x", &[0.0; 1024])], 1).expect("in bounds");
+    assert_eq!((counts.traffic[0].loads, counts.traffic[0].segments_loaded), (4, 6));
+}
+
+/// Words of one bank are read one after the other, but for one word that many lanes read.
+#[test]
+fn conflicts_of_banks_are_counted() {
+    for (stride, conflicts) in [(0, 0), (4, 0), (8, 1), (16, 3), (128, 31), (132, 0)] {
+        let body = format!(
+            "\t.shared .align 4 .b8 s[8192];\n\tmov.u64 %rd9, s;\n\tmov.u32 %r1, %tid.x;\n\tmul.wide.u32 %rd1, %r1, {stride};\n\
+             \tadd.s64 %rd2, %rd9, %rd1;\n\tsetp.ne.s32 %p1, %r1, 0;\n\tmov.u32 %r2, 7;\n\t{}st.shared.u32 [%rd2], %r2;",
+            if stride == 0 { "@!%p1 " } else { "" }
+        );
+        let (counts, _) = run(&kernel(0, &body), (1, 32), vec![], 1).expect("in bounds");
+        assert_eq!(counts.conflicts, conflicts, "stride {stride}");
+    }
+}
+
+/// The sum over a warp by shuffles: 0 + 1 + … + 31.
+#[test]
+fn a_warp_sums_by_shuffles() {
+    let steps: String = [16, 8, 4, 2, 1]
+        .iter()
+        .map(|by| format!("\tshfl.sync.down.b32 %r2|%p1, %r1, {by}, 31, -1;\n\tadd.s32 %r1, %r1, %r2;\n"))
+        .collect();
+    let body = format!(
+        "\tld.param.u64 %rd1, [k_param_0];\n\tmov.u32 %r1, %tid.x;\n\tsetp.eq.s32 %p2, %r1, 0;\n{steps}\
+         \t@%p2 st.global.u32 [%rd1], %r1;"
+    );
+    let (counts, global) =
+        run(&kernel(1, &body), (1, 32), vec![Buffer::unset("sum", 4, 1)], 3).expect("no lane misses");
+    assert_eq!(elements(&global, 0), [Some(496)]);
+    assert_eq!((counts.shuffles, counts.divergent), (5, 0));
+}
+
+/// Each thread adds its number to one element.
+#[test]
+fn atomics_do_not_race() {
+    let body = "\tld.param.u64 %rd1, [k_param_0];\n\tmov.u32 %r1, %tid.x;\n\tmov.u32 %r2, %ctaid.x;\n\tmov.u32 %r3, %ntid.x;\n\
+        \tmad.lo.s32 %r4, %r2, %r3, %r1;\n\tcvt.rn.f64.u32 %fd1, %r4;\n\tatom.global.add.f64 %fd2, [%rd1], %fd1;";
+    for seed in 0..16 {
+        let sum = floats("sum", &[0.5]).writable();
+        let (counts, global) = run(&kernel(1, body), (3, 40), vec![sum], seed).expect("atomics");
+        // 0 + 1 + … + 119 and a half.
+        assert_eq!(elements(&global, 0), [Some(7140.5f64.to_bits())]);
+        assert_eq!(counts.atomics, 120);
+    }
+}
+
+/// A block turns its elements round through shared memory.
+#[test]
+fn a_barrier_orders_a_block() {
+    let (counts, global) = run(&rules::turned(true), (2, 64), rules::turned_buffers(), 5).expect("a barrier");
+    let wanted: Vec<Option<u64>> = (0..64).rev().chain((64..128).rev()).map(Some).collect();
+    assert_eq!(elements(&global, 1), wanted);
+    assert_eq!((counts.barriers, counts.conflicts), (2, 0));
+}
+
+/// Where ways part and meet: behind a branch, behind a loop, at the end.
+#[test]
+fn ways_meet_again() {
+    let text = kernel(
+        0,
+        "\tmov.u32 %r1, %tid.x;\n\tsetp.lt.s32 %p1, %r1, 16;\n\t@%p1 bra $A;\n\tmov.u32 %r2, 1;\n\tbra.uni $B;\n$A:\n\
+         \tmov.u32 %r2, 2;\n$B:\n\tsetp.eq.s32 %p2, %r1, 5;\n\t@%p2 bra $C;\n$D:\n\tadd.s32 %r1, %r1, 1;\n\
+         \tsetp.lt.s32 %p3, %r1, 40;\n\t@%p3 bra $D;\n$C:\n\tmov.u32 %r3, %r2;",
+    );
+    let module = Module::read(&text).expect("it is well-formed");
+    let code = &module.functions[0];
+    let meets: Vec<(usize, usize)> = code
+        .code
+        .iter()
+        .enumerate()
+        .filter(|(_, each)| matches!(each.op, ir::Op::Branch(_)) && each.guard.is_some())
+        .map(|(at, _)| (at, code.meets[at]))
+        .collect();
+    // Instructions from 0: the branches are 2, 7 and 10; `$B` is 6, `$C` is 11.
+    assert_eq!(meets, [(2, 6), (7, 11), (10, 11)]);
+    let (counts, _) = run(&text, (1, 32), vec![], 9).expect("it ends");
+    // Of the loop each thread of 1 to 31, without 5, leaves in a turn of its own; of the last that is left no other parts.
+    assert_eq!(counts.divergent, 1 + 1 + 30);
+}
