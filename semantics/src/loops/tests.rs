@@ -448,7 +448,7 @@ fn unchecked_kernels_break_rules() {
         assert!(loops::check(&kernel).is_err(), "{body}");
         let a = i32s(&[1]);
         let code = code::compile(&kernel).expect(body);
-        let ran = execute::execute(&kernel, &code, &[0], &[Some(&a), None, None], &Limits::default());
+        let ran = execute::execute((&kernel, &code), None, &[0], &[Some(&a), None, None], &Limits::default());
         ran.map(|o| panic!("{o:?}\n{body}")).unwrap_err().to_string()
     };
     assert_eq!(broken("a[0] = 2i32"), "`a` is an operand and is changed, in `a[0] = 2i32`");

@@ -68,7 +68,8 @@ fn what_the_checker_takes_breaks_no_rule_that_it_promises() {
         let a = Array::I64(vec![4].into());
         let limits = Limits { memory: 1 << 10, steps: 2_000 };
         let code = super::code::compile(&kernel).map_err(Fault::Rejected);
-        let outcome = code.and_then(|code| execute::execute(&kernel, &code, &[2], &[Some(&a), None, None], &limits));
+        let outcome =
+            code.and_then(|code| execute::execute((&kernel, &code), None, &[2], &[Some(&a), None, None], &limits));
         match (checked, outcome) {
             (Ok(()), Err(Fault::Broken(breach))) => {
                 taken += 1;
