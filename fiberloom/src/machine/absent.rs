@@ -35,8 +35,7 @@ pub fn threads() -> usize {
 
 /// Refuses what takes machine code.
 pub(crate) fn is_there() -> Result<(), Error> {
-    let what = "this build makes no machine code (it is without LLVM): the engines `loops` and `meaning` are there";
-    Err(Error::Call(what.to_string()))
+    Err(absent())
 }
 
 /// The addresses that making machine code takes.
@@ -46,7 +45,7 @@ pub(crate) fn room(_: &Kernel) -> u64 {
 
 /// Refused.
 pub(crate) fn compile(_: &Sound) -> Result<Compiled, Error> {
-    refused()
+    Err(absent())
 }
 
 /// What machine code would be called with.
@@ -70,34 +69,35 @@ pub(crate) unsafe fn run<R>(
 
 /// Refused.
 pub(crate) fn llvm_ir(_: &Kernel) -> Result<String, Error> {
-    refused()
+    Err(absent())
 }
 
 /// Refused.
 pub(crate) fn assembly(_: &Kernel) -> Result<String, Error> {
-    refused()
+    Err(absent())
 }
 
 /// Refused.
 pub(crate) fn object(_: &Kernel, _: &typed::Program, _: &Classes) -> Result<(Vec<u8>, String), Error> {
-    refused()
+    Err(absent())
 }
 
 /// Refused.
 pub(crate) fn device_code(_: &Kernel, _: Gpu) -> Result<(String, Vec<DeviceEntry>), Error> {
-    refused()
+    Err(absent())
 }
 
 /// Refused.
 pub(crate) fn ptx(_: &Kernel, _: Gpu) -> Result<String, Error> {
-    refused()
+    Err(absent())
 }
 
 /// Refused.
 pub(crate) fn device_files(_: &Kernel, _: Gpu) -> Result<(Vec<u8>, String), Error> {
-    refused()
+    Err(absent())
 }
 
-fn refused<T>() -> Result<T, Error> {
-    is_there().and_then(|()| unreachable!("it is not there"))
+fn absent() -> Error {
+    let what = "this build makes no machine code (it is without LLVM): the engines `loops` and `meaning` are there";
+    Error::Call(what.to_string())
 }

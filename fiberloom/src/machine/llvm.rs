@@ -10,7 +10,6 @@ use fiberloom_core::notation::typed;
 use fiberloom_core::shape::Classes;
 
 /// Refuses what takes machine code where there is none: here there is.
-#[allow(clippy::unnecessary_wraps, reason = "it fails in a build without LLVM")]
 pub(crate) fn is_there() -> Result<(), Error> {
     Ok(())
 }
