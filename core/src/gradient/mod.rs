@@ -80,19 +80,15 @@ fn grad_here(source: &syntax::Program, ask: &Ask) -> Result<syntax::Program, Vec
 fn backward(source: &syntax::Program, ask: &Ask, blocks: bool) -> Result<syntax::Program, Vec<Diagnostic>> {
     let one = |d: Diagnostic| vec![d];
     let mut draft = plain(source)?;
-    let (mut pieces, now) = versions::versions(&mut draft, source, blocks).map_err(one)?;
     let tensors = |names: &[String]| -> Result<Vec<TensorId>, Diagnostic> {
         names.iter().map(|name| float(&draft, name)).collect()
     };
     let (of, by, dense) = (tensors(std::slice::from_ref(&ask.of)), tensors(&ask.by), tensors(&ask.dense));
-    let (of, by) = (now.tensor(of.map_err(one)?[0]), by.map_err(one)?);
+    let (of, by, dense) = (of.map_err(one)?[0], by.map_err(one)?, dense.map_err(one)?);
+    let (mut pieces, now) = versions::versions(&mut draft, source, (blocks, &by)).map_err(one)?;
+    let of = now.tensor(of);
     around::outside(&draft, &pieces, &by).map_err(one)?;
-    let asked = Asked {
-        of,
-        by,
-        dense: dense.map_err(one)?.into_iter().collect(),
-        seed: seed(&mut draft, of, ask).map_err(one)?,
-    };
+    let asked = Asked { of, by, dense: dense.into_iter().collect(), seed: seed(&mut draft, of, ask).map_err(one)? };
     let mut backward = Backward::new(&mut draft, &asked, &pieces);
     backward.run(&mut pieces).map_err(one)?;
     let gradients = asked.by.iter().filter_map(|t| backward.gradients.get(t).copied());

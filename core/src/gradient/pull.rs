@@ -40,7 +40,7 @@ pub(super) struct Pull<'d> {
     now: Change,
     /// Variables that the gradient is a function of, at this place.
     scope: Vec<VarId>,
-    /// What says how far variables go: a part of what their fold is of, or of the right side, or what the statement defines.
+    /// What says how far variables of folds go.
     anchors: Vec<(VarId, Expr)>,
     /// The whole right side, or what a mask at its top is of, and an access to what the statement defines, which has its value.
     whole: Option<(*const Expr, Expr)>,
@@ -74,10 +74,8 @@ impl<'d> Pull<'d> {
         (rhs, known): (&Expr, Option<Expr>),
         scope: Vec<VarId>,
     ) -> Pull<'d> {
-        let under = |v: &VarId| known.clone().filter(|known| says(known, *v));
-        let anchors = scope.iter().filter_map(|v| Some((*v, anchor(rhs, *v).or_else(|| under(v))?))).collect();
         let whole = known.map(|known| (std::ptr::from_ref(rhs), known));
-        let (found, before, parts) = (vec![], vec![], vec![]);
+        let (anchors, found, before, parts) = (vec![], vec![], vec![], vec![]);
         Pull { draft, moving, now: Change::default(), scope, anchors, whole, found, before, parts }
     }
 
@@ -222,18 +220,18 @@ pub(super) fn says(value: &Expr, v: VarId) -> bool {
     found
 }
 
-/// A part of a fold's body that says how far a variable goes, wherever the body stands: an access, else the whole.
+/// A float that a fold's body reads under a bare variable, wherever the body stands: it says how far the variable goes.
 pub(super) fn anchor(body: &Expr, v: VarId) -> Option<Expr> {
     let (mut bound, mut found) = (vec![], None);
     body.walk(&mut |e| bound.extend(binds(e)));
     body.walk(&mut |e| {
         let Kind::Access(_, indices) = &e.kind else { return };
-        let is_there = indices.iter().all(|i| !i.permit) && indices.iter().any(|i| i.bare() == Some(v));
-        if found.is_none() && is_there && !e.free().iter().any(|v| bound.contains(v)) {
+        let is_there = indices.iter().all(|i| i.bare().is_some()) && indices.iter().any(|i| i.bare() == Some(v));
+        if found.is_none() && e.ty.is_float() && is_there && !e.free().iter().any(|v| bound.contains(v)) {
             found = Some(e.clone());
         }
     });
-    found.or_else(|| (says(body, v) && body.may_miss().is_none()).then(|| body.clone()))
+    found
 }
 
 /// Whether an index says how far a variable goes, itself or in what is read for it.

@@ -51,18 +51,19 @@ pub(super) fn all<'p, 's>(pieces: &'p [Piece<'s>], each: &mut impl FnMut(&'p Ver
 const MOST: usize = 256;
 
 /// The statements and blocks of a program in order, and the last version of each of its tensors. Without `blocks` the statements of a block
-/// are written out, as often as it runs.
+/// are written out, as often as it runs. The caller gives the tensors `by` which gradients are asked.
 ///
 /// # Errors
 /// A block that runs as often as data say, or, written out, very often.
 pub(super) fn versions<'s>(
     draft: &mut Draft,
     source: &'s syntax::Program,
-    blocks: bool,
+    (blocks, by): (bool, &[TensorId]),
 ) -> Result<(Vec<Piece<'s>>, Change), Diagnostic> {
     let steps = draft.program.order.clone();
-    let given = draft.program.inputs();
-    let there = given.iter().copied().chain(draft.program.starts()).collect();
+    let (mut given, starts) = (draft.program.inputs(), draft.program.starts());
+    let there = given.iter().chain(&starts).copied().collect();
+    given.extend(starts.into_iter().filter(|t| by.contains(t)));
     let (used, now) = (FxHashSet::default(), Change::default());
     let mut made = Order { draft, source, blocks, given, there, used, now, all: vec![] };
     made.steps(&steps, false)?;
