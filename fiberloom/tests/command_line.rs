@@ -140,7 +140,8 @@ fn rejected_programs_and_calls_are_2() {
     dir.exits(2, &format!("run p.loom {INPUTS} --schedule none --no-schedule"), "one of --schedule and --no-schedule");
     dir.exits(0, &format!("run p.loom {INPUTS} --check --schedule protocol(A[j],walk)"), "");
     dir.exits(2, "tune p.loom", "no command");
-    dir.exits(2, "show ptx p.loom", "not there yet");
+    dir.exits(0, "show ptx p.loom", ".visible .entry");
+    dir.exits(2, "show ptx p.loom --gpu sm_20", "sm_70, sm_80 or sm_90");
     dir.exits(2, "show everything p.loom", "no stage");
     dir.exits(2, "run p.loom --frob", "--frob");
     dir.exits(2, "frob", "no command");
@@ -451,7 +452,6 @@ fn arguments_that_contradict_each_other_are_2() {
     assert_eq!(more.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&more.stderr).contains("the commands of one schedule, and no more"));
     refused("show everything none.loom", "no stage");
-    refused("show ptx none.loom", "`ptx` is not there yet");
     refused("show loops p.loom --svg", "--svg draws the lattice");
     for bad in ["0", "-1", "two", "1.5", "99999999999999999999"] {
         refused(&format!("run p.loom {INPUTS} --threads {bad}"), "--threads takes a number from 1");
@@ -665,7 +665,7 @@ fn shells_complete_commands_and_options() {
     match offered("fiberloom show ", "") {
         None => eprintln!("skipped: there is no `bash`"),
         Some(stages) => {
-            assert!(stages.contains("lattice") && !stages.contains("ptx"), "{stages}");
+            assert!(stages.contains("lattice") && stages.contains("ptx"), "{stages}");
             assert_eq!(offered("fiberloom run --en", "--en").unwrap().trim(), "--engine");
         }
     }

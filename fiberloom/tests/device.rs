@@ -35,6 +35,10 @@ const KERNELS: [(&str, &str); 9] = [
     ),
 ];
 
+fn number(x: f64) -> Value {
+    Value::from_bits(Type::F64, x.to_bits())
+}
+
 fn program(text: &str) -> Program {
     Program::parse(text).unwrap_or_else(|e| panic!("{e}\n{text}"))
 }
@@ -67,25 +71,22 @@ fn operands_are_loaded_as_constant() {
 /// The matrix [5 0; 0 0; 7 1] times (1, 2), worked out by hand.
 #[test]
 fn the_machine_answers() {
-    let entries =
-        [(vec![0, 0], 5.0), (vec![2, 0], 7.0), (vec![2, 1], 1.0)].map(|(at, x)| (at, Value::from_f64(Type::F64, x)));
+    let entries = [(vec![0, 0], 5.0), (vec![2, 0], 7.0), (vec![2, 1], 1.0)].map(|(at, x)| (at, number(x)));
     let csr = Format::named("csr", 2).unwrap();
-    let a =
-        Tensor::from_entries(vec![3, 2], csr, Value::from_f64(Type::F64, 0.0), Type::I32, Type::I32, entries).unwrap();
+    let a = Tensor::from_entries(vec![3, 2], csr, number(0.0), Type::I32, Type::I32, entries).unwrap();
     let program = program(KERNELS[0].1);
     let kernel = program.compile(&Options { engine: Engine::Ptx, ..Options::default() }).unwrap();
-    let x = Tensor::dense(vec![2], Value::from_f64(Type::F64, 0.0), vec![1.0, 2.0].into()).unwrap();
+    let x = Tensor::dense(vec![2], number(0.0), vec![1.0, 2.0].into()).unwrap();
     let outcome = kernel.run(&[("A", &a), ("x", &x)]).unwrap();
     assert_eq!(outcome["y"].values, vec![5.0, 0.0, 9.0].into());
 }
 
 /// A csr matrix of 32 rows, each of 256 ones, and what launches count of its product with ones.
 fn counted(schedule: &str) -> Vec<(&'static str, u64)> {
-    let entries = (0..32).flat_map(|i| (0..256).map(move |j| (vec![i, j], Value::from_f64(Type::F64, 1.0))));
+    let entries = (0..32).flat_map(|i| (0..256).map(move |j| (vec![i, j], number(1.0))));
     let csr = Format::named("csr", 2).unwrap();
-    let a = Tensor::from_entries(vec![32, 256], csr, Value::from_f64(Type::F64, 0.0), Type::I32, Type::I32, entries)
-        .unwrap();
-    let x = Tensor::dense(vec![256], Value::from_f64(Type::F64, 0.0), vec![1.0; 256].into()).unwrap();
+    let a = Tensor::from_entries(vec![32, 256], csr, number(0.0), Type::I32, Type::I32, entries).unwrap();
+    let x = Tensor::dense(vec![256], number(0.0), vec![1.0; 256].into()).unwrap();
     let program = program(&format!("{} {schedule}", KERNELS[0].1));
     let kernel = program.compile(&Options { engine: Engine::Ptx, ..Options::default() }).unwrap();
     let outcome = kernel.run(&[("A", &a), ("x", &x)]).unwrap();
