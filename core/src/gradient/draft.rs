@@ -163,7 +163,10 @@ impl Draft {
             let own = names.as_ref().map(|names| self.program.vars[names[mode].index()].name.clone());
             let name = own.unwrap_or_else(|| standard.get(mode).map_or(format!("i{mode}"), |name| name.to_string()));
             let mut free = std::iter::once(name.clone()).chain((2..).map(|n| format!("{name}_{n}")));
-            let name = free.find(|name| !taken.contains(name) && !self.taken.contains(name)).unwrap_or(name);
+            // `i8` is a type.
+            let is_free =
+                |name: &String| !taken.contains(name) && !self.taken.contains(name) && Type::from_name(name).is_none();
+            let name = free.find(is_free).unwrap_or(name);
             taken.push(name.clone());
             self.named_var(name, self.classes.class_of_size(*size))
         });
