@@ -42,6 +42,7 @@ pub fn missing() -> Option<String> {
     of(browser, "there is no Chromium (Debian: chromium)")
         .or_else(|| of(has("python3"), "there is no python3"))
         .or_else(|| of(has("xz"), "there is no xz, which packs the compiler"))
+        .or_else(|| ensure_target().err().map(|why| format!("rustup did not install the library for {TARGET}: {why}")))
 }
 
 /// Opens the page in a browser, with what the command line says beside it.
