@@ -25,6 +25,8 @@ mod execute;
 mod memory;
 mod turns;
 
+pub(crate) use turns::xorshift;
+
 #[cfg(test)]
 mod tests;
 

@@ -105,13 +105,17 @@ pub(super) fn order(lo: i64, hi: i64, seed: u64) -> impl Iterator<Item = i64> {
     let mut drawn: Vec<i64> = if few { (lo..hi).collect() } else { vec![] };
     let mut state = seed | 1;
     for last in (1..drawn.len()).rev() {
-        // Xorshift: Marsaglia, Xorshift RNGs, J. Stat. Softw. 8 (2003).
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        drawn.swap(last, (state % (last as u64 + 1)) as usize);
+        drawn.swap(last, (xorshift(&mut state) % (last as u64 + 1)) as usize);
     }
     drawn.into_iter().chain(if few { hi..hi } else { lo..hi })
+}
+
+/// The next of a sequence of drawn numbers (Marsaglia, *Xorshift RNGs*, J. Stat. Softw. 8, 2003); the first is not 0.
+pub(crate) fn xorshift(state: &mut u64) -> u64 {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    *state
 }
 
 fn conflict<const N: usize>(now: i64, others: [Option<i64>; N]) -> Result<(), Rule> {

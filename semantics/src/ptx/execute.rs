@@ -5,6 +5,7 @@ use super::memory::{Area, Global};
 use super::race::Element;
 use super::warp::{Frame, Lanes, Place, Warp, each};
 use super::{Counts, Fault, Launch, Limits, Rule, Traffic, WARP};
+use crate::loops::xorshift;
 use rustc_hash::FxHashMap;
 
 /// The most blocks that are resident at once.
@@ -252,14 +253,11 @@ impl Machine<'_> {
     }
 }
 
-/// Numbers that are drawn (Marsaglia, *Xorshift RNGs*, J. Stat. Softw. 8, 2003).
+/// Numbers that are drawn.
 struct Random(u64);
 
 impl Random {
     fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 16) as usize % n.max(1)
+        (xorshift(&mut self.0) >> 16) as usize % n.max(1)
     }
 }

@@ -280,15 +280,15 @@ impl Flow<'_> {
                 return Err(format!("`{name}` cannot hold a counter: its elements are neither i32 nor i64"));
             }
         }
-        let turns = joined.counter(index).is_none();
-        match linear(&joined.from, index) {
-            _ if turns && joined.holds.is_none() => {
-                Err(format!("`{name}` needs no joining: it has a place for each iteration"))
-            }
-            Some(_) if turns => Ok(()),
-            _ if !turns => Ok(()),
-            _ => Err(format!("where an iteration's part of `{name}` begins is not linear in the loop's variable")),
+        if joined.counter(index).is_some() {
+            return Ok(());
         }
+        if joined.holds.is_none() {
+            return Err(format!("`{name}` needs no joining: it has a place for each iteration"));
+        }
+        let is_linear = linear(&joined.from, index).is_some();
+        let what = || format!("where an iteration's part of `{name}` begins is not linear in the loop's variable");
+        is_linear.then_some(()).ok_or_else(what)
     }
 
     fn sorts(&self, b: BufferId, state: &Reached) -> Result<(), String> {

@@ -7,10 +7,7 @@ struct Random(u64);
 
 impl Random {
     fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as usize % n
+        (turns::xorshift(&mut self.0) >> 11) as usize % n
     }
 
     fn one<'t>(&mut self, of: &[&'t str]) -> &'t str {
