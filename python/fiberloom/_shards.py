@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import operator
 import threading
+import traceback
 from collections import OrderedDict
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -332,7 +333,9 @@ def naming(box: Box):
         named = type(error)(f"in {box}:\n{error}")
         named.spans, named.box = error.spans, box
         raise named from None
-    except MemoryError:
+    except MemoryError as error:
+        # What there was no room for is still in the frames that the error came from.
+        traceback.clear_frames(error.__traceback__)
         named = LimitError(f"in {box}: memory does not suffice for what is sent to a worker, or back")
         named.box = box
         raise named from None
