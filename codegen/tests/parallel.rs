@@ -119,6 +119,61 @@ fn what_iterations_append_is_in_their_order() {
     }
 }
 
+/// A sum that rounds, a count and a maximum, beside what is appended and a place for each iteration.
+const FOLDS: &str = "kernel folds(n) reassociate
+  operand x: f64
+  result s: f64, m: i64, y: f64, crd: i64
+
+  alloc s[1]
+  alloc m[2]
+  alloc y[n]
+  alloc crd[n]
+  t = 0.1
+  count = 5
+  most = -1
+  c = 0
+  parallel for i in 0..n joining crd[c] folding t, count, most {
+    for j in 0..i % 3 {
+      t = t + x[i] * f64(j + 1)
+      count = count + 1
+    }
+    if i % 7 == 3 {
+      most = max(most, i)
+      crd[c] = i
+      c = c + 1
+    }
+    y[i] = x[i] + 1.0
+  }
+  s[0] = t
+  m[0] = count
+  m[1] = most
+  finish s[1]
+  finish m[2]
+  finish y[n]
+  finish crd[c]
+";
+
+#[test]
+fn what_iterations_fold_is_the_same_on_any_number_of_threads() {
+    let kernel = compiled(FOLDS);
+    for n in [0, 1, 2, 3, 5, 257, 3000, 40_000] {
+        let x = floats(n);
+        let made = run(&kernel, (n, &x, 4), Pieces::Each(1)).unwrap();
+        for threads in [2, 3, 7] {
+            assert_eq!(run(&kernel, (n, &x, 4), Pieces::Each(threads)).unwrap(), made, "{n} {threads}");
+        }
+        let by_hand: f64 = 0.1 + (0..n).map(|i| [0.0, 1.0, 3.0][i as usize % 3] / (i + 1) as f64).sum::<f64>();
+        let appended: Vec<i64> = (0..n).filter(|i| i % 7 == 3).collect();
+        let count = 5 + (0..n).map(|i| i % 3).sum::<i64>();
+        for made in [made, run(&kernel, (n, &x, 4), Pieces::Usual).unwrap()] {
+            let Some(Array::F64(s)) = &made[1] else { panic!("{made:?}") };
+            assert!((s[0] - by_hand).abs() <= by_hand * 1e-12, "{n}: {} {by_hand}", s[0]);
+            assert_eq!(made[2], Some(Array::I64(vec![count, appended.last().copied().unwrap_or(-1)].into())), "{n}");
+            assert_eq!(made[4], Some(Array::I64(appended.clone().into())), "{n}");
+        }
+    }
+}
+
 /// Where memory suffices for one thread and little more, the loop runs on as many as there is memory for.
 #[test]
 fn parts_that_do_not_fit_are_not_made() {

@@ -154,7 +154,10 @@ pub(crate) fn module<'c>(
                 emitter.block(statements)?;
                 emitter.leave_shared()?;
             }
-            Part::Turns(stmt) => emitter.some_turns(stmt)?,
+            Part::Turns(stmt) => {
+                emitter.some_turns(stmt)?;
+                parallel::define_fold(unit, n, stmt)?;
+            }
         }
         emitter.end()?;
     }

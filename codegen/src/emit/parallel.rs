@@ -6,20 +6,27 @@
 //!                                              kernel_part_0(rt″, buffers″, params, frame, 128, 256)    on another
 //! ```
 //!
-//! The loop is described in the frame's last words. Parts only read the frame, but for the counters of a loop whose iterations append:
-//! threads of such a loop have frames of their own. Each thread has a session of its own, and a copy of the table of buffers, in which
-//! `own` are copies, too.
+//! The loop is described in the frame's last words. Parts only read the frame, but for the counters of a loop whose iterations append, and
+//! variables into which they fold: threads of such a loop have frames of their own. Each thread has a session of its own, and a copy of the
+//! table of buffers, in which `own` are copies, too.
+//!
+//! A part that folds begins with the functions' identities and leaves its own values in the frame, whatever was there. A second function,
+//! `kernel_fold_0(frame, frame of a later piece)`, folds those into the frame's; the kernel folds what the runtime leaves into what the
+//! variables were before.
 
-use super::{Emitter, parts};
+use super::parts::Home;
+use super::{Emitter, Place, Typed, Unit, parts};
 use crate::Error;
 use crate::abi::Slot;
-use fiberloom_core::loops::{BufferId, Expr, How, Joined, Stmt, Var, linear, work};
+use fiberloom_core::algebra::Op;
+use fiberloom_core::loops::{BufferId, Expr, How, Joined, Stmt, Var, fold_in_pieces, linear, work};
 use inkwell::module::Linkage;
+use inkwell::types::BasicMetadataTypeEnum;
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, PointerValue};
 use std::collections::BTreeSet;
 
 /// The words that describe a loop, and then each of the arrays to which its iterations append.
-const WORDS: [u64; 2] = [10, 6];
+const WORDS: [u64; 2] = [11, 6];
 
 /// The words that describe a loop whose iterations append to so many arrays.
 pub(super) fn words(joins: usize) -> u64 {
@@ -32,17 +39,41 @@ impl<'c> Emitter<'c, '_> {
         let Stmt::For { var, lo, hi, body, how } = stmt else { return Ok(()) };
         let [first, past] = [4, 5].map(|n| self.function.get_nth_param(n).map(|at| at.into_int_value()));
         let range = (first.expect("the first iteration"), past.expect("one past the last"));
+        for v in how.folded() {
+            if let (Some((_, begins)), Place::Slot(slot)) =
+                (fold_in_pieces(self.kernel, body, *v), self.vars[v.0 as usize])
+            {
+                self.builder.build_store(slot, self.constant(begins).value)?;
+            }
+        }
         self.count(*var, ([lo, hi], range), &How::Serial, body)?;
-        self.leave(&how.counters(*var))
+        self.leave(&how.counters(*var).iter().chain(how.folded()).copied().collect())
+    }
+
+    /// The value of a variable in a frame.
+    fn in_frame(&self, v: Var, frame: PointerValue<'c>) -> Result<(PointerValue<'c>, Typed<'c>), Error> {
+        let word = self.cuts.shared.get(&v).ok_or_else(|| Error::Llvm(format!("{} is not shared", self.name(v))))?;
+        let word = self.element(self.context.i64_type().into(), frame, self.i64(*word as i64))?;
+        let ty = self.type_of(v);
+        Ok((word, Typed { value: self.builder.build_load(self.register(ty), word, self.name(v))?, ty }))
+    }
+
+    /// Folds a later value of a variable into an earlier one, in this word of a frame.
+    fn fold_into(&self, word: PointerValue<'c>, op: Op, [earlier, later]: [Typed<'c>; 2]) -> Result<(), Error> {
+        self.builder.build_store(word, self.apply(op, earlier.ty, &[earlier, later])?)?;
+        Ok(())
     }
 
     /// Calls the runtime, which runs a parallel loop; the kernel ends if an iteration fails.
     pub(super) fn call_turns(&mut self, stmt: &Stmt) -> Result<(), Error> {
-        let (Stmt::For { how: How::Parallel { own, joined }, .. }, Some(part)) = (stmt, self.cuts.part_of(stmt)) else {
+        let (Stmt::For { how: How::Parallel { own, joined, folded }, body, .. }, Some(part)) =
+            (stmt, self.cuts.part_of(stmt))
+        else {
             return Ok(());
         };
         let [session, buffers, params] = [0, 1, 2].map(|n| self.function.get_nth_param(n).expect("three arguments"));
         let frame = self.frame.expect("a kernel that has parts has a frame");
+        let before = folded.iter().map(|v| Ok(self.in_frame(*v, frame)?.1)).collect::<Result<Vec<_>, Error>>()?;
         let described = self.described(stmt, part)?;
         for (n, value) in described.into_iter().enumerate() {
             self.builder.build_store(self.loop_word(n as u64)?, value)?;
@@ -51,6 +82,11 @@ impl<'c> Emitter<'c, '_> {
             [session, buffers, params, frame.into(), self.loop_word(0)?.into()].map(BasicMetadataValueEnum::from);
         let call = self.call_table(Slot::Parallel, &args)?;
         self.go_on_if_zero(call.try_as_basic_value().unwrap_basic().into_int_value())?;
+        for (v, before) in folded.iter().zip(before) {
+            let (word, made) = self.in_frame(*v, frame)?;
+            let (op, _) = fold_in_pieces(self.kernel, body, *v).expect("checked");
+            self.fold_into(word, op, [before, made])?;
+        }
         let mentioned = &self.cuts.mentions(self.home).buffers;
         let changed = own.iter().copied().chain(joined.iter().map(|j| j.array));
         changed.filter(|b| mentioned.contains(b) && self.moves(*b)).try_for_each(|b| self.refresh(b))
@@ -64,7 +100,9 @@ impl<'c> Emitter<'c, '_> {
 
     /// The words that describe a loop, as the runtime reads them.
     fn described(&mut self, stmt: &Stmt, part: usize) -> Result<Vec<BasicValueEnum<'c>>, Error> {
-        let Stmt::For { var, lo, hi, how: How::Parallel { own, joined }, body } = stmt else { return Ok(vec![]) };
+        let Stmt::For { var, lo, hi, how: How::Parallel { own, joined, folded }, body } = stmt else {
+            return Ok(vec![]);
+        };
         let function = self.module.get_function(&parts::name(self.symbol, part));
         let function = function.ok_or_else(|| Error::Llvm(format!("part {part} is not declared")))?;
         let work = self.index(&work(self.kernel, *var, (lo, hi), body))?;
@@ -80,6 +118,10 @@ impl<'c> Emitter<'c, '_> {
             self.i64(joined.len() as i64).into(),
             self.i64(self.cuts.shared.len() as i64).into(),
             self.i64(is_repeatable(body, (own, joined)).into()).into(),
+            match self.module.get_function(&fold_name(self.symbol, part)).filter(|_| !folded.is_empty()) {
+                Some(fold) => fold.as_global_value().as_pointer_value().into(),
+                None => self.context.ptr_type(Default::default()).const_null().into(),
+            },
         ];
         for j in joined {
             let counted = |v: Var| self.cuts.shared.get(&v).map_or(-1, |word| *word as i64);
@@ -113,6 +155,33 @@ impl<'c> Emitter<'c, '_> {
         places.set_linkage(Linkage::Private);
         places.as_pointer_value()
     }
+}
+
+/// The name of the function that folds the pieces of a part.
+fn fold_name(symbol: &str, part: usize) -> String {
+    format!("{symbol}_fold_{part}")
+}
+
+/// Defines the function that folds what a later piece of a loop's iterations has folded into the frame of the pieces before.
+pub(super) fn define_fold(unit: Unit, part: usize, stmt: &Stmt) -> Result<(), Error> {
+    let Stmt::For { how, body, .. } = stmt else { return Ok(()) };
+    if how.folded().is_empty() {
+        return Ok(());
+    }
+    let frame = BasicMetadataTypeEnum::from(unit.context.ptr_type(Default::default()));
+    let ty = unit.context.void_type().fn_type(&[frame; 2], false);
+    let function = unit.module.add_function(&fold_name(unit.symbol, part), ty, Some(Linkage::Internal));
+    let emitter = Emitter::open(unit, Home::Part(part), function)?;
+    let [frame, later] = [0, 1].map(|n| function.get_nth_param(n).expect("two frames").into_pointer_value());
+    for v in how.folded() {
+        let ((word, earlier), (_, later)) = (emitter.in_frame(*v, frame)?, emitter.in_frame(*v, later)?);
+        let (op, _) = fold_in_pieces(unit.kernel, body, *v).expect("checked");
+        emitter.fold_into(word, op, [earlier, later])?;
+    }
+    emitter.builder.build_return(None)?;
+    emitter.builder.position_at_end(emitter.stop.0);
+    emitter.builder.build_unreachable()?;
+    Ok(())
 }
 
 /// Whether iterations may run again after some of them ran: they read nothing that they write, but for what each thread has for itself.

@@ -181,7 +181,7 @@ impl<'k> Cuts<'k> {
         for (first, length) in how.joined().iter().filter_map(linear) {
             [first, length].iter().for_each(|e| self.mentions[0].expression(e));
         }
-        for v in how.counters(*var) {
+        for v in how.counters(*var).iter().chain(how.folded()).copied() {
             self.mentions[0].vars.insert(v);
             mentions.vars.insert(v);
         }

@@ -100,15 +100,21 @@ impl<'l> Joins<'l> {
         range: (i64, i64),
         owner: *mut Session,
     ) -> Joins<'l> {
-        let words = arrays.iter().flat_map(|j| [j.counter, j.holds]);
-        let mut counters: Vec<usize> = words.filter_map(|word| usize::try_from(word).ok()).collect();
-        counters.sort_unstable();
-        counters.dedup();
+        let counters = Joins::counters(arrays);
         // SAFETY: by this function's contract.
         let now = counters.iter().map(|word| unsafe { frame[*word].assume_init() }).collect();
         let known = Mutex::new(Known { next: range.0, now, ran: BTreeMap::new(), begins: BTreeMap::new() });
         let owner = RwLock::new(Owner(owner.cast()));
         Joins { arrays, frame, counters, range, known, owner, left: Mutex::default() }
+    }
+
+    /// The words of a frame that count what is appended to these arrays.
+    pub fn counters(arrays: &[Joined]) -> Vec<usize> {
+        let words = arrays.iter().flat_map(|j| [j.counter, j.holds]);
+        let mut counters: Vec<usize> = words.filter_map(|word| usize::try_from(word).ok()).collect();
+        counters.sort_unstable();
+        counters.dedup();
+        counters
     }
 
     /// The numbers of the buffers of which each thread needs one of its own.

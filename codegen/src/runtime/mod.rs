@@ -11,6 +11,7 @@
 
 mod entries;
 pub(crate) mod fence;
+mod folds;
 pub(crate) mod interrupt;
 mod joined;
 mod math;

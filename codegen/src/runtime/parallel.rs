@@ -4,10 +4,12 @@
 //!   lo ├────┼────┼────┼────┼────┤ hi        pieces of equal numbers of iterations; who is done takes the next one
 //! ```
 //!
-//! Iterations are independent, so that results do not depend on pieces or threads. If several pieces fail, the first of them does: those
-//! before it run to their ends.
+//! Iterations are independent, so that results do not depend on threads, nor on pieces, unless iterations fold. What is a piece depends on the
+//! loop's work alone; of a loop that folds, one thread runs the same pieces. If several pieces fail, the first of them does: those before it
+//! run to their ends.
 #![allow(unsafe_code)] // Machine code runs on several threads.
 
+use super::folds::{Fold, Folds};
 use super::joined::{Joined, Joins};
 use super::pool::{on_threads, threads};
 use super::{Session, Snapshot};
@@ -50,6 +52,8 @@ pub(super) struct Counted {
     words: i64,
     /// Whether iterations may run again after some of them ran.
     again: i64,
+    /// Folds what a later piece has folded into what the pieces before have.
+    fold: Option<Fold>,
 }
 
 /// A loop that runs.
@@ -60,6 +64,10 @@ struct Loop<'l, 'a> {
     frame: *mut i64,
     own: &'l [i32],
     joins: Option<&'l Joins<'l>>,
+    /// The number of the frame's words.
+    words: usize,
+    /// What iterations fold.
+    folds: Option<&'l Folds>,
     hi: i64,
     /// The iterations of a piece.
     step: i64,
@@ -80,12 +88,16 @@ impl Loop<'_, '_> {
         let ran = unsafe {
             self.snapshot.session((self.own, &fresh), |session, buffers| {
                 let mut appending = self.joins.map(Joins::begin);
+                // Only threads' own frames change while threads run.
+                let words = || std::slice::from_raw_parts(self.frame.cast::<MaybeUninit<i64>>(), self.words).to_vec();
+                let mut folding = self.folds.map(|_| words());
                 while let Some((first, past)) = self.piece() {
                     let session: *mut Session = session;
-                    let run = |frame| (self.turns)(session, buffers, self.params, frame, first, past);
-                    let code = match &mut appending {
-                        Some(appending) => appending.piece((first, past), session, run),
-                        None => run(self.frame),
+                    let run = |frame| self.run_piece((session, buffers, frame), (first, past));
+                    let code = match (&mut appending, &mut folding) {
+                        (Some(appending), _) => appending.piece((first, past), session, run),
+                        (None, Some(frame)) => run(frame.as_mut_ptr().cast()),
+                        (None, None) => run(self.frame),
                     };
                     if code != 0 {
                         self.note(first, code);
@@ -97,6 +109,25 @@ impl Loop<'_, '_> {
             })
         };
         ran.is_some()
+    }
+
+    /// Runs a piece, and notes what it folds.
+    ///
+    /// # Safety
+    /// The frame is this thread's own, or iterations only read it; so are the session and its buffers.
+    unsafe fn run_piece(
+        &self,
+        (session, buffers, frame): (*mut Session, *mut Buffer, *mut i64),
+        (first, past): (i64, i64),
+    ) -> i32 {
+        // SAFETY: by this function's contract.
+        let code = unsafe { (self.turns)(session, buffers, self.params, frame, first, past) };
+        if let Some(folds) = self.folds.filter(|_| code == 0) {
+            // SAFETY: the same; a frame has so many words.
+            let left = unsafe { std::slice::from_raw_parts(frame.cast(), self.words) };
+            folds.note((first, past), left);
+        }
+        code
     }
 
     /// The next piece; `None` if there is none, or one before it failed.
@@ -127,27 +158,25 @@ pub(super) unsafe extern "C" fn parallel(
     of: *const Counted,
 ) -> i32 {
     // SAFETY: generated code describes the loop, and waits.
-    let Counted { turns, own, owns, lo, hi, work, joined, joins, words, again } = *unsafe { &*of };
-    // SAFETY: generated code gives a function of its own, and what that asks for.
-    let serially = move || unsafe { turns(rt, buffers, params, frame, lo, hi) };
+    let described = *unsafe { &*of };
+    let Counted { turns, lo, hi, fold, .. } = described;
     let n = hi.saturating_sub(lo);
     // A product of extents that does not fit is a large one.
-    let work = work as u64;
+    let work = described.work as u64;
     // SAFETY: generated code passes on the session that it was given.
     let (threads, least, piece) = match unsafe { (*rt).pieces() } {
         Pieces::Usual => (threads(), LEAST, PIECE),
         Pieces::Each(threads) => (threads, 0, 0),
     };
-    if work < least || n < 2 || threads < 2 {
-        return serially();
+    if work < least || n < 2 || threads < 2 && fold.is_none() {
+        // SAFETY: generated code passes on what it was given.
+        return unsafe { turns(rt, buffers, params, frame, lo, hi) };
     }
     let pieces = work.checked_div(piece).unwrap_or(MOST).clamp(2, MOST).min(n as u64) as i64;
-    // SAFETY: generated code passes on the session that it was given; `own` has so many numbers.
-    let (snapshot, own, joins) = unsafe {
-        let own = if owns == 0 { &[][..] } else { std::slice::from_raw_parts(own, owns as usize) };
-        let arrays = std::slice::from_raw_parts(joined, joins as usize);
-        let words = std::slice::from_raw_parts(frame.cast::<MaybeUninit<i64>>(), words as usize);
-        ((*rt).snapshot(), own, (!arrays.is_empty()).then(|| Joins::of((arrays, words), (lo, hi), rt)))
+    // SAFETY: generated code passes on the session that it was given; arrays have the lengths beside them.
+    let (snapshot, own, arrays) = unsafe {
+        let arrays = std::slice::from_raw_parts(described.joined, described.joins as usize);
+        ((*rt).snapshot(), numbers(described.own, described.owns), arrays)
     };
     let of = Loop {
         snapshot: &snapshot,
@@ -155,33 +184,106 @@ pub(super) unsafe extern "C" fn parallel(
         params,
         frame,
         own,
-        joins: joins.as_ref(),
+        joins: None,
+        words: described.words as usize,
+        folds: None,
         hi,
         step: n / pieces + i64::from(n % pieces != 0),
         next: AtomicI64::new(lo),
         failed: Mutex::new((i64::MAX, 0)),
     };
-    let others = threads.clamp(1, pieces as usize) - 1;
-    let begun = AtomicBool::new(false);
-    on_threads(others, &|| {
-        begun.fetch_or(of.run(), Relaxed);
-    });
-    let failed = of.first_failed().1;
-    let Some(joins) = joins else {
-        // Without memory for copies no thread has begun.
-        return if begun.load(Relaxed) { failed } else { serially() };
-    };
-    let failed = match joins.end(failed) {
-        Ok(counted) if failed == 0 => {
-            // SAFETY: these are words of the frame, which generated code passes on.
-            counted.into_iter().for_each(|(word, value)| unsafe { frame.add(word).write(value) });
-            0
+    let threads = threads.clamp(1, pieces as usize);
+    Call { rt: rt.cast(), buffers, described, arrays, of }.run(threads)
+}
+
+/// A loop, and the kernel that waits for it.
+struct Call<'l, 'a> {
+    rt: *mut Session<'static>,
+    buffers: *mut Buffer,
+    described: Counted,
+    arrays: &'l [Joined],
+    /// The loop without what threads share, of which nothing ran.
+    of: Loop<'l, 'a>,
+}
+
+impl Call<'_, '_> {
+    /// Runs the loop; by one thread, too, if that is what suffices memory.
+    fn run(&self, threads: usize) -> i32 {
+        if threads < 2 {
+            return self.in_order();
         }
-        Ok(_) => failed,
-        Err(failure) => code(failure),
-    };
-    // One thread needs less memory.
-    let short = failed == code(Failure::Memory) && again != 0;
-    // SAFETY: threads are done.
-    if !begun.load(Relaxed) || short && unsafe { joins.undo(&snapshot) }.is_ok() { serially() } else { failed }
+        let Counted { lo, hi, fold, again, .. } = self.described;
+        // SAFETY: generated code has set the frame's counters, and waits.
+        let joins = (!self.arrays.is_empty()).then(|| unsafe {
+            let words = std::slice::from_raw_parts(self.of.frame.cast(), self.of.words);
+            Joins::of((self.arrays, words), (lo, hi), self.rt)
+        });
+        let folds = fold.map(|fold| Folds::of(fold, lo));
+        let of = self.again(joins.as_ref(), folds.as_ref());
+        let begun = AtomicBool::new(false);
+        on_threads(threads - 1, &|| {
+            begun.fetch_or(of.run(), Relaxed);
+        });
+        let failed = of.first_failed().1;
+        let (failed, counted) = match joins.as_ref().map_or(Ok(vec![]), |joins| joins.end(failed)) {
+            Ok(counted) => (failed, counted),
+            Err(failure) => (code(failure), vec![]),
+        };
+        // One thread needs less memory; without memory for copies no thread has begun.
+        let short = failed == code(Failure::Memory) && again != 0;
+        // SAFETY: threads are done.
+        let undone = joins.filter(|_| short).is_some_and(|joins| unsafe { joins.undo(self.of.snapshot) }.is_ok());
+        if undone || !begun.into_inner() {
+            return self.in_order();
+        }
+        if failed == 0 {
+            self.leave(folds, counted);
+        }
+        failed
+    }
+
+    /// Runs all pieces on the caller's thread, one after the other.
+    fn in_order(&self) -> i32 {
+        let folds = self.described.fold.map(|fold| Folds::of(fold, self.described.lo));
+        let of = self.again(None, folds.as_ref());
+        while let Some(piece) = of.piece() {
+            // SAFETY: the kernel waits, and nothing else runs.
+            let failed = unsafe { of.run_piece((self.rt.cast(), self.buffers, of.frame), piece) };
+            if failed != 0 {
+                return failed;
+            }
+        }
+        let counters = Joins::counters(self.arrays).into_iter();
+        // SAFETY: generated code has set the frame's counters.
+        let counted = counters.map(|word| (word, unsafe { of.frame.add(word).read() })).collect();
+        self.leave(folds, counted);
+        0
+    }
+
+    /// The loop, of which nothing ran, with what threads share.
+    fn again<'s>(&'s self, joins: Option<&'s Joins<'s>>, folds: Option<&'s Folds>) -> Loop<'s, 's> {
+        let (next, failed) = (AtomicI64::new(self.described.lo), Mutex::new((i64::MAX, 0)));
+        Loop { joins, folds, next, failed, ..self.of }
+    }
+
+    /// Leaves in the kernel's frame what pieces have folded and counted.
+    fn leave(&self, folds: Option<Folds>, counted: Vec<(usize, i64)>) {
+        let frame = self.of.frame;
+        // SAFETY: these are words of the frame, and nothing runs.
+        unsafe {
+            if let Some(whole) = folds.and_then(Folds::end) {
+                frame.cast::<MaybeUninit<i64>>().copy_from_nonoverlapping(whole.as_ptr(), whole.len());
+            }
+            counted.into_iter().for_each(|(word, value)| frame.add(word).write(value));
+        }
+    }
+}
+
+/// The numbers of buffers, of which there are `count`.
+///
+/// # Safety
+/// There are so many.
+unsafe fn numbers<'l>(at: *const i32, count: i64) -> &'l [i32] {
+    // SAFETY: by this function's contract.
+    if count == 0 { &[] } else { unsafe { std::slice::from_raw_parts(at, count as usize) } }
 }

@@ -316,6 +316,9 @@ pub enum How {
         /// Arrays to which iterations append. Each thread appends to arrays of its own, and counts from where it is; behind the loop, what
         /// iterations have appended stands in their order, and counters have the values that serial iterations give them.
         joined: Vec<Joined>,
+        /// Variables into which iterations only fold, with one function each. Iterations run in pieces; in each, such a variable begins with
+        /// the function's identity. Behind the loop it is its value before, and then the pieces' values, in order, folded.
+        folded: Vec<Var>,
     },
 }
 
@@ -347,14 +350,19 @@ impl Joined {
 }
 
 impl How {
-    /// A parallel loop without workspaces that threads have copies of, and without counters.
+    /// A parallel loop without workspaces that threads have copies of, without counters and folds.
     pub fn apart() -> How {
-        How::Parallel { own: vec![], joined: vec![] }
+        How::Parallel { own: vec![], joined: vec![], folded: vec![] }
     }
 
     /// The arrays to which iterations append.
     pub fn joined(&self) -> &[Joined] {
         if let How::Parallel { joined, .. } = self { joined } else { &[] }
+    }
+
+    /// The variables into which the iterations of a parallel loop fold.
+    pub fn folded(&self) -> &[Var] {
+        if let How::Parallel { folded, .. } = self { folded } else { &[] }
     }
 
     /// The variables that count what iterations append, in order.

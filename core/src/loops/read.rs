@@ -317,12 +317,15 @@ impl<'t> Reader<'t> {
         self.expect(Token::Word("in"))?;
         let (lo, hi) = self.extent()?;
         let var = if self.names.contains_key(name) { self.var(name)? } else { self.new_var(name, Type::I64)? };
-        if let How::Parallel { own, joined } = &mut how {
+        if let How::Parallel { own, joined, folded } = &mut how {
             if self.eat(Token::Word("with")) {
                 self.list(|r| r.buffer().map(|b| own.push(b)))?;
             }
             if self.eat(Token::Word("joining")) {
                 self.list(|r| r.joined().map(|j| joined.push(j)))?;
+            }
+            if self.eat(Token::Word("folding")) {
+                self.list(|r| r.word().and_then(|name| r.var(name)).map(|v| folded.push(v)))?;
             }
         }
         let body = self.braces(nesting)?;

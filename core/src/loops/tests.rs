@@ -87,6 +87,9 @@ kernel all(n)
   lanes parallel for p_5 in 0..n {
     f[p_5] = e[p_5]
   }
+  parallel for p_6 in 0..n folding m {
+    m = m + p_6
+  }
   sort w[0..a[1]] with k
   sort w[0..m] into k[a[0] + 1]
   move w from k
@@ -184,6 +187,22 @@ fn checker_says_what_is_wrong() {
         ("x = coalesce(n, 1)", "in `x = coalesce(n, 1)`: `coalesce(n, 1)` cannot be run: loops know no `missing`"),
         ("parallel for i in 0..n {\n alloc w[n]\n }", "in `alloc w[n]`: not in a parallel loop"),
         ("t = 0\n parallel for i in 0..n {\n t = t + i\n }", "in `t = t + i`: `t` may not be set here"),
+        (
+            "if n > 0 {\n t = 0\n }\n parallel for i in 0..n folding t {\n t = t + i\n }",
+            "in `parallel for i in 0..n folding t`: `t` may not be set here",
+        ),
+        (
+            "t = 0\n parallel for i in 0..n folding t {\n t = t + i\n x = t\n }",
+            "in `parallel for i in 0..n folding t`: iterations do not only fold into `t` with a function that pieces can be folded with",
+        ),
+        (
+            "t = 0\n parallel for i in 0..n folding t {\n t = t - i\n }",
+            "in `parallel for i in 0..n folding t`: iterations do not only fold into `t` with a function that pieces can be folded with",
+        ),
+        (
+            "t = 0.0\n parallel for i in 0..n folding t {\n t = t + 1.0\n }",
+            "in `parallel for i in 0..n folding t`: iterations do not only fold into `t` with a function that pieces can be folded with",
+        ),
         ("t = 0\n vector for i in 0..n {\n t = t - i\n }", "in `t = t - i`: `t` may not be set here"),
         ("t = 0.0\n vector for i in 0..n {\n t = t + 1.0\n }", "in `t = t + 1.0`: `t` may not be set here"),
         // An iteration forgets the variables that are private to a parallel loop inside of it.
@@ -225,6 +244,7 @@ fn checker_takes_what_is_certain() {
         "t = 0\n vector for i in 0..n {\n t = t + i * i\n }\n x = t",
         "t = 0\n vector for i in 0..n {\n t = max(i, t)\n }\n x = t",
         "parallel for i in 0..n {\n t = i\n t = t + 1\n }",
+        "t = 1\n m = 0\n parallel for i in 0..n folding t, m {\n t = t * i\n if i > 2 {\n m = max(i, m)\n }\n }\n x = t",
         "alloc w[n]\n for i in 0..n {\n alloc v[n]\n x = w[0]\n move w from v\n }\n y = w[0]",
     ];
     for body in bodies {

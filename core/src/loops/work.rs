@@ -7,22 +7,35 @@
 //! ```
 //!
 //! A loop whose iterations are not known before is taken for as long as the array that it reads in its condition, over all iterations
-//! around it, or else for a few iterations.
+//! around it, or else for a few iterations. Iterations without loops and elementary functions run as lanes.
 
 use super::arith::{binary, int, plus};
 use super::{BufferId, Expr, Holds, Kernel, Role, Stmt, Var};
-use crate::algebra::Op;
+use crate::algebra::{Op, elementary};
 use std::collections::BTreeSet;
 
 /// The iterations of a loop of which nothing is known.
 const SOME: i64 = 4;
+
+/// The iterations that run at once as lanes.
+const LANES: i64 = 8;
 
 /// The work of a loop over `lo..hi`, as an expression that can be evaluated before it.
 pub fn work(kernel: &Kernel, index: Var, (lo, hi): (&Expr, &Expr), body: &[Stmt]) -> Expr {
     let mut inside = BTreeSet::from([index]);
     defined(body, &mut inside);
     let iterations = binary(Op::Sub, hi.clone(), lo.clone());
-    Estimate { kernel, inside }.of(body, &iterations)
+    let work = Estimate { kernel, inside }.of(body, &iterations);
+    if body.iter().any(takes_time) { work } else { binary(Op::Div, work, int(LANES)) }
+}
+
+/// Whether a statement is or has a loop, or computes an elementary function.
+pub(super) fn takes_time(stmt: &Stmt) -> bool {
+    let mut found = matches!(stmt, Stmt::For { .. } | Stmt::While(..));
+    stmt.exprs().for_each(|e| {
+        e.each(&mut |e| found |= matches!(e, Expr::Op(op, _) if elementary(*op, 1.0, 1.0).is_some()));
+    });
+    found || stmt.blocks().flatten().any(takes_time)
 }
 
 struct Estimate<'k> {

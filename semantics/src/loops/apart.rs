@@ -1,5 +1,5 @@
 //! Loops whose iterations run apart: in an order that is drawn, as threads might run them, and each with its own part of the arrays to
-//! which iterations append.
+//! which iterations append. A variable into which they fold begins anew in each, and is folded behind the loop.
 //!
 //! ```text
 //!   drawn order   2       0     1              counters go on from iteration to iteration
@@ -7,10 +7,10 @@
 //!   joined       |a    |b b    |c c c          in the order of iterations; elements that hold a counter are shifted like its parts
 //! ```
 
-use super::code::{For, Joined};
+use super::code::{Folded, For, Joined};
 use super::execute::{Halt, Machine};
 use super::turns::{Part, Turns, order};
-use fiberloom_core::algebra::Value;
+use fiberloom_core::algebra::{Value, apply};
 use fiberloom_core::loops::Failure;
 
 /// An iteration that ran, with the counters' values before and behind it.
@@ -18,6 +18,8 @@ struct Ran {
     turn: i64,
     before: Vec<i64>,
     behind: Vec<i64>,
+    /// What variables into which iterations fold have behind it.
+    folded: Vec<u64>,
 }
 
 /// What an iteration's parts are of.
@@ -36,7 +38,7 @@ impl Parts<'_> {
     }
 
     /// The part of an array that an iteration makes: where it begins and ends.
-    fn part(&self, n: usize, Ran { turn, before, behind }: &Ran) -> (i64, i64) {
+    fn part(&self, n: usize, Ran { turn, before, behind, .. }: &Ran) -> (i64, i64) {
         match self.joined[n].counter {
             Some((v, more)) => (before[self.place(v)] + more, behind[self.place(v)] + more),
             None => {
@@ -69,7 +71,7 @@ impl Machine<'_> {
     pub(super) fn in_any_order(&mut self, each: &For, (lo, hi): (i64, i64)) -> Result<(), Halt> {
         let (mut ended, around): (Option<(i64, Failure)>, usize) = (None, self.turns.len());
         let parts = self.parts(each)?;
-        let begin = self.counted(&parts);
+        let (begin, first) = (self.counted(&parts), self.values(&each.folded));
         let mut all = vec![];
         for i in order(lo, hi, self.steps) {
             if ended.is_some_and(|(first, _)| first < i) {
@@ -91,6 +93,7 @@ impl Machine<'_> {
             None => {
                 all.sort_by_key(|ran| ran.turn);
                 self.join(&parts, &begin, &all);
+                self.fold(&each.folded, first, &all);
                 Ok(())
             }
         }
@@ -122,10 +125,26 @@ impl Machine<'_> {
         parts.counters.iter().map(|v| self.vars[*v] as i64).collect()
     }
 
+    /// The values of variables into which iterations fold.
+    fn values(&self, folded: &[Folded]) -> Vec<u64> {
+        folded.iter().map(|f| self.vars[f.var]).collect()
+    }
+
+    /// Folds what iterations have folded, in their order, into what variables were before the loop.
+    fn fold(&mut self, folded: &[Folded], first: Vec<u64>, all: &[Ran]) {
+        for (n, (f, first)) in folded.iter().zip(first).enumerate() {
+            let value = |bits| Value::from_bits(f.begins.ty(), bits);
+            let parts = all.iter().map(|ran| value(ran.folded[n]));
+            let whole = parts.fold(value(first), |so_far, part| apply(f.op, &[so_far, part]).unwrap_or(so_far));
+            self.set_var(f.var, whole.bits());
+        }
+    }
+
     /// Runs an iteration. What it writes behind its parts, none sees.
     fn with_parts(&mut self, each: &For, parts: &Parts, i: i64) -> Result<Ran, Halt> {
         let before = self.counted(parts);
-        let mut ran = Ran { turn: i, before, behind: vec![] };
+        let mut ran = Ran { turn: i, before, behind: vec![], folded: vec![] };
+        each.folded.iter().for_each(|f| self.set_var(f.var, f.begins.bits()));
         ran.behind = ran.before.clone();
         let mut begun = vec![];
         for (n, j) in parts.joined.iter().enumerate() {
@@ -139,7 +158,7 @@ impl Machine<'_> {
             turns.parts = begun;
         }
         self.iteration_apart(each, i)?;
-        ran.behind = self.counted(parts);
+        (ran.behind, ran.folded) = (self.counted(parts), self.values(&each.folded));
         let made = self.turns.last_mut().map(|turns| std::mem::take(&mut turns.parts)).unwrap_or_default();
         for (n, part) in made.into_iter().enumerate() {
             let (_, end) = parts.part(n, &ran);

@@ -6,7 +6,7 @@
 //! ```
 
 use fiberloom_core::algebra::{Op, Type, Value};
-use fiberloom_core::loops::{self, Entry, Expr, How, Kernel, Sought, Stmt, Var, private};
+use fiberloom_core::loops::{self, Entry, Expr, How, Kernel, Sought, Stmt, Var, fold_in_pieces, private};
 
 /// An expression. Its value is the bits of a [`Value`] of the expression's type.
 #[derive(Debug)]
@@ -149,6 +149,8 @@ pub(super) struct For<'k> {
     pub own: Vec<usize>,
     /// The arrays of which each iteration makes a part.
     pub joined: Vec<Joined>,
+    /// The variables into which iterations fold.
+    pub folded: Vec<Folded>,
     /// The variables of which each iteration has its own.
     pub private: Vec<usize>,
 }
@@ -163,6 +165,15 @@ pub(super) struct Joined {
     pub from: Code,
     /// The counter whose values the elements are.
     pub holds: Option<usize>,
+}
+
+/// A variable into which the iterations of a loop fold.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Folded {
+    pub var: usize,
+    pub op: Op,
+    /// The function's identity.
+    pub begins: Value,
 }
 
 /// Compiles the kernel's body.
@@ -204,6 +215,11 @@ fn joined(kernel: &Kernel, index: Var, of: &loops::Joined) -> Result<Joined, Str
     })
 }
 
+fn folded(kernel: &Kernel, body: &[Stmt], v: Var) -> Result<Folded, String> {
+    let (op, begins) = fold_in_pieces(kernel, body, v).ok_or("iterations fold otherwise than the checker saw")?;
+    Ok(Folded { var: v.0 as usize, op, begins })
+}
+
 fn statement<'k>(kernel: &'k Kernel, stmt: &'k Stmt) -> Result<Option<Kind<'k>>, String> {
     let code = |e: &Expr| expression(kernel, e).map(|(code, _)| code);
     Ok(Some(match stmt {
@@ -218,6 +234,7 @@ fn statement<'k>(kernel: &'k Kernel, stmt: &'k Stmt) -> Result<Option<Kind<'k>>,
             how: how.clone(),
             own: own(how),
             joined: how.joined().iter().map(|j| joined(kernel, *var, j)).collect::<Result<_, _>>()?,
+            folded: how.folded().iter().map(|v| folded(kernel, body, *v)).collect::<Result<_, _>>()?,
             private: private(kernel, (*var, how), body).into_iter().map(|v| v.0 as usize).collect(),
             body: block(kernel, body)?,
         })),

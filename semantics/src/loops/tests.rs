@@ -312,6 +312,22 @@ fn parts_are_joined() {
     assert!(fault(&unset, 3).contains("is read and was never set"));
 }
 
+/// Iterations fold in pieces, which are folded into what there was before, in order.
+#[test]
+fn pieces_are_folded() {
+    let folds = |begin: i64, fold: &str| {
+        format!(
+            "t = {begin}\n parallel for i in 0..n folding t {{\n for j in 0..i {{\n t = {fold}\n }}\n }}\n alloc r[1]\n r[0] = t\n \
+             finish r[1]"
+        )
+    };
+    assert_eq!(made(&folds(5, "t + j"), 5), [5 + 1 + 3 + 6]);
+    assert_eq!(made(&folds(2, "t * (j + 2)"), 4), [2 * 2 * 6 * 24]);
+    assert_eq!(made(&folds(3, "max(t, j)"), 4), [3]);
+    assert_eq!(made(&folds(1, "max(t, j)"), 5), [3]);
+    assert_eq!(made(&folds(9, "t + j"), 0), [9]);
+}
+
 /// Of a workspace of which each thread has a copy, an iteration reads what it has written, or what none has changed.
 #[test]
 fn threads_have_copies() {

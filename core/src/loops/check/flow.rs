@@ -7,7 +7,7 @@
 //! the body is visited again to find the facts that this invalidates.
 
 use super::{buffer, variable};
-use crate::algebra::{Op, Type};
+use crate::algebra::{Op, Type, Value, identity};
 use crate::loops::arith::{binary, int, plus};
 use crate::loops::print::{expression, headline, role_name};
 use crate::loops::{BufferId, Entry, Expr, How, Joined, Kernel, Role, Stmt, Var};
@@ -116,7 +116,7 @@ impl Flow<'_> {
         let private = private(self.kernel, (var, how), body);
         match (&mut self.how, how) {
             (_, How::Serial) => {}
-            (How::Parallel { own: around, joined: outside }, How::Parallel { own, joined }) => {
+            (How::Parallel { own: around, joined: outside, .. }, How::Parallel { own, joined, .. }) => {
                 around.retain(|b| own.contains(b));
                 outside.retain(|j| joined.contains(j));
             }
@@ -162,18 +162,19 @@ impl Flow<'_> {
                 self.allocated(*b, state)
             }
             Stmt::If(c, _, _) | Stmt::While(c, _) => self.needs(c, Type::Bool, state),
-            Stmt::For { var, lo, hi, how, .. } => {
+            Stmt::For { var, lo, hi, how, body } => {
                 self.needs(lo, Type::I64, state)?;
                 self.needs(hi, Type::I64, state)?;
                 if variable(self.kernel, *var)?.1 != Type::I64 {
                     return Err("a loop's variable is i64".into());
                 }
-                if let How::Parallel { own, joined } = how {
+                if let How::Parallel { own, joined, folded } = how {
                     if self.how == How::Vector {
                         return Err("a parallel loop cannot stand in a vector loop".into());
                     }
                     own.iter().try_for_each(|b| self.is_copied(*b, state))?;
                     joined.iter().try_for_each(|j| self.is_joined(*var, j, state))?;
+                    folded.iter().try_for_each(|v| self.is_folded(*v, body, state))?;
                 }
                 self.kind(*var, Kind::Loop)?;
                 self.is_fresh(*var, state)
@@ -191,7 +192,7 @@ impl Flow<'_> {
             (How::Serial, _) | (How::Parallel { .. }, Entry::Fail(_) | Entry::Sort { .. } | Entry::SortInto { .. }) => {
             }
             (How::Parallel { own, .. }, Entry::Alloc { buffer, .. }) if own.contains(buffer) => {}
-            (How::Parallel { own, joined }, Entry::Reserve { buffer, .. })
+            (How::Parallel { own, joined, .. }, Entry::Reserve { buffer, .. })
                 if own.contains(buffer) || joined.iter().any(|j| j.array == *buffer) => {}
             (How::Parallel { .. }, _) => return Err("not in a parallel loop".into()),
             (How::Vector, _) => return Err("not in a vector loop".into()),
@@ -289,6 +290,18 @@ impl Flow<'_> {
         let is_linear = linear(&joined.from, index).is_some();
         let what = || format!("where an iteration's part of `{name}` begins is not linear in the loop's variable");
         is_linear.then_some(()).ok_or_else(what)
+    }
+
+    /// Checks that iterations fold into a variable, and do nothing else with it.
+    fn is_folded(&self, v: Var, body: &[Stmt], state: &Reached) -> Result<(), String> {
+        let (name, ty) = variable(self.kernel, v)?;
+        self.needs(&Expr::Var(v), *ty, state)?;
+        match fold_in_pieces(self.kernel, body, v) {
+            Some(_) => Ok(()),
+            None => {
+                Err(format!("iterations do not only fold into `{name}` with a function that pieces can be folded with"))
+            }
+        }
     }
 
     fn sorts(&self, b: BufferId, state: &Reached) -> Result<(), String> {
@@ -421,7 +434,7 @@ fn undoes(kernel: &Kernel, stmts: &[Stmt], out: &mut Vec<Var>) {
 }
 
 /// The variables that are private to each iteration of a loop: those that the body of a vector or parallel loop sets, except those into
-/// which a vector loop's body only accumulates, and those that count what a parallel loop's iterations append.
+/// which a vector loop's body only accumulates, and those that count what a parallel loop's iterations append, or into which they fold.
 pub fn private(kernel: &Kernel, (index, how): (Var, &How), body: &[Stmt]) -> Vec<Var> {
     let mut vars = vec![];
     if *how != How::Serial {
@@ -429,7 +442,8 @@ pub fn private(kernel: &Kernel, (index, how): (Var, &How), body: &[Stmt]) -> Vec
         vars.sort();
         vars.dedup();
         let counters = how.counters(index);
-        vars.retain(|v| !counters.contains(v) && (*how != How::Vector || accumulates(kernel, body, *v).is_none()));
+        let stays = |v: &Var| counters.contains(v) || how.folded().contains(v);
+        vars.retain(|v| !stays(v) && (*how != How::Vector || accumulates(kernel, body, *v).is_none()));
     }
     vars
 }
@@ -462,6 +476,15 @@ pub fn accumulates(kernel: &Kernel, body: &[Stmt], v: Var) -> Option<Op> {
     let mut found = None;
     let ty = kernel.vars.get(v.0 as usize)?.1;
     (folds(body, v, &mut found) && regroups(found?, ty, kernel.reassociate)).then_some(found?)
+}
+
+/// The function with which a body folds into `v`, if it does nothing else with `v` and pieces of its iterations can be folded one by one;
+/// and the function's identity, with which a piece begins.
+pub fn fold_in_pieces(kernel: &Kernel, body: &[Stmt], v: Var) -> Option<(Op, Value)> {
+    let (op, ty) = (accumulates(kernel, body, v)?, kernel.vars.get(v.0 as usize)?.1);
+    // What is 0 before the loop stays 0; a piece may leave the floats, and 0 times infinity is NaN.
+    let stays = !(op == Op::Mul && ty.is_float());
+    Some((op, identity(op, ty).filter(|_| stays)?))
 }
 
 /// Whether values that are folded with a function may come in another order.

@@ -10,18 +10,19 @@
 //!
 //! Each variable that an iteration sets is set there before it is read, and not read behind the loop. Each array that iterations write is
 //! written and read in a place of the iteration's own (`places.rs`), or is a workspace that the loop alone touches, and of which each
-//! iteration sets every element before all else: then each thread has a copy of it.
+//! iteration sets every element before all else: then each thread has a copy of it. A variable into which iterations only fold is folded
+//! in pieces.
 //!
-//! A loop without a loop inside is parallel if an iteration computes an elementary function: what else it does is bounded by memory.
+//! A loop without a loop inside is parallel if iterations fold, or compute an elementary function: what else it does is bounded by memory.
 
 use super::appending::in_no_loop;
 use super::downward::begins;
 use super::joins::Appends;
 use super::places::{Body, Operands, Place};
 use super::substitute::uses;
-use crate::algebra::elementary;
 use crate::loops::arith::int;
-use crate::loops::{BufferId, Entry, Expr, How, Joined, Kernel, Role, Stmt, Var};
+use crate::loops::work::takes_time;
+use crate::loops::{BufferId, Entry, Expr, How, Joined, Kernel, Role, Stmt, Var, fold_in_pieces};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Makes outermost loops parallel, where their iterations are independent.
@@ -31,8 +32,12 @@ pub fn parallel(kernel: &mut Kernel) {
     kernel.body = in_no_loop(body, &mut |stmt| vec![facts.apart(kernel, stmt)]);
 }
 
-/// The workspaces of which threads have copies, and the arrays to which iterations append.
-pub(super) type Apart = (Vec<BufferId>, Vec<Joined>);
+/// What threads have of their own, as [`How::Parallel`] says it.
+pub(super) struct Apart {
+    pub own: Vec<BufferId>,
+    pub joined: Vec<Joined>,
+    pub folded: Vec<Var>,
+}
 
 /// What is known of a kernel.
 pub(super) struct Facts {
@@ -59,25 +64,21 @@ impl Facts {
     fn apart(&self, kernel: &Kernel, stmt: Stmt) -> Stmt {
         let apart = self.independent(kernel, &stmt);
         match (stmt, apart) {
-            (Stmt::For { var, lo, hi, body, .. }, Some((own, joined))) => {
-                Stmt::For { var, lo, hi, how: How::Parallel { own, joined }, body }
+            (Stmt::For { var, lo, hi, body, .. }, Some(Apart { own, joined, folded })) => {
+                Stmt::For { var, lo, hi, how: How::Parallel { own, joined, folded }, body }
             }
             (other, _) => other,
         }
     }
 
-    /// The workspaces of which threads have copies, and the arrays to which iterations append, if a statement is a loop whose iterations
-    /// are independent, and take time.
+    /// What threads have of their own, if a statement is a loop whose iterations are independent, and take time.
     pub fn independent(&self, kernel: &Kernel, stmt: &Stmt) -> Option<Apart> {
         let Stmt::For { var, lo, hi, how: How::Serial, body } = stmt else { return None };
-        if !body.iter().any(takes_time) {
-            return None;
-        }
-        self.own(kernel, (*var, lo, hi), body)
+        let apart = self.own(kernel, (*var, lo, hi), body)?;
+        (body.iter().any(takes_time) || !apart.folded.is_empty()).then_some(apart)
     }
 
-    /// The workspaces of which threads have copies, and the arrays to which iterations append, if the iterations of a loop are
-    /// independent.
+    /// What threads have of their own, if the iterations of a loop are independent.
     fn own(&self, kernel: &Kernel, range: (Var, &Expr, &Expr), body: &[Stmt]) -> Option<Apart> {
         let mut accesses = Accesses::default();
         accesses.note(body)?;
@@ -98,12 +99,15 @@ impl Facts {
                 apart.insert(*b);
             }
         }
-        let counters = self.carried(body);
+        let in_pieces = |v: &Var| fold_in_pieces(kernel, body, *v).is_some();
+        let carried = self.carried(body);
+        let folded: Vec<Var> = carried.iter().copied().filter(in_pieces).collect();
+        let counters: BTreeSet<Var> = carried.into_iter().filter(|v| !folded.contains(v)).collect();
         let joined = match appends || !counters.is_empty() {
             true => Appends::joined(kernel, (range.0, &here), body, (&counters, &own, &apart))?,
             false => vec![],
         };
-        Some((own.into_iter().collect(), joined))
+        Some(Apart { own: own.into_iter().collect(), joined, folded })
     }
 
     /// The variables that iterations set, but for those that each of them sets before it reads them, and that nothing else reads.
@@ -246,15 +250,6 @@ pub(super) fn touched(block: &[Stmt]) -> BTreeMap<BufferId, usize> {
     all
 }
 
-/// Whether a statement is or has a loop, or computes an elementary function.
-fn takes_time(stmt: &Stmt) -> bool {
-    let mut found = matches!(stmt, Stmt::For { .. } | Stmt::While(..));
-    stmt.exprs().for_each(|e| {
-        e.each(&mut |e| found |= matches!(e, Expr::Op(op, _) if elementary(*op, 1.0, 1.0).is_some()));
-    });
-    found || stmt.blocks().flatten().any(takes_time)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -321,6 +316,37 @@ mod tests {
         for body in [SUMS, rows, blocks, coordinates] {
             let got = rewritten(body);
             assert!(got.contains("parallel for i in"), "{got}");
+        }
+    }
+
+    /// Sums of an outermost loop, in any loop and branch inside, and more than one of them.
+    #[test]
+    fn what_iterations_fold_is_folded_in_pieces() {
+        let sum = "  t = 0.0\n  m = 0\n  for i in 0..n_I {
+    for p in A1_pos[i]..A1_pos[i + 1] {
+      let j = A1_crd[p]
+      if j < 7 {
+        m = max(m, j)
+      }
+      t = t + A_vals[p] * x_vals[j]
+    }
+  }\n  z_vals[0] = t + f64(m)";
+        let got = rewritten(sum);
+        assert!(got.contains("parallel for i in 0..n_I folding t, m {"), "{got}");
+        let dot = "  t = 0.0\n  for i in 0..n_I {\n    t = x_vals[i] + t\n  }\n  z_vals[0] = t";
+        assert!(rewritten(dot).contains("parallel for i in 0..n_I folding t {"));
+        // Not what is read, or folded with several functions, or with one that has no identity, or a product of floats.
+        for (from, to) in [
+            ("x_vals[j]", "t"),
+            ("t = t + A_vals[p]", "t = t - A_vals[p]"),
+            ("t = t + A_vals[p]", "t = t * A_vals[p]"),
+            ("m = max(m, j)", "m = m + j\n        m = max(m, j)"),
+            ("if j < 7", "if j < m"),
+            ("m = max(m, j)", "m = j"),
+        ] {
+            let body = sum.replace(from, to);
+            assert_ne!(body, sum, "{from}");
+            assert!(!rewritten(&body).contains("parallel"), "{body}");
         }
     }
 

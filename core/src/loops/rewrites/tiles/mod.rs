@@ -111,10 +111,10 @@ impl All<'_> {
         for stmt in stmts {
             let kept = stores(&stmt, &self.by_form);
             let nest = if kept { None } else { Nest::of(&stmt, &self.seen, self.kernel, once) };
-            // What tiles fold is not appended.
+            // What tiles fold is not appended, and has places.
             let own = |kernel: &Kernel| {
                 let apart = once.then(|| self.facts.independent(kernel, &stmt)).flatten();
-                apart.filter(|(_, joined)| joined.is_empty()).map(|(own, _)| own)
+                apart.filter(|apart| apart.joined.is_empty() && apart.folded.is_empty()).map(|apart| apart.own)
             };
             let tiled = nest.and_then(|nest| {
                 let own = own(self.kernel);
@@ -155,9 +155,9 @@ fn allocated(stmt: &Stmt) -> Option<BufferId> {
 /// Statements whose parallel loops have copies of these workspaces, too.
 fn with_copies(stmts: Vec<Stmt>, more: &[BufferId]) -> Vec<Stmt> {
     let each = |stmt| match stmt {
-        Stmt::For { var, lo, hi, how: How::Parallel { mut own, joined }, body } => {
+        Stmt::For { var, lo, hi, how: How::Parallel { mut own, joined, folded }, body } => {
             own.extend(more);
-            Stmt::For { var, lo, hi, how: How::Parallel { own, joined }, body }
+            Stmt::For { var, lo, hi, how: How::Parallel { own, joined, folded }, body }
         }
         stmt => map_blocks(vec![stmt], &mut |inner| with_copies(inner, more)).remove(0),
     };
