@@ -174,6 +174,59 @@ fn what_iterations_fold_is_the_same_on_any_number_of_threads() {
     }
 }
 
+/// Sums of rows of three lengths into few places, and how many there are, beside what was there.
+const COLUMNS: &str = "kernel columns(n) reassociate
+  operand x: f64
+  result y: f64, m: i64
+
+  alloc y[5] = 0.5
+  alloc m[1]
+  count = 0
+  parallel for i in 0..n folding count, y {
+    for j in 0..i % 3 {
+      y[(i + j) % 5] = y[(i + j) % 5] + x[i]
+      count = count + 1
+    }
+  }
+  m[0] = count
+  finish y[5]
+  finish m[1]
+";
+
+#[test]
+fn elements_that_iterations_fold_into_are_the_same_on_any_number_of_threads() {
+    let kernel = compiled(COLUMNS);
+    for n in [0, 1, 2, 3, 5, 257, 3000, 400_000] {
+        let x = floats(n);
+        let made = run(&kernel, (n, &x, 2), Pieces::Each(1)).unwrap();
+        for threads in [2, 3, 7] {
+            assert_eq!(run(&kernel, (n, &x, 2), Pieces::Each(threads)).unwrap(), made, "{n} {threads}");
+        }
+        let mut by_hand = [0.5; 5];
+        (0..n).for_each(|i| (0..i % 3).for_each(|j| by_hand[((i + j) % 5) as usize] += 1.0 / (i + 1) as f64));
+        for made in [made, run(&kernel, (n, &x, 2), Pieces::Usual).unwrap()] {
+            let Some(Array::F64(y)) = &made[1] else { panic!("{made:?}") };
+            assert!(y.iter().zip(by_hand).all(|(a, b)| (a - b).abs() <= b * 1e-12), "{n}: {y:?} {by_hand:?}");
+            assert_eq!(made[2], Some(Array::I64(vec![(0..n).map(|i| i % 3).sum::<i64>()].into())), "{n}");
+        }
+    }
+}
+
+/// Threads fold into arrays of their own as far as there is memory for them, and into the kernel's where there is none.
+#[test]
+fn arrays_that_do_not_fit_are_not_made() {
+    let kernel = compiled(COLUMNS);
+    let (n, x) = (1000, Array::F64(Elements::from(vec![1.0; 1000])));
+    let wanted = run(&kernel, (n, &x, 2), Pieces::Each(1)).unwrap();
+    for memory in 48..400 {
+        let limits = Limits { memory, pieces: Pieces::Each(4) };
+        // SAFETY: the kernel stays inside of arrays of `n` elements.
+        #[allow(unsafe_code)]
+        let made = unsafe { kernel.run_fenced(&[n], &[Some(&x), None, None], &limits) };
+        assert_eq!(made.as_ref(), Ok(&wanted), "{memory}");
+    }
+}
+
 /// Where memory suffices for one thread and little more, the loop runs on as many as there is memory for.
 #[test]
 fn parts_that_do_not_fit_are_not_made() {

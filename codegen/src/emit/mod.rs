@@ -156,7 +156,7 @@ pub(crate) fn module<'c>(
             }
             Part::Turns(stmt) => {
                 emitter.some_turns(stmt)?;
-                parallel::define_fold(unit, n, stmt)?;
+                parallel::define_folds(unit, n, stmt)?;
             }
         }
         emitter.end()?;
@@ -227,7 +227,7 @@ impl<'c, 'k> Emitter<'c, 'k> {
             Home::Part(_) => self.function.get_nth_param(3).map(|frame| frame.into_pointer_value()),
             Home::Kernel if self.cuts.parts.is_empty() => None,
             Home::Kernel => {
-                let words = self.cuts.shared.len() as u64 + parallel::words(self.cuts.joins);
+                let words = self.cuts.shared.len() as u64 + self.cuts.words;
                 let words = self.context.i64_type().array_type(words as u32);
                 Some(self.builder.build_alloca(words, "frame")?)
             }

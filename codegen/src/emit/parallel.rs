@@ -12,25 +12,27 @@
 //!
 //! A part that folds begins with the functions' identities and leaves its own values in the frame, whatever was there. A second function,
 //! `kernel_fold_0(frame, frame of a later piece)`, folds those into the frame's; the kernel folds what the runtime leaves into what the
-//! variables were before.
+//! variables were before. Of arrays into which iterations fold, the runtime makes each piece one of its own, and a third function,
+//! `kernel_fold_arrays_0(buffers, buffers of a piece)`, folds their elements.
 
 use super::parts::Home;
 use super::{Emitter, Place, Typed, Unit, parts};
 use crate::Error;
 use crate::abi::Slot;
 use fiberloom_core::algebra::Op;
-use fiberloom_core::loops::{BufferId, Expr, How, Joined, Stmt, Var, fold_in_pieces, linear, work};
+use fiberloom_core::loops::{BufferId, Expr, How, Stmt, Var, array_in_pieces, fold_in_pieces, linear, work};
+use inkwell::IntPredicate;
 use inkwell::module::Linkage;
 use inkwell::types::BasicMetadataTypeEnum;
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, PointerValue};
 use std::collections::BTreeSet;
 
-/// The words that describe a loop, and then each of the arrays to which its iterations append.
-const WORDS: [u64; 2] = [11, 6];
+/// The words that describe a loop, and then each of the arrays to which its iterations append, and into which they fold.
+const WORDS: [u64; 3] = [14, 6, 3];
 
-/// The words that describe a loop whose iterations append to so many arrays.
-pub(super) fn words(joins: usize) -> u64 {
-    WORDS[0] + WORDS[1] * joins as u64
+/// The words that describe a loop.
+pub(super) fn words(how: &How) -> u64 {
+    WORDS[0] + WORDS[1] * how.joined().len() as u64 + WORDS[2] * how.arrays().len() as u64
 }
 
 impl<'c> Emitter<'c, '_> {
@@ -66,7 +68,7 @@ impl<'c> Emitter<'c, '_> {
 
     /// Calls the runtime, which runs a parallel loop; the kernel ends if an iteration fails.
     pub(super) fn call_turns(&mut self, stmt: &Stmt) -> Result<(), Error> {
-        let (Stmt::For { how: How::Parallel { own, joined, folded }, body, .. }, Some(part)) =
+        let (Stmt::For { how: How::Parallel { own, joined, folded, .. }, body, .. }, Some(part)) =
             (stmt, self.cuts.part_of(stmt))
         else {
             return Ok(());
@@ -100,7 +102,7 @@ impl<'c> Emitter<'c, '_> {
 
     /// The words that describe a loop, as the runtime reads them.
     fn described(&mut self, stmt: &Stmt, part: usize) -> Result<Vec<BasicValueEnum<'c>>, Error> {
-        let Stmt::For { var, lo, hi, how: How::Parallel { own, joined, folded }, body } = stmt else {
+        let Stmt::For { var, lo, hi, how: how @ How::Parallel { own, joined, .. }, body } = stmt else {
             return Ok(vec![]);
         };
         let function = self.module.get_function(&parts::name(self.symbol, part));
@@ -117,11 +119,11 @@ impl<'c> Emitter<'c, '_> {
             self.loop_word(WORDS[0])?.into(),
             self.i64(joined.len() as i64).into(),
             self.i64(self.cuts.shared.len() as i64).into(),
-            self.i64(is_repeatable(body, (own, joined)).into()).into(),
-            match self.module.get_function(&fold_name(self.symbol, part)).filter(|_| !folded.is_empty()) {
-                Some(fold) => fold.as_global_value().as_pointer_value().into(),
-                None => self.context.ptr_type(Default::default()).const_null().into(),
-            },
+            self.i64(is_repeatable(body, how).into()).into(),
+            self.fold_function(part, FRAMES).into(),
+            self.fold_function(part, ARRAYS).into(),
+            self.loop_word(WORDS[0] + WORDS[1] * joined.len() as u64)?.into(),
+            self.i64(how.arrays().len() as i64).into(),
         ];
         for j in joined {
             let counted = |v: Var| self.cuts.shared.get(&v).map_or(-1, |word| *word as i64);
@@ -139,7 +141,50 @@ impl<'c> Emitter<'c, '_> {
                     .map(BasicValueEnum::from),
             );
         }
+        for b in how.arrays() {
+            let bytes = self.kernel.buffers[b.0 as usize].ty.bytes() as i64;
+            let (_, begins) = array_in_pieces(self.kernel, body, *b).expect("checked");
+            let words = [self.i64(b.0.into()), self.i64(bytes), self.i64(begins.bits() as i64)];
+            all.extend(words.map(BasicValueEnum::from));
+        }
         Ok(all)
+    }
+
+    /// The address of a function that folds pieces of a part, or null.
+    fn fold_function(&self, part: usize, what: &str) -> PointerValue<'c> {
+        match self.module.get_function(&fold_name(self.symbol, what, part)) {
+            Some(fold) => fold.as_global_value().as_pointer_value(),
+            None => self.context.ptr_type(Default::default()).const_null(),
+        }
+    }
+
+    /// Folds each element of an array into the one of another, in which pieces before have folded: of two tables of buffers.
+    fn fold_elements(&self, b: BufferId, op: Op, [table, later]: [PointerValue<'c>; 2]) -> Result<(), Error> {
+        let (word, ty) = (self.context.i64_type(), self.kernel.buffers[b.0 as usize].ty);
+        let field = |table, n| self.element(word.into(), table, self.i64(3 * i64::from(b.0) + n));
+        let pointer = self.context.ptr_type(Default::default());
+        let data = |table| Ok::<_, Error>(self.builder.build_load(pointer, field(table, 0)?, "")?.into_pointer_value());
+        let (into, from) = (data(table)?, data(later)?);
+        let room = self.builder.build_load(word, field(table, 2)?, "")?.into_int_value();
+        let before = self.here();
+        let [each, done] = ["each", "done"].map(|name| self.context.append_basic_block(self.function, name));
+        let some = self.builder.build_int_compare(IntPredicate::SLT, self.i64(0), room, "")?;
+        self.builder.build_conditional_branch(some, each, done)?;
+        self.builder.position_at_end(each);
+        let at = self.builder.build_phi(word, "k")?;
+        let k = at.as_basic_value().into_int_value();
+        let value = |data| {
+            let element = self.element(self.register(ty), data, k)?;
+            Ok::<_, Error>((element, Typed { value: self.builder.build_load(self.register(ty), element, "")?, ty }))
+        };
+        let ((place, earlier), (_, later)) = (value(into)?, value(from)?);
+        self.fold_into(place, op, [earlier, later])?;
+        let next = self.builder.build_int_nsw_add(k, self.i64(1), "")?;
+        at.add_incoming(&[(&self.i64(0), before), (&next, self.here())]);
+        let more = self.builder.build_int_compare(IntPredicate::SLT, next, room, "")?;
+        self.builder.build_conditional_branch(more, each, done)?;
+        self.builder.position_at_end(done);
+        Ok(())
     }
 
     /// The numbers of buffers, as an array of constants.
@@ -157,35 +202,65 @@ impl<'c> Emitter<'c, '_> {
     }
 }
 
-/// The name of the function that folds the pieces of a part.
-fn fold_name(symbol: &str, part: usize) -> String {
-    format!("{symbol}_fold_{part}")
+/// What the functions fold that fold pieces: variables in frames, and arrays.
+const FRAMES: &str = "fold";
+const ARRAYS: &str = "fold_arrays";
+
+/// The name of a function that folds the pieces of a part.
+fn fold_name(symbol: &str, what: &str, part: usize) -> String {
+    format!("{symbol}_{what}_{part}")
 }
 
-/// Defines the function that folds what a later piece of a loop's iterations has folded into the frame of the pieces before.
-pub(super) fn define_fold(unit: Unit, part: usize, stmt: &Stmt) -> Result<(), Error> {
+/// Defines the functions that fold what a later piece of a loop's iterations has folded into what the pieces before have: in frames, and in
+/// arrays, of which tables of buffers have the addresses.
+pub(super) fn define_folds(unit: Unit, part: usize, stmt: &Stmt) -> Result<(), Error> {
     let Stmt::For { how, body, .. } = stmt else { return Ok(()) };
-    if how.folded().is_empty() {
-        return Ok(());
+    if !how.folded().is_empty() {
+        let (emitter, [frame, later]) = begin_fold(unit, part, FRAMES)?;
+        for v in how.folded() {
+            let ((word, earlier), (_, later)) = (emitter.in_frame(*v, frame)?, emitter.in_frame(*v, later)?);
+            let (op, _) = fold_in_pieces(unit.kernel, body, *v).expect("checked");
+            emitter.fold_into(word, op, [earlier, later])?;
+        }
+        emitter.end_fold()?;
     }
-    let frame = BasicMetadataTypeEnum::from(unit.context.ptr_type(Default::default()));
-    let ty = unit.context.void_type().fn_type(&[frame; 2], false);
-    let function = unit.module.add_function(&fold_name(unit.symbol, part), ty, Some(Linkage::Internal));
-    let emitter = Emitter::open(unit, Home::Part(part), function)?;
-    let [frame, later] = [0, 1].map(|n| function.get_nth_param(n).expect("two frames").into_pointer_value());
-    for v in how.folded() {
-        let ((word, earlier), (_, later)) = (emitter.in_frame(*v, frame)?, emitter.in_frame(*v, later)?);
-        let (op, _) = fold_in_pieces(unit.kernel, body, *v).expect("checked");
-        emitter.fold_into(word, op, [earlier, later])?;
+    if !how.arrays().is_empty() {
+        let (emitter, tables) = begin_fold(unit, part, ARRAYS)?;
+        for b in how.arrays() {
+            let (op, _) = array_in_pieces(unit.kernel, body, *b).expect("checked");
+            emitter.fold_elements(*b, op, tables)?;
+        }
+        emitter.end_fold()?;
     }
-    emitter.builder.build_return(None)?;
-    emitter.builder.position_at_end(emitter.stop.0);
-    emitter.builder.build_unreachable()?;
     Ok(())
 }
 
+/// Begins a function of two pointers.
+fn begin_fold<'c, 'k>(
+    unit: Unit<'c, 'k>,
+    part: usize,
+    what: &str,
+) -> Result<(Emitter<'c, 'k>, [PointerValue<'c>; 2]), Error> {
+    let pointer = BasicMetadataTypeEnum::from(unit.context.ptr_type(Default::default()));
+    let ty = unit.context.void_type().fn_type(&[pointer; 2], false);
+    let function = unit.module.add_function(&fold_name(unit.symbol, what, part), ty, Some(Linkage::Internal));
+    let emitter = Emitter::open(unit, Home::Part(part), function)?;
+    let arguments = [0, 1].map(|n| function.get_nth_param(n).expect("two pointers").into_pointer_value());
+    Ok((emitter, arguments))
+}
+
+impl Emitter<'_, '_> {
+    /// Ends such a function.
+    fn end_fold(self) -> Result<(), Error> {
+        self.builder.build_return(None)?;
+        self.builder.position_at_end(self.stop.0);
+        self.builder.build_unreachable()?;
+        Ok(())
+    }
+}
+
 /// Whether iterations may run again after some of them ran: they read nothing that they write, but for what each thread has for itself.
-fn is_repeatable(body: &[Stmt], (own, joined): (&[BufferId], &[Joined])) -> bool {
+fn is_repeatable(body: &[Stmt], how: &How) -> bool {
     fn note(stmt: &Stmt, written: &mut BTreeSet<BufferId>, read: &mut BTreeSet<BufferId>) {
         match stmt {
             Stmt::Store(b, ..) => _ = written.insert(*b),
@@ -203,6 +278,7 @@ fn is_repeatable(body: &[Stmt], (own, joined): (&[BufferId], &[Joined])) -> bool
     }
     let (mut written, mut read) = Default::default();
     body.iter().for_each(|stmt| note(stmt, &mut written, &mut read));
-    let apart = |b: &BufferId| own.contains(b) || joined.iter().any(|j| j.array == *b);
+    let How::Parallel { own, joined, arrays, .. } = how else { return true };
+    let apart = |b: &BufferId| own.contains(b) || arrays.contains(b) || joined.iter().any(|j| j.array == *b);
     written.intersection(&read).all(apart)
 }

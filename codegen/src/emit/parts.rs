@@ -16,6 +16,7 @@
 //! function mentions is in no function's frame. A function loads addresses of buffers at its beginning, and again after a call of a part
 //! that may have changed them.
 
+use super::parallel::words;
 use super::{Emitter, Place};
 use crate::Error;
 use crate::room::length;
@@ -47,8 +48,8 @@ pub(super) struct Cuts<'k> {
     mentions: Vec<Mentions>,
     /// The shared variables, each with its word of the frame.
     pub shared: BTreeMap<Var, u64>,
-    /// The most arrays to which a loop's iterations append.
-    pub joins: usize,
+    /// The most words that describe a loop.
+    pub words: u64,
 }
 
 /// What a part runs.
@@ -82,7 +83,7 @@ impl<'k> Cuts<'k> {
     /// Cuts a kernel's body.
     pub fn of(kernel: &'k Kernel, long: usize) -> Cuts<'k> {
         let (blocks, loops, shared) = Default::default();
-        let mut cuts = Cuts { long, blocks, parts: vec![], loops, kernel, mentions: vec![], shared, joins: 0 };
+        let mut cuts = Cuts { long, blocks, parts: vec![], loops, kernel, mentions: vec![], shared, words: 0 };
         cuts.mentions.push(Mentions::default());
         cuts.cut(&kernel.body);
         let mut homes: BTreeMap<Var, usize> = BTreeMap::new();
@@ -176,7 +177,7 @@ impl<'k> Cuts<'k> {
         [lo, hi, &work].into_iter().for_each(|e| self.mentions[0].expression(e));
         let mut mentions = Mentions::default();
         mentions.statement(stmt);
-        self.joins = self.joins.max(how.joined().len());
+        self.words = self.words.max(words(how));
         let linear = |j: &Joined| linear(&j.from, *var).filter(|_| j.counter(*var).is_none());
         for (first, length) in how.joined().iter().filter_map(linear) {
             [first, length].iter().for_each(|e| self.mentions[0].expression(e));

@@ -9,7 +9,7 @@
 //! run to their ends.
 #![allow(unsafe_code)] // Machine code runs on several threads.
 
-use super::folds::{Fold, Folds};
+use super::folds::{FoldArrays, FoldFrames, Folded, Folding, Folds};
 use super::joined::{Joined, Joins};
 use super::pool::{on_threads, threads};
 use super::{Session, Snapshot};
@@ -32,6 +32,9 @@ const PIECE: u64 = 1 << 14;
 /// The most pieces of a loop.
 const MOST: u64 = 256;
 
+/// The least work for each element of arrays into which a loop's iterations fold: a piece sets and folds all of them.
+const SPARSE: u64 = 8;
+
 /// A loop, as generated code describes it.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -52,8 +55,12 @@ pub(super) struct Counted {
     words: i64,
     /// Whether iterations may run again after some of them ran.
     again: i64,
-    /// Folds what a later piece has folded into what the pieces before have.
-    fold: Option<Fold>,
+    /// Fold what a later piece has folded into what the pieces before have.
+    fold: Option<FoldFrames>,
+    fold_arrays: Option<FoldArrays>,
+    /// The arrays into which iterations fold.
+    folded: *const Folded,
+    folds: i64,
 }
 
 /// A loop that runs.
@@ -67,7 +74,7 @@ struct Loop<'l, 'a> {
     /// The number of the frame's words.
     words: usize,
     /// What iterations fold.
-    folds: Option<&'l Folds>,
+    folds: Option<&'l Folds<'l>>,
     hi: i64,
     /// The iterations of a piece.
     step: i64,
@@ -91,9 +98,10 @@ impl Loop<'_, '_> {
                 // Only threads' own frames change while threads run.
                 let words = || std::slice::from_raw_parts(self.frame.cast::<MaybeUninit<i64>>(), self.words).to_vec();
                 let mut folding = self.folds.map(|_| words());
-                while let Some((first, past)) = self.piece() {
+                while self.folds.is_none_or(|folds| folds.begin(session)) {
+                    let Some((first, past)) = self.piece() else { break };
                     let session: *mut Session = session;
-                    let run = |frame| self.run_piece((session, buffers, frame), (first, past));
+                    let run = |frame| self.run_piece((session, buffers, frame), (first, past), true);
                     let code = match (&mut appending, &mut folding) {
                         (Some(appending), _) => appending.piece((first, past), session, run),
                         (None, Some(frame)) => run(frame.as_mut_ptr().cast()),
@@ -111,7 +119,7 @@ impl Loop<'_, '_> {
         ran.is_some()
     }
 
-    /// Runs a piece, and notes what it folds.
+    /// Runs a piece, and notes what it folds; into arrays of the session, if they are apart, or into the kernel's.
     ///
     /// # Safety
     /// The frame is this thread's own, or iterations only read it; so are the session and its buffers.
@@ -119,13 +127,14 @@ impl Loop<'_, '_> {
         &self,
         (session, buffers, frame): (*mut Session, *mut Buffer, *mut i64),
         (first, past): (i64, i64),
+        apart: bool,
     ) -> i32 {
         // SAFETY: by this function's contract.
         let code = unsafe { (self.turns)(session, buffers, self.params, frame, first, past) };
         if let Some(folds) = self.folds.filter(|_| code == 0) {
             // SAFETY: the same; a frame has so many words.
             let left = unsafe { std::slice::from_raw_parts(frame.cast(), self.words) };
-            folds.note((first, past), left);
+            folds.note((first, past), left, apart.then(|| unsafe { &mut *session }));
         }
         code
     }
@@ -159,25 +168,28 @@ pub(super) unsafe extern "C" fn parallel(
 ) -> i32 {
     // SAFETY: generated code describes the loop, and waits.
     let described = *unsafe { &*of };
-    let Counted { turns, lo, hi, fold, .. } = described;
+    let Counted { turns, lo, hi, .. } = described;
     let n = hi.saturating_sub(lo);
     // A product of extents that does not fit is a large one.
     let work = described.work as u64;
-    // SAFETY: generated code passes on the session that it was given.
-    let (threads, least, piece) = match unsafe { (*rt).pieces() } {
-        Pieces::Usual => (threads(), LEAST, PIECE),
-        Pieces::Each(threads) => (threads, 0, 0),
+    // SAFETY: generated code passes on the session that it was given; arrays have the lengths beside them.
+    let (how, own, joined, arrays) = unsafe {
+        let joined = std::slice::from_raw_parts(described.joined, described.joins as usize);
+        let arrays = std::slice::from_raw_parts(described.folded, described.folds as usize);
+        ((*rt).pieces(), numbers(described.own, described.owns), joined, arrays)
     };
-    if work < least || n < 2 || threads < 2 && fold.is_none() {
+    let folding = Folding { frames: described.fold, arrays, fold_arrays: described.fold_arrays, buffers };
+    let (threads, pieces) = match how {
+        Pieces::Usual => (threads(), pieces(work, folding.elements())),
+        Pieces::Each(threads) => (threads, MOST),
+    };
+    let pieces = pieces.min(n.max(0) as u64) as i64;
+    if pieces < 2 || threads < 2 && !folding.is_some() {
         // SAFETY: generated code passes on what it was given.
         return unsafe { turns(rt, buffers, params, frame, lo, hi) };
     }
-    let pieces = work.checked_div(piece).unwrap_or(MOST).clamp(2, MOST).min(n as u64) as i64;
-    // SAFETY: generated code passes on the session that it was given; arrays have the lengths beside them.
-    let (snapshot, own, arrays) = unsafe {
-        let arrays = std::slice::from_raw_parts(described.joined, described.joins as usize);
-        ((*rt).snapshot(), numbers(described.own, described.owns), arrays)
-    };
+    // SAFETY: the kernel waits.
+    let snapshot = unsafe { (*rt).snapshot() };
     let of = Loop {
         snapshot: &snapshot,
         turns,
@@ -193,7 +205,17 @@ pub(super) unsafe extern "C" fn parallel(
         failed: Mutex::new((i64::MAX, 0)),
     };
     let threads = threads.clamp(1, pieces as usize);
-    Call { rt: rt.cast(), buffers, described, arrays, of }.run(threads)
+    Call { rt: rt.cast(), buffers, described, joined, folding, of }.run(threads)
+}
+
+/// The number of pieces of a loop with this much work, whose iterations fold into arrays with so many elements.
+fn pieces(work: u64, elements: u64) -> u64 {
+    let all = if work < LEAST { 1 } else { (work / PIECE).clamp(2, MOST) };
+    match work / SPARSE.saturating_mul(elements).max(1) {
+        _ if elements == 0 => all,
+        0 => 1,
+        times => all.min(times / 2).max(2),
+    }
 }
 
 /// A loop, and the kernel that waits for it.
@@ -201,29 +223,34 @@ struct Call<'l, 'a> {
     rt: *mut Session<'static>,
     buffers: *mut Buffer,
     described: Counted,
-    arrays: &'l [Joined],
+    joined: &'l [Joined],
+    folding: Folding<'l>,
     /// The loop without what threads share, of which nothing ran.
     of: Loop<'l, 'a>,
 }
 
 impl Call<'_, '_> {
-    /// Runs the loop; by one thread, too, if that is what suffices memory.
+    /// Runs the loop; on one thread, if memory suffices for no more.
     fn run(&self, threads: usize) -> i32 {
-        if threads < 2 {
+        if threads < 2 && self.folding.arrays.is_empty() {
             return self.in_order();
         }
-        let Counted { lo, hi, fold, again, .. } = self.described;
+        let Counted { lo, hi, again, .. } = self.described;
         // SAFETY: generated code has set the frame's counters, and waits.
-        let joins = (!self.arrays.is_empty()).then(|| unsafe {
+        let joins = (!self.joined.is_empty()).then(|| unsafe {
             let words = std::slice::from_raw_parts(self.of.frame.cast(), self.of.words);
-            Joins::of((self.arrays, words), (lo, hi), self.rt)
+            Joins::of((self.joined, words), (lo, hi), self.rt)
         });
-        let folds = fold.map(|fold| Folds::of(fold, lo));
+        let folds = self.folding.is_some().then(|| Folds::of(self.folding, lo));
         let of = self.again(joins.as_ref(), folds.as_ref());
         let begun = AtomicBool::new(false);
         on_threads(threads - 1, &|| {
             begun.fetch_or(of.run(), Relaxed);
         });
+        if !self.folding.arrays.is_empty() {
+            self.rest(&of);
+            begun.store(true, Relaxed);
+        }
         let failed = of.first_failed().1;
         let (failed, counted) = match joins.as_ref().map_or(Ok(vec![]), |joins| joins.end(failed)) {
             Ok(counted) => (failed, counted),
@@ -242,18 +269,32 @@ impl Call<'_, '_> {
         failed
     }
 
+    /// Runs the pieces for whose arrays memory did not suffice: they fold into the kernel's own.
+    fn rest(&self, of: &Loop) {
+        // SAFETY: nothing runs.
+        let mut frame = unsafe { std::slice::from_raw_parts(of.frame.cast::<MaybeUninit<i64>>(), of.words) }.to_vec();
+        while let Some(piece) = of.piece() {
+            let frame = frame.as_mut_ptr().cast();
+            // SAFETY: the kernel waits, and nothing else runs.
+            match unsafe { of.run_piece((self.rt.cast(), self.buffers, frame), piece, false) } {
+                0 => {}
+                failed => of.note(piece.0, failed),
+            }
+        }
+    }
+
     /// Runs all pieces on the caller's thread, one after the other.
     fn in_order(&self) -> i32 {
-        let folds = self.described.fold.map(|fold| Folds::of(fold, self.described.lo));
+        let folds = self.folding.is_some().then(|| Folds::of(self.folding, self.described.lo));
         let of = self.again(None, folds.as_ref());
         while let Some(piece) = of.piece() {
             // SAFETY: the kernel waits, and nothing else runs.
-            let failed = unsafe { of.run_piece((self.rt.cast(), self.buffers, of.frame), piece) };
+            let failed = unsafe { of.run_piece((self.rt.cast(), self.buffers, of.frame), piece, false) };
             if failed != 0 {
                 return failed;
             }
         }
-        let counters = Joins::counters(self.arrays).into_iter();
+        let counters = Joins::counters(self.joined).into_iter();
         // SAFETY: generated code has set the frame's counters.
         let counted = counters.map(|word| (word, unsafe { of.frame.add(word).read() })).collect();
         self.leave(folds, counted);
@@ -261,7 +302,7 @@ impl Call<'_, '_> {
     }
 
     /// The loop, of which nothing ran, with what threads share.
-    fn again<'s>(&'s self, joins: Option<&'s Joins<'s>>, folds: Option<&'s Folds>) -> Loop<'s, 's> {
+    fn again<'s>(&'s self, joins: Option<&'s Joins<'s>>, folds: Option<&'s Folds<'s>>) -> Loop<'s, 's> {
         let (next, failed) = (AtomicI64::new(self.described.lo), Mutex::new((i64::MAX, 0)));
         Loop { joins, folds, next, failed, ..self.of }
     }

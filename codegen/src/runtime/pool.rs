@@ -42,6 +42,9 @@ pub fn threads() -> usize {
 
 /// Runs `work` on the caller's thread and on up to `others` others at once.
 pub(super) fn on_threads(others: usize, work: &(dyn Fn() + Sync)) {
+    if others == 0 {
+        return work();
+    }
     if rayon::current_thread_index().is_some() {
         return rayon::scope(|scope| in_scope(scope, others, work));
     }

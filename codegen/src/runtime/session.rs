@@ -228,6 +228,20 @@ impl<'a> Session<'a> {
         unsafe { *self.buffers.add(b.0 as usize) }
     }
 
+    /// The kernel's buffers, as this session has them.
+    pub fn buffers(&self) -> *const Buffer {
+        self.buffers
+    }
+
+    /// The same, to be read.
+    ///
+    /// # Safety
+    /// The kernel does not run.
+    pub unsafe fn table(&self) -> &[Buffer] {
+        // SAFETY: the session has as many buffers as blocks.
+        unsafe { std::slice::from_raw_parts(self.buffers, self.blocks.len()) }
+    }
+
     /// Gives up what buffer `b` has. The kernel touches it no more.
     pub fn give_up(&mut self, b: BufferId) -> Option<Block> {
         self.blocks[b.0 as usize].take()

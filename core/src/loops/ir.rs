@@ -319,6 +319,8 @@ pub enum How {
         /// Variables into which iterations only fold, with one function each. Iterations run in pieces; in each, such a variable begins with
         /// the function's identity. Behind the loop it is its value before, and then the pieces' values, in order, folded.
         folded: Vec<Var>,
+        /// Arrays into whose elements iterations only fold, in the same way.
+        arrays: Vec<BufferId>,
     },
 }
 
@@ -352,7 +354,7 @@ impl Joined {
 impl How {
     /// A parallel loop without workspaces that threads have copies of, without counters and folds.
     pub fn apart() -> How {
-        How::Parallel { own: vec![], joined: vec![], folded: vec![] }
+        How::Parallel { own: vec![], joined: vec![], folded: vec![], arrays: vec![] }
     }
 
     /// The arrays to which iterations append.
@@ -363,6 +365,11 @@ impl How {
     /// The variables into which the iterations of a parallel loop fold.
     pub fn folded(&self) -> &[Var] {
         if let How::Parallel { folded, .. } = self { folded } else { &[] }
+    }
+
+    /// The arrays into whose elements the iterations of a parallel loop fold.
+    pub fn arrays(&self) -> &[BufferId] {
+        if let How::Parallel { arrays, .. } = self { arrays } else { &[] }
     }
 
     /// The variables that count what iterations append, in order.

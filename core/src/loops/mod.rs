@@ -36,7 +36,7 @@ mod work;
 pub use crate::stream::{BufferId, LANES, Sought};
 pub use crate::text::{DEPTH, LITERALS, is_name};
 pub use bind::{Bound, assembles, bind, collect, settle, shares_borrowed, taken};
-pub use check::{NESTING, Sound, accumulates, check, fold_in_pieces, linear, private};
+pub use check::{NESTING, Sound, accumulates, array_in_pieces, check, fold_in_pieces, linear, private};
 pub use device::{DeviceArgument, DeviceEntry, DeviceLoop, DeviceLoops, Gpu, Join, device_loops};
 pub use ir::*;
 pub use iteration::{Iteration, Stored, fold_of};

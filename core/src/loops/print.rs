@@ -260,7 +260,7 @@ impl<W: Write> Printer<'_, W> {
                 self.first(*var);
                 write!(self.out, "{lanes}{word}for {} in ", var_name(self.kernel, *var))?;
                 self.extent(lo, hi)?;
-                let How::Parallel { own, joined, folded } = how else { return Ok(()) };
+                let How::Parallel { own, joined, folded, arrays } = how else { return Ok(()) };
                 own.iter().enumerate().try_for_each(|(n, b)| {
                     write!(self.out, "{} {}", if n == 0 { " with" } else { "," }, buffer_name(self.kernel, *b))
                 })?;
@@ -269,9 +269,10 @@ impl<W: Write> Printer<'_, W> {
                     self.place(j.array, &j.from)?;
                     j.holds.map_or(Ok(()), |v| write!(self.out, " = {}", var_name(self.kernel, v)))
                 })?;
-                folded.iter().enumerate().try_for_each(|(n, v)| {
-                    write!(self.out, "{} {}", if n == 0 { " folding" } else { "," }, var_name(self.kernel, *v))
-                })
+                let vars = folded.iter().map(|v| var_name(self.kernel, *v));
+                vars.chain(arrays.iter().map(|b| buffer_name(self.kernel, *b)))
+                    .enumerate()
+                    .try_for_each(|(n, name)| write!(self.out, "{} {name}", if n == 0 { " folding" } else { "," }))
             }
             Stmt::Call(entry) => self.entry(entry),
             Stmt::Comment(text) if text.is_empty() => write!(self.out, "#"),

@@ -264,7 +264,9 @@ impl<'t> Reader<'t> {
         self.expect(Token::Word("for"))?;
         let made = self.each(how, nesting)?;
         if let Stmt::For { var, .. } = &made {
-            self.kernel.hints.insert(*var, Hints { unroll, lanes, warp });
+            let hints = Hints { unroll, lanes, warp };
+            // `unroll 0` asks for nothing.
+            self.kernel.hints.extend((hints != Hints::default()).then_some((*var, hints)));
         }
         Ok(made)
     }
@@ -317,7 +319,7 @@ impl<'t> Reader<'t> {
         self.expect(Token::Word("in"))?;
         let (lo, hi) = self.extent()?;
         let var = if self.names.contains_key(name) { self.var(name)? } else { self.new_var(name, Type::I64)? };
-        if let How::Parallel { own, joined, folded } = &mut how {
+        if let How::Parallel { own, joined, folded, arrays } = &mut how {
             if self.eat(Token::Word("with")) {
                 self.list(|r| r.buffer().map(|b| own.push(b)))?;
             }
@@ -325,7 +327,14 @@ impl<'t> Reader<'t> {
                 self.list(|r| r.joined().map(|j| joined.push(j)))?;
             }
             if self.eat(Token::Word("folding")) {
-                self.list(|r| r.word().and_then(|name| r.var(name)).map(|v| folded.push(v)))?;
+                self.list(|r| {
+                    let name = r.word()?;
+                    match r.names.get(name) {
+                        Some(Name::Buffer(b)) => arrays.push(*b),
+                        _ => folded.push(r.var(name)?),
+                    }
+                    Ok(())
+                })?;
             }
         }
         let body = self.braces(nesting)?;

@@ -90,6 +90,10 @@ kernel all(n)
   parallel for p_6 in 0..n folding m {
     m = m + p_6
   }
+  parallel for p_7 in 0..n folding m, w {
+    m = m + p_7
+    w[a[p_7]] = w[a[p_7]] + p_7
+  }
   sort w[0..a[1]] with k
   sort w[0..m] into k[a[0] + 1]
   move w from k
@@ -203,6 +207,20 @@ fn checker_says_what_is_wrong() {
             "t = 0.0\n parallel for i in 0..n folding t {\n t = t + 1.0\n }",
             "in `parallel for i in 0..n folding t`: iterations do not only fold into `t` with a function that pieces can be folded with",
         ),
+        (
+            "alloc w[n]\n parallel for i in 0..n folding w {\n w[i] = w[0] + i\n }",
+            "in `parallel for i in 0..n folding w`: iterations do not only fold into elements of `w` with a function that pieces can be \
+             folded with",
+        ),
+        (
+            "alloc w[n]\n parallel for i in 0..n folding w {\n w[0] = w[0] + i\n x = w[i]\n }",
+            "in `parallel for i in 0..n folding w`: iterations do not only fold into elements of `w` with a function that pieces can be \
+             folded with",
+        ),
+        (
+            "parallel for i in 0..n folding a {\n x = i\n }",
+            "in `parallel for i in 0..n folding a`: operand `a` is read only",
+        ),
         ("t = 0\n vector for i in 0..n {\n t = t - i\n }", "in `t = t - i`: `t` may not be set here"),
         ("t = 0.0\n vector for i in 0..n {\n t = t + 1.0\n }", "in `t = t + 1.0`: `t` may not be set here"),
         // An iteration forgets the variables that are private to a parallel loop inside of it.
@@ -245,6 +263,7 @@ fn checker_takes_what_is_certain() {
         "t = 0\n vector for i in 0..n {\n t = max(i, t)\n }\n x = t",
         "parallel for i in 0..n {\n t = i\n t = t + 1\n }",
         "t = 1\n m = 0\n parallel for i in 0..n folding t, m {\n t = t * i\n if i > 2 {\n m = max(i, m)\n }\n }\n x = t",
+        "alloc w[n]\n parallel for i in 0..n folding w {\n w[0] = max(i, max(w[0], 3))\n w[i] = max(w[i], i)\n }",
         "alloc w[n]\n for i in 0..n {\n alloc v[n]\n x = w[0]\n move w from v\n }\n y = w[0]",
     ];
     for body in bodies {

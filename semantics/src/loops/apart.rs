@@ -20,6 +20,8 @@ struct Ran {
     behind: Vec<i64>,
     /// What variables into which iterations fold have behind it.
     folded: Vec<u64>,
+    /// What elements of arrays into which iterations fold have behind it: which array, where, what.
+    elements: Vec<(usize, i64, u64)>,
 }
 
 /// What an iteration's parts are of.
@@ -54,17 +56,26 @@ impl Machine<'_> {
     /// Runs an iteration of a loop whose iterations may run in parallel. Behind it, elements of the thread's own workspaces that it has
     /// changed are not set: the next iteration may run on another thread.
     pub(super) fn iteration_apart(&mut self, each: &For, i: i64) -> Result<(), Halt> {
+        self.elements_of(each, i).map(drop)
+    }
+
+    /// The same; what it folded into elements of arrays, which are the function's identity again.
+    fn elements_of(&mut self, each: &For, i: i64) -> Result<Vec<(usize, i64, u64)>, Halt> {
+        let mut elements = vec![];
         if let Some(turns) = self.turns.last_mut() {
             turns.now = i;
         }
         self.iteration(each, i)?;
         let written = self.turns.last_mut().map(Turns::end).unwrap_or_default();
         for ((b, at), before) in written {
-            if before.is_none() || self.buffers[b].load(at).ok() != before {
+            if let Some(f) = each.arrays.iter().find(|f| f.into == b) {
+                elements.extend(self.buffers[b].load(at).ok().map(|bits| (b, at, bits)));
+                let _ = self.buffers[b].store(at, f.begins.bits());
+            } else if before.is_none() || self.buffers[b].load(at).ok() != before {
                 self.buffers[b].unset(at);
             }
         }
-        Ok(())
+        Ok(elements)
     }
 
     /// Runs the iterations of a parallel loop in some order. If several end the kernel, the first of them in the loop's order does.
@@ -72,6 +83,7 @@ impl Machine<'_> {
         let (mut ended, around): (Option<(i64, Failure)>, usize) = (None, self.turns.len());
         let parts = self.parts(each)?;
         let (begin, first) = (self.counted(&parts), self.values(&each.folded));
+        let before: Vec<_> = each.arrays.iter().map(|f| self.cleared(f)).collect();
         let mut all = vec![];
         for i in order(lo, hi, self.steps) {
             if ended.is_some_and(|(first, _)| first < i) {
@@ -94,6 +106,7 @@ impl Machine<'_> {
                 all.sort_by_key(|ran| ran.turn);
                 self.join(&parts, &begin, &all);
                 self.fold(&each.folded, first, &all);
+                self.fold_arrays(&each.arrays, before, &all);
                 Ok(())
             }
         }
@@ -127,7 +140,7 @@ impl Machine<'_> {
 
     /// The values of variables into which iterations fold.
     fn values(&self, folded: &[Folded]) -> Vec<u64> {
-        folded.iter().map(|f| self.vars[f.var]).collect()
+        folded.iter().map(|f| self.vars[f.into]).collect()
     }
 
     /// Folds what iterations have folded, in their order, into what variables were before the loop.
@@ -136,15 +149,41 @@ impl Machine<'_> {
             let value = |bits| Value::from_bits(f.begins.ty(), bits);
             let parts = all.iter().map(|ran| value(ran.folded[n]));
             let whole = parts.fold(value(first), |so_far, part| apply(f.op, &[so_far, part]).unwrap_or(so_far));
-            self.set_var(f.var, whole.bits());
+            self.set_var(f.into, whole.bits());
+        }
+    }
+
+    /// Sets all elements of an array to the function's identity, and gives what they were.
+    fn cleared(&mut self, f: &Folded) -> Vec<Option<u64>> {
+        let array = &mut self.buffers[f.into];
+        let was = (0..array.room() as i64).map(|at| array.load(at).ok()).collect();
+        (0..array.room() as i64).for_each(|at| _ = array.store(at, f.begins.bits()));
+        was
+    }
+
+    /// Folds what iterations have folded into elements, in their order, into what these were before the loop.
+    fn fold_arrays(&mut self, arrays: &[Folded], before: Vec<Vec<Option<u64>>>, all: &[Ran]) {
+        for (f, mut now) in arrays.iter().zip(before) {
+            let value = |bits| Value::from_bits(f.begins.ty(), bits);
+            for (_, at, bits) in all.iter().flat_map(|ran| &ran.elements).filter(|(b, ..)| *b == f.into) {
+                if let Some(now) = now.get_mut(*at as usize) {
+                    *now = now.and_then(|so_far| apply(f.op, &[value(so_far), value(*bits)])).map(Value::bits);
+                }
+            }
+            for (at, now) in (0..).zip(now) {
+                match now {
+                    Some(bits) => drop(self.buffers[f.into].store(at, bits)),
+                    None => self.buffers[f.into].unset(at),
+                }
+            }
         }
     }
 
     /// Runs an iteration. What it writes behind its parts, none sees.
     fn with_parts(&mut self, each: &For, parts: &Parts, i: i64) -> Result<Ran, Halt> {
         let before = self.counted(parts);
-        let mut ran = Ran { turn: i, before, behind: vec![], folded: vec![] };
-        each.folded.iter().for_each(|f| self.set_var(f.var, f.begins.bits()));
+        let mut ran = Ran { turn: i, before, behind: vec![], folded: vec![], elements: vec![] };
+        each.folded.iter().for_each(|f| self.set_var(f.into, f.begins.bits()));
         ran.behind = ran.before.clone();
         let mut begun = vec![];
         for (n, j) in parts.joined.iter().enumerate() {
@@ -157,7 +196,7 @@ impl Machine<'_> {
         if let Some(turns) = self.turns.last_mut() {
             turns.parts = begun;
         }
-        self.iteration_apart(each, i)?;
+        ran.elements = self.elements_of(each, i)?;
         (ran.behind, ran.folded) = (self.counted(parts), self.values(&each.folded));
         let made = self.turns.last_mut().map(|turns| std::mem::take(&mut turns.parts)).unwrap_or_default();
         for (n, part) in made.into_iter().enumerate() {

@@ -6,7 +6,9 @@
 //! ```
 
 use fiberloom_core::algebra::{Op, Type, Value};
-use fiberloom_core::loops::{self, Entry, Expr, How, Kernel, Sought, Stmt, Var, fold_in_pieces, private};
+use fiberloom_core::loops::{
+    self, BufferId, Entry, Expr, How, Kernel, Sought, Stmt, Var, array_in_pieces, fold_in_pieces, private,
+};
 
 /// An expression. Its value is the bits of a [`Value`] of the expression's type.
 #[derive(Debug)]
@@ -145,12 +147,14 @@ pub(super) struct For<'k> {
     pub hi: Code,
     pub how: How,
     pub body: Block<'k>,
-    /// The workspaces of which each thread has a copy, in order.
+    /// The buffers of which each thread has its own, in order.
     pub own: Vec<usize>,
     /// The arrays of which each iteration makes a part.
     pub joined: Vec<Joined>,
     /// The variables into which iterations fold.
     pub folded: Vec<Folded>,
+    /// The arrays into whose elements they fold, by the numbers of their buffers.
+    pub arrays: Vec<Folded>,
     /// The variables of which each iteration has its own.
     pub private: Vec<usize>,
 }
@@ -167,10 +171,10 @@ pub(super) struct Joined {
     pub holds: Option<usize>,
 }
 
-/// A variable into which the iterations of a loop fold.
+/// A variable, or an array, into which the iterations of a loop fold.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Folded {
-    pub var: usize,
+    pub into: usize,
     pub op: Op,
     /// The function's identity.
     pub begins: Value,
@@ -198,10 +202,10 @@ fn block<'k>(kernel: &'k Kernel, stmts: &'k [Stmt]) -> Result<Block<'k>, String>
     Ok(Block { steps, lets })
 }
 
-/// The workspaces of which each thread has a copy, in order.
+/// The buffers of which each thread has its own, in order.
 fn own(how: &How) -> Vec<usize> {
-    let How::Parallel { own, .. } = how else { return vec![] };
-    let mut own: Vec<usize> = own.iter().map(|b| b.0 as usize).collect();
+    let How::Parallel { own, arrays, .. } = how else { return vec![] };
+    let mut own: Vec<usize> = own.iter().chain(arrays).map(|b| b.0 as usize).collect();
     own.sort_unstable();
     own
 }
@@ -217,7 +221,12 @@ fn joined(kernel: &Kernel, index: Var, of: &loops::Joined) -> Result<Joined, Str
 
 fn folded(kernel: &Kernel, body: &[Stmt], v: Var) -> Result<Folded, String> {
     let (op, begins) = fold_in_pieces(kernel, body, v).ok_or("iterations fold otherwise than the checker saw")?;
-    Ok(Folded { var: v.0 as usize, op, begins })
+    Ok(Folded { into: v.0 as usize, op, begins })
+}
+
+fn array(kernel: &Kernel, body: &[Stmt], b: BufferId) -> Result<Folded, String> {
+    let (op, begins) = array_in_pieces(kernel, body, b).ok_or("iterations fold otherwise than the checker saw")?;
+    Ok(Folded { into: b.0 as usize, op, begins })
 }
 
 fn statement<'k>(kernel: &'k Kernel, stmt: &'k Stmt) -> Result<Option<Kind<'k>>, String> {
@@ -235,6 +244,7 @@ fn statement<'k>(kernel: &'k Kernel, stmt: &'k Stmt) -> Result<Option<Kind<'k>>,
             own: own(how),
             joined: how.joined().iter().map(|j| joined(kernel, *var, j)).collect::<Result<_, _>>()?,
             folded: how.folded().iter().map(|v| folded(kernel, body, *v)).collect::<Result<_, _>>()?,
+            arrays: how.arrays().iter().map(|b| array(kernel, body, *b)).collect::<Result<_, _>>()?,
             private: private(kernel, (*var, how), body).into_iter().map(|v| v.0 as usize).collect(),
             body: block(kernel, body)?,
         })),

@@ -328,6 +328,26 @@ fn pieces_are_folded() {
     assert_eq!(made(&folds(9, "t + j"), 0), [9]);
 }
 
+/// The same of elements of an array; those that no iteration touches stay.
+#[test]
+fn elements_are_folded_in_pieces() {
+    let folds =
+        |fold: &str| format!("alloc r[5] = 7\n parallel for i in 0..n folding r {{\n {fold}\n }}\n finish r[5]");
+    let sums = "for j in 0..i {\n r[j] = r[j] + a[i] + 1\n }";
+    let a = |i: i64| made("alloc r[1]\n r[0] = a[n]\n finish r[1]", i)[0] + 1;
+    assert_eq!(made(&folds(sums), 3), [7 + a(1) + a(2), 7 + a(2), 7, 7, 7]);
+    assert_eq!(made(&folds("r[i % 2] = r[i % 2] * (i + 1)"), 3), [7 * 3, 7 * 2, 7, 7, 7]);
+    assert_eq!(made(&folds("r[i] = max(r[i], i * 4)"), 4), [7, 7, 8, 12, 7]);
+    assert_eq!(made(&folds("r[0] = r[0] + i"), 0), [7; 5]);
+    // What was never set is not folded into.
+    let unset = folds("r[0] = r[0] + i").replace("alloc r[5] = 7", "alloc r[5]");
+    assert!(
+        fault(&unset, 2).contains("is read and was never set") || fault(&unset, 2).contains("set"),
+        "{}",
+        fault(&unset, 2)
+    );
+}
+
 /// Of a workspace of which each thread has a copy, an iteration reads what it has written, or what none has changed.
 #[test]
 fn threads_have_copies() {

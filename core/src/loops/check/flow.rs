@@ -168,13 +168,14 @@ impl Flow<'_> {
                 if variable(self.kernel, *var)?.1 != Type::I64 {
                     return Err("a loop's variable is i64".into());
                 }
-                if let How::Parallel { own, joined, folded } = how {
+                if let How::Parallel { own, joined, folded, arrays } = how {
                     if self.how == How::Vector {
                         return Err("a parallel loop cannot stand in a vector loop".into());
                     }
                     own.iter().try_for_each(|b| self.is_copied(*b, state))?;
                     joined.iter().try_for_each(|j| self.is_joined(*var, j, state))?;
                     folded.iter().try_for_each(|v| self.is_folded(*v, body, state))?;
+                    arrays.iter().try_for_each(|b| self.has_folds(*b, (body, joined), state))?;
                 }
                 self.kind(*var, Kind::Loop)?;
                 self.is_fresh(*var, state)
@@ -301,6 +302,22 @@ impl Flow<'_> {
             None => {
                 Err(format!("iterations do not only fold into `{name}` with a function that pieces can be folded with"))
             }
+        }
+    }
+
+    /// Checks that iterations fold into the elements of an array, and do nothing else with it.
+    fn has_folds(&self, b: BufferId, (body, joined): (&[Stmt], &[Joined]), state: &Reached) -> Result<(), String> {
+        self.changes(b)?;
+        self.allocated(b, state)?;
+        let name = &buffer(self.kernel, b)?.name;
+        if !joined.is_empty() {
+            return Err(format!("iterations that append do not fold into elements of `{name}`, too"));
+        }
+        match array_in_pieces(self.kernel, body, b) {
+            Some(_) => Ok(()),
+            None => Err(format!(
+                "iterations do not only fold into elements of `{name}` with a function that pieces can be folded with"
+            )),
         }
     }
 
@@ -485,6 +502,34 @@ pub fn fold_in_pieces(kernel: &Kernel, body: &[Stmt], v: Var) -> Option<(Op, Val
     // What is 0 before the loop stays 0; a piece may leave the floats, and 0 times infinity is NaN.
     let stays = !(op == Op::Mul && ty.is_float());
     Some((op, identity(op, ty).filter(|_| stays)?))
+}
+
+/// The function with which a body folds into elements of an array, if it does nothing else with it and pieces of its iterations can be
+/// folded one by one; and the function's identity, with which the elements begin in a piece.
+pub fn array_in_pieces(kernel: &Kernel, body: &[Stmt], b: BufferId) -> Option<(Op, Value)> {
+    let (mut found, ty) = (None, kernel.buffers.get(b.0 as usize)?.ty);
+    let only = folds_elements(body, b, &mut found);
+    let op = found.filter(|op| only && ty != Type::Bool && regroups(*op, ty, kernel.reassociate))?;
+    Some((op, identity(op, ty).filter(|_| !(op == Op::Mul && ty.is_float()))?))
+}
+
+/// Whether statements touch elements of an array only in folds with `found`.
+fn folds_elements(stmts: &[Stmt], b: BufferId, found: &mut Option<Op>) -> bool {
+    stmts.iter().all(|stmt| match stmt {
+        Stmt::Store(to, at, e) if *to == b => !at.loads_from(b) && goes_on(e, (b, at), found),
+        Stmt::Call(entry) if entry.buffers().any(|other| other == b) => false,
+        _ => stmt.exprs().all(|e| !e.loads_from(b)) && stmt.blocks().all(|block| folds_elements(block, b, found)),
+    })
+}
+
+/// Whether an expression folds values into an element with `found`, one or several.
+fn goes_on(e: &Expr, (b, at): (BufferId, &Expr), found: &mut Option<Op>) -> bool {
+    let Expr::Op(op, args) = e else { return false };
+    let [first, second] = &args[..] else { return false };
+    let (so_far, folded) = if first.loads_from(b) { (first, second) } else { (second, first) };
+    let one = *found.get_or_insert(*op) == *op && !folded.loads_from(b);
+    let is_there = matches!(so_far, Expr::Load(from, place) if *from == b && **place == *at);
+    one && (is_there || goes_on(so_far, (b, at), found))
 }
 
 /// Whether values that are folded with a function may come in another order.

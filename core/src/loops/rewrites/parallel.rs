@@ -10,8 +10,8 @@
 //!
 //! Each variable that an iteration sets is set there before it is read, and not read behind the loop. Each array that iterations write is
 //! written and read in a place of the iteration's own (`places.rs`), or is a workspace that the loop alone touches, and of which each
-//! iteration sets every element before all else: then each thread has a copy of it. A variable into which iterations only fold is folded
-//! in pieces.
+//! iteration sets every element before all else: then each thread has a copy of it. A variable, or an array, into which iterations only
+//! fold is folded in pieces.
 //!
 //! A loop without a loop inside is parallel if iterations fold, or compute an elementary function: what else it does is bounded by memory.
 
@@ -22,7 +22,7 @@ use super::places::{Body, Operands, Place};
 use super::substitute::uses;
 use crate::loops::arith::int;
 use crate::loops::work::takes_time;
-use crate::loops::{BufferId, Entry, Expr, How, Joined, Kernel, Role, Stmt, Var, fold_in_pieces};
+use crate::loops::{BufferId, Entry, Expr, How, Joined, Kernel, Role, Stmt, Var, array_in_pieces, fold_in_pieces};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Makes outermost loops parallel, where their iterations are independent.
@@ -37,6 +37,14 @@ pub(super) struct Apart {
     pub own: Vec<BufferId>,
     pub joined: Vec<Joined>,
     pub folded: Vec<Var>,
+    pub arrays: Vec<BufferId>,
+}
+
+impl Apart {
+    /// Whether iterations fold.
+    pub fn folds(&self) -> bool {
+        !(self.folded.is_empty() && self.arrays.is_empty())
+    }
 }
 
 /// What is known of a kernel.
@@ -64,8 +72,8 @@ impl Facts {
     fn apart(&self, kernel: &Kernel, stmt: Stmt) -> Stmt {
         let apart = self.independent(kernel, &stmt);
         match (stmt, apart) {
-            (Stmt::For { var, lo, hi, body, .. }, Some(Apart { own, joined, folded })) => {
-                Stmt::For { var, lo, hi, how: How::Parallel { own, joined, folded }, body }
+            (Stmt::For { var, lo, hi, body, .. }, Some(Apart { own, joined, folded, arrays })) => {
+                Stmt::For { var, lo, hi, how: How::Parallel { own, joined, folded, arrays }, body }
             }
             (other, _) => other,
         }
@@ -75,7 +83,7 @@ impl Facts {
     pub fn independent(&self, kernel: &Kernel, stmt: &Stmt) -> Option<Apart> {
         let Stmt::For { var, lo, hi, how: How::Serial, body } = stmt else { return None };
         let apart = self.own(kernel, (*var, lo, hi), body)?;
-        (body.iter().any(takes_time) || !apart.folded.is_empty()).then_some(apart)
+        (body.iter().any(takes_time) || apart.folds()).then_some(apart)
     }
 
     /// What threads have of their own, if the iterations of a loop are independent.
@@ -83,7 +91,7 @@ impl Facts {
         let mut accesses = Accesses::default();
         accesses.note(body)?;
         let here = Body::of(&self.operands, range, body);
-        let (mut own, mut apart, mut appends) = (BTreeSet::new(), BTreeSet::new(), false);
+        let (mut own, mut apart, mut arrays, mut appends) = (BTreeSet::new(), BTreeSet::new(), vec![], false);
         for b in &accesses.written {
             let alone = self.is_alone(kernel, *b, body);
             if alone && kernel.buffers[b.0 as usize].private {
@@ -93,6 +101,7 @@ impl Facts {
             } else if !shares_nothing(&here, &accesses.at[b]) || accesses.grown.contains(b) {
                 match alone && self.begins_whole(*b, body) {
                     true => _ = own.insert(*b),
+                    false if array_in_pieces(kernel, body, *b).is_some() => arrays.push(*b),
                     false => appends = true,
                 }
             } else {
@@ -107,7 +116,12 @@ impl Facts {
             true => Appends::joined(kernel, (range.0, &here), body, (&counters, &own, &apart))?,
             false => vec![],
         };
-        Some(Apart { own: own.into_iter().collect(), joined, folded })
+        (joined.is_empty() || arrays.is_empty()).then(|| Apart {
+            own: own.into_iter().collect(),
+            joined,
+            folded,
+            arrays,
+        })
     }
 
     /// The variables that iterations set, but for those that each of them sets before it reads them, and that nothing else reads.
@@ -346,6 +360,35 @@ mod tests {
         ] {
             let body = sum.replace(from, to);
             assert_ne!(body, sum, "{from}");
+            assert!(!rewritten(&body).contains("parallel"), "{body}");
+        }
+    }
+
+    /// Sums of columns, through coordinates, of several rows at once; also where the loop does nothing else.
+    #[test]
+    fn elements_are_folded_in_pieces() {
+        let columns = "  for i in 0..n_I {
+    for p in A1_pos[i]..A1_pos[i + 1] {
+      z_vals[A1_crd[p]] = z_vals[A1_crd[p]] + A_vals[p] + x_vals[i]
+    }
+  }";
+        for body in [
+            columns,
+            "  for p in A1_pos[0]..A1_pos[n_I] {\n    z_vals[A1_crd[p]] = max(z_vals[A1_crd[p]], A_vals[p])\n  }",
+        ] {
+            let got = rewritten(body);
+            assert!(got.contains(" folding z_vals {"), "{got}");
+        }
+        // Not what is read, or set, or folded otherwise elsewhere.
+        for (from, to) in [
+            ("x_vals[i]", "z_vals[i]"),
+            ("= z_vals[A1_crd[p]] + A_vals[p]", "= A_vals[p]"),
+            ("= z_vals[A1_crd[p]] + A_vals[p]", "= z_vals[p] + A_vals[p]"),
+            ("= z_vals[A1_crd[p]] + A_vals[p]", "= z_vals[A1_crd[p]] - A_vals[p]"),
+            ("+ x_vals[i]\n", "+ x_vals[i]\n      z_vals[i] = max(z_vals[i], 0.0)\n"),
+        ] {
+            let body = columns.replace(from, to);
+            assert_ne!(body, columns, "{from}");
             assert!(!rewritten(&body).contains("parallel"), "{body}");
         }
     }

@@ -218,7 +218,8 @@ impl Machine<'_> {
         if apart {
             let copied = if let How::Parallel { own, .. } = how { &own[..] } else { &[] };
             let own = copied.iter().map(|b| (b.0 as usize, self.buffers[b.0 as usize].clone())).collect();
-            let joined = how.joined().iter().map(|j| j.array.0 as usize).collect();
+            let joined = how.joined().iter().map(|j| j.array).chain(how.arrays().iter().copied());
+            let joined = joined.map(|b| b.0 as usize).collect();
             self.turns.push(Turns::of(own, joined));
         }
         let mut turn = lo;

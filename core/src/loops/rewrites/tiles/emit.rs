@@ -217,7 +217,7 @@ impl Emit<'_, '_, '_> {
         let Buffers { tile, panel, rows, .. } = self.buffers;
         let touched = touched(body);
         let own = own.iter().filter(|b| touched.contains_key(b)).copied();
-        How::Parallel { own: own.chain([tile, panel, rows]).collect(), joined: vec![], folded: vec![] }
+        How::Parallel { own: own.chain([tile, panel, rows]).collect(), joined: vec![], folded: vec![], arrays: vec![] }
     }
 
     /// Emits setting the block's rows to the fold's initial values.

@@ -114,7 +114,7 @@ impl All<'_> {
             // What tiles fold is not appended, and has places.
             let own = |kernel: &Kernel| {
                 let apart = once.then(|| self.facts.independent(kernel, &stmt)).flatten();
-                apart.filter(|apart| apart.joined.is_empty() && apart.folded.is_empty()).map(|apart| apart.own)
+                apart.filter(|apart| apart.joined.is_empty() && !apart.folds()).map(|apart| apart.own)
             };
             let tiled = nest.and_then(|nest| {
                 let own = own(self.kernel);
@@ -155,9 +155,9 @@ fn allocated(stmt: &Stmt) -> Option<BufferId> {
 /// Statements whose parallel loops have copies of these workspaces, too.
 fn with_copies(stmts: Vec<Stmt>, more: &[BufferId]) -> Vec<Stmt> {
     let each = |stmt| match stmt {
-        Stmt::For { var, lo, hi, how: How::Parallel { mut own, joined, folded }, body } => {
+        Stmt::For { var, lo, hi, how: How::Parallel { mut own, joined, folded, arrays }, body } => {
             own.extend(more);
-            Stmt::For { var, lo, hi, how: How::Parallel { own, joined, folded }, body }
+            Stmt::For { var, lo, hi, how: How::Parallel { own, joined, folded, arrays }, body }
         }
         stmt => map_blocks(vec![stmt], &mut |inner| with_copies(inner, more)).remove(0),
     };
