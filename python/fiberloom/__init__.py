@@ -18,7 +18,7 @@ array([201.,  30.])
 `torch`, `jax`         kernels as functions that those packages differentiate; imported where they are named
 `shards`               a program in boxes, on threads, in processes, on dask's workers, on ranks of MPI
 `cache_info`           how many kernels are kept, and how many were compiled
-`set_threads`          on how many threads loops run; `threads` says it
+`set_threads`          on how many threads loops run; `threads` says it; `with_threadpoolctl`
 =====================  ==========================================================================
 
 Results are `Tensor`\\ s, and `Table`\\ s of programs over tables; ``np.asarray`` of a dense one, ``to_numpy``, ``to_scipy`` and ``to_sparse`` take them elsewhere.
@@ -35,7 +35,7 @@ from ._gradients import Gradient, LazyGradient, grad, jvp, value_and_grad
 from ._kernel import CacheInfo, Kernel, cache_info, compile
 from ._tables import Table, table
 from ._tensor import Tensor
-from ._threads import set_threads, threads
+from ._threads import set_threads, threads, with_threadpoolctl
 from ._types import bool_, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
 from .errors import (
     CounterexampleError,
@@ -94,6 +94,7 @@ __all__ = [
     "u64",
     "u8",
     "value_and_grad",
+    "with_threadpoolctl",
 ]
 
 # Imported where they are used first.

@@ -22,6 +22,7 @@ from ._syntax import kernel as kernel
 from ._tables import table as table
 from ._threads import set_threads as set_threads
 from ._threads import threads as threads
+from ._threads import with_threadpoolctl as with_threadpoolctl
 from ._types import bool_ as bool_
 from ._types import f32 as f32
 from ._types import f64 as f64

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import operator
+import sys
 
 from . import _native
 from .errors import Error
 
-__all__ = ["set_threads", "threads"]
+__all__ = ["set_threads", "threads", "with_threadpoolctl"]
 
 
 def set_threads(number: int) -> None:
@@ -59,3 +60,58 @@ def threads() -> int:
     True
     """
     return _native.threads()
+
+
+def with_threadpoolctl() -> None:
+    """Let threadpoolctl see and limit these threads, as it does those of other packages.
+
+    It is called by ``import fiberloom`` if threadpoolctl is imported by then.
+
+    Returns
+    -------
+    None
+        Nothing.
+
+    Raises
+    ------
+    ImportError
+        If threadpoolctl, from 3.2 on, is not installed.
+
+    Examples
+    --------
+    >>> from threadpoolctl import threadpool_limits
+    >>> fl.with_threadpoolctl()
+    >>> with threadpool_limits(limits=1, user_api="fiberloom"):
+    ...     fl.threads()
+    1
+    """
+    from threadpoolctl import LibController, register
+
+    global _controller
+    if _controller is not None:
+        return
+
+    class Controller(LibController):
+        user_api = internal_api = "fiberloom"
+        filename_prefixes = ("_native",)
+
+        def get_version(self):
+            from . import __version__
+
+            return __version__
+
+        def get_num_threads(self):
+            return threads()
+
+        def set_num_threads(self, num_threads):
+            set_threads(num_threads)
+
+    register(Controller)
+    _controller = Controller
+
+
+#: What threadpoolctl calls, once it knows of it.
+_controller = None
+
+if "threadpoolctl" in sys.modules:
+    with_threadpoolctl()

@@ -191,3 +191,27 @@ def test_a_forked_process_has_threads_of_its_own():
         print(os.waitstatus_to_exitcode(status), (A @ x).to_numpy().tobytes() == before)
         """)
     assert ran.stdout.split() == ["0", "True"], ran.stderr
+
+
+def test_threadpoolctl_limits_these_threads(usual):
+    pytest.importorskip("threadpoolctl")
+    ran = child("""
+        import threadpoolctl
+        def seen():
+            return [lib["num_threads"] for lib in threadpoolctl.threadpool_info() if lib["user_api"] == "fiberloom"]
+        assert seen() == []
+        fl.with_threadpoolctl()
+        fl.with_threadpoolctl()
+        fl.set_threads(3)
+        with threadpoolctl.threadpool_limits(limits=2, user_api="fiberloom"):
+            print(seen(), fl.threads())
+        print(seen(), fl.threads())
+        """)
+    assert ran.stdout.split("\n")[:2] == ["[2] 2", "[3] 3"], ran.stderr
+    # What is imported first is found.
+    first = """
+        import threadpoolctl, fiberloom as fl
+        print([lib["version"] for lib in threadpoolctl.threadpool_info() if lib["user_api"] == "fiberloom"] == [fl.__version__])
+        """
+    ran = subprocess.run([sys.executable, "-P", "-c", textwrap.dedent(first)], capture_output=True, text=True)
+    assert ran.stdout.strip() == "True", ran.stderr
