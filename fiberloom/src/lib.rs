@@ -66,5 +66,5 @@ pub use fiberloom_core::notation::typed::Role;
 pub use fiberloom_core::notation::{Diagnostic, Severity, syntax};
 pub use fiberloom_semantics::algebra::{Agreement, Unpromised};
 pub use kernel::{Call, Engine, Kernel, Operand, Options, Outcome, Shape};
-pub use machine::{Interrupt, addresses_left, set_threads, threads};
+pub use machine::{Interrupt, LoopRun, addresses_left, set_threads, threads, watched};
 pub use program::{Given, Program};

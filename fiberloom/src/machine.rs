@@ -10,4 +10,4 @@ pub(crate) use made::{
     Compiled, Prepared, Take, assembly, compile, device_code, device_files, is_there, llvm_ir, object, prepare, ptx,
     room, run,
 };
-pub use made::{Interrupt, addresses_left, set_threads, threads};
+pub use made::{Interrupt, LoopRun, addresses_left, set_threads, threads, watched};

@@ -107,6 +107,9 @@ fn the_report_is_one_object() {
             assert!(printed.contains(part), "{part} in {printed}");
         }
         assert_eq!(printed.contains("\"ops\": {"), engine == "loops", "{printed}");
+        let short =
+            "\"parallel\": [{\"iterations\": 3, \"threads\": 1, \"pieces\": 1, \"largest\": 1.0, \"of_64\": 1.0}]";
+        assert_eq!(printed.contains(short), engine == "llvm", "{printed}");
     }
     dir.exits(0, &format!("run p.loom {INPUTS} --json"), "\"checked\": null");
 }
@@ -476,6 +479,11 @@ fn any_number_of_threads_gives_the_same_bits() {
             "{",
         );
         assert!(printed.contains(&format!("\"threads\": {threads}")), "{printed}");
+        // Enough work for several pieces, which a single thread runs as one.
+        let one = format!("\"parallel\": [{{\"iterations\": {n}, \"threads\": 1, \"pieces\": 1, \"largest\": 1.0, ");
+        let several = format!("\"parallel\": [{{\"iterations\": {n}, \"threads\": {threads}, \"pieces\": ");
+        assert!(printed.contains(if threads == 1 { &one } else { &several }), "{printed}");
+        assert_eq!(printed.contains("\"pieces\": 1,"), threads == 1, "{printed}");
         std::fs::read(dir.0.join(format!("y{threads}.npy"))).unwrap()
     };
     let one = run(1);

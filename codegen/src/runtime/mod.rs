@@ -20,8 +20,10 @@ mod parallel;
 mod pool;
 mod session;
 mod sort;
+mod watch;
 
 pub use interrupt::Interrupt;
 pub(crate) use interrupt::NEVER;
 pub use pool::{set_threads, threads};
 pub(crate) use session::{Block, Session, Snapshot, lent};
+pub use watch::{LoopRun, watched};

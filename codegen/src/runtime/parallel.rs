@@ -12,6 +12,7 @@
 use super::folds::{FoldArrays, FoldFrames, Folded, Folding, Folds};
 use super::joined::{Joined, Joins};
 use super::pool::{on_threads, threads};
+use super::watch::Times;
 use super::{Session, Snapshot};
 use crate::Pieces;
 use crate::abi::{Buffer, code};
@@ -75,6 +76,7 @@ struct Loop<'l, 'a> {
     words: usize,
     /// What iterations fold.
     folds: Option<&'l Folds<'l>>,
+    times: &'l Times,
     hi: i64,
     /// The iterations of a piece.
     step: i64,
@@ -130,7 +132,7 @@ impl Loop<'_, '_> {
         apart: bool,
     ) -> i32 {
         // SAFETY: by this function's contract.
-        let code = unsafe { (self.turns)(session, buffers, self.params, frame, first, past) };
+        let code = self.times.of(|| unsafe { (self.turns)(session, buffers, self.params, frame, first, past) });
         if let Some(folds) = self.folds.filter(|_| code == 0) {
             // SAFETY: the same; a frame has so many words.
             let left = unsafe { std::slice::from_raw_parts(frame.cast(), self.words) };
@@ -184,9 +186,12 @@ pub(super) unsafe extern "C" fn parallel(
         Pieces::Each(threads) => (threads, MOST),
     };
     let pieces = pieces.min(n.max(0) as u64) as i64;
+    let times = Times::begin();
     if pieces < 2 || threads < 2 && !folding.is_some() {
         // SAFETY: generated code passes on what it was given.
-        return unsafe { turns(rt, buffers, params, frame, lo, hi) };
+        let failed = times.of(|| unsafe { turns(rt, buffers, params, frame, lo, hi) });
+        times.end(n, 1);
+        return failed;
     }
     // SAFETY: the kernel waits.
     let snapshot = unsafe { (*rt).snapshot() };
@@ -199,13 +204,16 @@ pub(super) unsafe extern "C" fn parallel(
         joins: None,
         words: described.words as usize,
         folds: None,
+        times: &times,
         hi,
         step: n / pieces + i64::from(n % pieces != 0),
         next: AtomicI64::new(lo),
         failed: Mutex::new((i64::MAX, 0)),
     };
     let threads = threads.clamp(1, pieces as usize);
-    Call { rt: rt.cast(), buffers, described, joined, folding, of }.run(threads)
+    let failed = Call { rt: rt.cast(), buffers, described, joined, folding, of }.run(threads);
+    times.end(n, threads);
+    failed
 }
 
 /// The number of pieces of a loop with this much work, whose iterations fold into arrays with so many elements.

@@ -22,6 +22,9 @@ struct Report<'a> {
     run_ms: Times,
     repeat: usize,
     threads: usize,
+    /// The parallel loops of machine code, in the order in which they ran.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    parallel: Vec<Parallel>,
     #[serde(serialize_with = "by_name")]
     results: Vec<(&'a str, Stored<'a>)>,
     /// Whether the answer is the reference semantics', if it was asked, and anything could be compared.
@@ -57,6 +60,17 @@ impl From<&Agreement> for Compared {
     }
 }
 
+/// A parallel loop that ran: on how many threads, in how many pieces, the largest piece's share of the time, and how much faster 64 workers
+/// would be, if pieces took as long.
+#[derive(Serialize)]
+struct Parallel {
+    iterations: i64,
+    threads: usize,
+    pieces: usize,
+    largest: f64,
+    of_64: f64,
+}
+
 #[derive(Serialize)]
 struct Times {
     min: f64,
@@ -88,12 +102,30 @@ pub fn run<'a>(
         run_ms: Times { min: rounded(min, 1e6), median: rounded(median, 1e6) },
         repeat: args.repeat,
         threads: if args.engine == Engine::Llvm { fiberloom::threads() } else { 1 },
+        parallel: parallel(&measured.loops),
         results: outcome.results.iter().map(stored).collect(),
         checked: compared.and_then(|c| c.as_ref().map_or(Some(false), |agreement| agreement.any().then_some(true))),
         compared: compared.and_then(|c| c.as_ref().ok()).map(Compared::from),
         ops: outcome.ops.as_deref(),
         error: compared.and_then(|c| c.as_ref().err()).map(Failure::of),
     })
+}
+
+#[cfg(feature = "llvm")]
+fn parallel(loops: &[fiberloom::LoopRun]) -> Vec<Parallel> {
+    let of = |ran: &fiberloom::LoopRun| Parallel {
+        iterations: ran.iterations,
+        threads: ran.threads,
+        pieces: ran.pieces.len(),
+        largest: rounded(ran.largest_share(), 1e4),
+        of_64: rounded(ran.gain(64), 1e2),
+    };
+    loops.iter().map(of).collect()
+}
+
+#[cfg(not(feature = "llvm"))]
+fn parallel(_: &[fiberloom::LoopRun]) -> Vec<Parallel> {
+    vec![]
 }
 
 /// What `fiberloom pack` reports: the file, and the times to read, to encode and to write.

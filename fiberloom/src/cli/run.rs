@@ -6,7 +6,9 @@ use super::tables::{self, Input, Tables};
 use super::{batches, memory, print, report, source};
 use fiberloom::data::Combine;
 use fiberloom::relation::{self, Frame};
-use fiberloom::{Agreement, Call, Error, Kernel, Options, Outcome, Program, Role, Tensor, data, show};
+use fiberloom::{
+    Agreement, Call, Error, Kernel, LoopRun, Options, Outcome, Program, Role, Tensor, data, show, watched,
+};
 use fiberloom_core::algebra::Value;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -19,6 +21,8 @@ pub struct Measured {
     pub runs: Vec<Duration>,
     /// The time to read tables, and that to encode them.
     pub tables: Option<(Duration, Duration)>,
+    /// The parallel loops of the last call.
+    pub loops: Vec<LoopRun>,
 }
 
 /// Reads operands, runs, writes or prints results.
@@ -88,8 +92,8 @@ fn at_once(args: &Run, kernel: Kernel, read: Read, lowering: Duration) -> Result
     let begin = Instant::now();
     during("compiling", || call.compile())?;
     let compile = lowering + begin.elapsed();
-    let (runs, outcome) = during("running", || repeated(&mut call, args.repeat))?;
-    let measured = Measured { compile, runs, tables: tables.as_ref().map(|t| (t.read, t.encode)) };
+    let (runs, outcome, loops) = during("running", || repeated(&mut call, args.repeat))?;
+    let measured = Measured { compile, runs, tables: tables.as_ref().map(|t| (t.read, t.encode)), loops };
     let compared =
         args.check.then(|| during("evaluating the reference semantics, to compare", || call.agrees(&outcome)));
     Ok(Ran { program, outcome, tables, measured, compared, in_batches: false })
@@ -131,14 +135,15 @@ fn finish(args: &Run, ran: Ran) -> Result<(), Error> {
     compared.transpose().map(|_| ())
 }
 
-/// The time of each of so many calls, one or more, and what the last of them made.
-fn repeated(call: &mut Call, repeat: usize) -> Result<(Vec<Duration>, Outcome), Error> {
+/// The time of each of so many calls, one or more, what the last of them made, and its parallel loops.
+fn repeated(call: &mut Call, repeat: usize) -> Result<(Vec<Duration>, Outcome, Vec<LoopRun>), Error> {
     let mut runs = Vec::new();
     loop {
-        let outcome = call.run()?;
+        let (outcome, loops) = watched(|| call.run());
+        let outcome = outcome?;
         runs.push(outcome.time);
         if runs.len() == repeat {
-            return Ok((runs, outcome));
+            return Ok((runs, outcome, loops));
         }
     }
 }

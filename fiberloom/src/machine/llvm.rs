@@ -4,7 +4,7 @@ use crate::error::Error;
 use fiberloom_codegen as codegen;
 use fiberloom_codegen::device::Ptx;
 pub(crate) use fiberloom_codegen::{Compiled, Prepared, Take, room};
-pub use fiberloom_codegen::{Interrupt, addresses_left, set_threads, threads};
+pub use fiberloom_codegen::{Interrupt, LoopRun, addresses_left, set_threads, threads, watched};
 use fiberloom_core::loops::{Bound, DeviceEntry, Failure, Gpu, Kernel, Sound};
 use fiberloom_core::notation::typed;
 use fiberloom_core::shape::Classes;
