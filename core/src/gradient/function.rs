@@ -140,6 +140,9 @@ impl Tangents<'_> {
             Kind::Call(Fun::User(f), args) => {
                 let mut sum = number(0.0, e.ty);
                 for (n, arg) in args.iter().enumerate() {
+                    if !self.moves(arg) {
+                        continue;
+                    }
                     let along = self.tangent(arg)?;
                     if is_zero(&along) {
                         continue;
@@ -169,8 +172,11 @@ impl Tangents<'_> {
             (_, Derivative::Along(slopes)) => {
                 let mut sum = number(0.0, e.ty);
                 for (arg, slope) in args.iter().zip(slopes) {
+                    let Some(slope) = slope.filter(|_| self.moves(arg)) else { continue };
                     let along = self.tangent(arg)?;
-                    let Some(slope) = slope.filter(|_| arg.ty.is_float() && !is_zero(&along)) else { continue };
+                    if is_zero(&along) {
+                        continue;
+                    }
                     sum = call(Op::Add, vec![sum, written(&slope(), (e, args), &along)]);
                 }
                 Ok(sum)

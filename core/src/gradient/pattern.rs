@@ -10,8 +10,8 @@
 
 use super::change::{Change, uses};
 use super::draft::Draft;
-use super::expr::{and, bare, compare, distinct, made, mask, nodes, number, or, read};
-use crate::algebra::{Op, Type};
+use super::expr::{and, bare, compare, distinct, made, mask, nodes, or, read};
+use crate::algebra::{Op, Type, Value};
 use crate::format::{Format, LevelKind};
 use crate::notation::typed::{Expr, FnId, Fun, Index, Kind, Statement, TensorId, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -205,7 +205,8 @@ impl Patterns {
             return Change::vars(under.into_iter().zip(at)).expr(&guard?).ok();
         }
         let is_list = tensor.format.as_ref().is_some_and(keeps_entries);
-        (fill && is_list && !moving.contains(&t)).then(|| compare(Op::Ne, e.clone(), number(0.0, e.ty)))
+        let nothing = || made(Kind::Literal(Value::zero(e.ty)), e.ty);
+        (fill && is_list && !moving.contains(&t)).then(|| compare(Op::Ne, e.clone(), nothing()))
     }
 }
 

@@ -140,6 +140,9 @@ impl<'d> Pull<'d> {
             let anchor = self.here(&anchor.clone())?;
             return Ok(expr::add_kept(expr::nothing_of(&anchor, value.ty), value));
         }
+        if divides(&value, v) {
+            return Ok(value);
+        }
         let name = &self.draft.program.vars[v.index()].name;
         Err(Diagnostic::new(span, format!("nothing that the gradient reads under `{name}` says how far it goes"))
             .help(format!("read something else under a bare `{name}` here, such as a vector of ones")))
@@ -206,30 +209,48 @@ impl<'d> Pull<'d> {
     }
 }
 
-/// Whether an expression says how far a variable goes: by a bare index of what is read, or a shape operator.
+/// Whether an expression says how far a variable goes: by a bare index of what is read, or a shape operator. A split does not always: what it
+/// splits may be empty, and then each of the two may go any way, if the other does not go at all.
 pub(super) fn says(value: &Expr, v: VarId) -> bool {
     let mut found = false;
     value.walk(&mut |e| {
         found |= match &e.kind {
             Kind::Access(_, indices) => indices.iter().any(|i| !i.permit && anchors(&i.map, v)),
             Kind::Collapse { to, .. } | Kind::Concat { to, .. } | Kind::Slice { to, .. } => *to == v,
-            Kind::Split { to, .. } => to.0 == v || to.1 == v,
             _ => false,
         }
     });
     found
 }
 
-/// A float that a fold's body reads under a bare variable, wherever the body stands: it says how far the variable goes.
+/// Whether a split says how far a variable goes, unless the other one goes nowhere.
+pub(super) fn divides(value: &Expr, v: VarId) -> bool {
+    let mut found = false;
+    value.walk(&mut |e| found |= matches!(&e.kind, Kind::Split { to, .. } if to.0 == v || to.1 == v));
+    found
+}
+
+/// A float that the body of a fold, or of a shape operator, reads under a bare variable, wherever the body stands, or a slice of one: it says how
+/// far the variable goes.
 pub(super) fn anchor(body: &Expr, v: VarId) -> Option<Expr> {
     let (mut bound, mut found) = (vec![], None);
     body.walk(&mut |e| bound.extend(binds(e)));
     body.walk(&mut |e| {
-        let Kind::Access(_, indices) = &e.kind else { return };
-        let is_there = indices.iter().all(|i| i.bare().is_some()) && indices.iter().any(|i| i.bare() == Some(v));
-        if found.is_none() && e.ty.is_float() && is_there && !e.free().iter().any(|v| bound.contains(v)) {
-            found = Some(e.clone());
-        }
+        let read = match &e.kind {
+            Kind::Access(_, indices) => {
+                let is_there =
+                    indices.iter().all(|i| i.bare().is_some()) && indices.iter().any(|i| i.bare() == Some(v));
+                is_there.then(|| e.clone())
+            }
+            Kind::Slice { body, from, to, start, end, step } if *to == v => anchor(body, *from).map(|read| {
+                let (from, to, start, end, step) = (*from, *to, start.clone(), end.clone(), *step);
+                let ty = read.ty;
+                expr::made(Kind::Slice { body: Box::new(read), from, to, start, end, step }, ty)
+            }),
+            _ => None,
+        };
+        let is_known = |e: &Expr| e.ty.is_float() && !e.free().iter().any(|v| bound.contains(v));
+        found = found.take().or_else(|| read.filter(is_known));
     });
     found
 }

@@ -39,7 +39,7 @@ impl Parts<'_> {
         let mut items = self.heads(&draft.program, &statements);
         items.extend(self.declarations(draft, &statements)?);
         items.extend(lines.iter().map(|line| line.item(&draft.program)));
-        Ok(said(draft, self.anchored(items)))
+        Ok(said(draft, self.anchored(&draft.program, items)))
     }
 
     /// A program of tangents as syntax, which `begun` begins; `declared` and `wanted` are of this, pieces and what was made are none.
@@ -68,11 +68,12 @@ impl Parts<'_> {
         let begun = begun.iter().filter(|s| needed.contains(&s.tensor));
         items.extend(begun.map(|s| Item::Statement(spell::statement(&draft.program, &short(s)))));
         items.extend(self.blocks(&draft.program, steps, &needed));
-        Ok(said(draft, self.anchored(items)))
+        Ok(said(draft, self.anchored(&draft.program, items)))
     }
 
-    /// Items with declarations of operands that say the sizes which nothing else does, read or not.
-    fn anchored(&self, items: Vec<Item>) -> Vec<Item> {
+    /// Items with declarations of operands that say the sizes which nothing else does, read or not; where those of the original do not, of what
+    /// it begins with as the caller gives it.
+    fn anchored(&self, program: &Program, items: Vec<Item>) -> Vec<Item> {
         let defined: Vec<&str> = defined(&items);
         let named = |item: &Item| match item {
             Item::Tensor(t) => t.sizes.iter().filter_map(named_size).map(str::to_string).collect(),
@@ -84,14 +85,18 @@ impl Parts<'_> {
             items.iter().filter_map(|item| if let Item::Dim(dim) = item { Some(dim.name.name.clone()) } else { None });
         let given: FxHashSet<String> = given.chain(dims).collect();
         let wanted = words(&items);
-        let own = self::defined(&self.source.items);
+        let tensor = |id: TensorId| &program.tensors[id.index()];
+        let inputs = program.ids().filter(|id| tensor(*id).role == Role::Input).collect();
+        let brought = [inputs, program.inputs(), program.starts()];
         let mut further: Vec<Item> = vec![];
         let mut said = given;
-        for item in &self.source.items {
-            let Item::Tensor(t) = item else { continue };
+        for (item, id) in brought.iter().flatten().flat_map(|id| {
+            let is = |item: &&Item| matches!(item, Item::Tensor(t) if t.name.name == tensor(*id).name);
+            self.source.items.iter().find(is).map(|item| (item, *id))
+        }) {
             let sizes: Vec<String> = named(item);
             let says = sizes.iter().any(|size| wanted.contains(size) && !said.contains(size));
-            if says && !own.contains(&t.name.name.as_str()) && !items.contains(item) {
+            if says && !items.contains(item) && !defined.contains(&tensor(id).name.as_str()) {
                 said.extend(sizes);
                 further.push(item.clone());
             }

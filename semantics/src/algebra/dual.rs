@@ -7,8 +7,8 @@
 //!
 //! Both parts are [`Number`]s, so that the tangent carries its error bound, too. Integers and truth values do not move. Where a function
 //! jumps it has the derivative 0 that it has beside the jump; `min` and `max` move as their first argument that attains the value, and
-//! `abs` not at all at 0. `nextafter` has no derivative, and its tangent is no number. Where the value is NaN, nothing is promised of how it
-//! moves in `algebraic` mode, as nothing is of the value.
+//! `abs` not at all at 0. `nextafter` has no derivative, and its tangent is no number. Where nothing is promised of the value, or it is NaN,
+//! nothing is promised of how it moves in `algebraic` mode: another evaluation may have NaN there.
 
 use super::{Number, Numeric, Reason, apply};
 use fiberloom_core::algebra::{Mode, Op, Type, Value};
@@ -59,8 +59,9 @@ impl Numeric for Dual {
         let value = apply(op, &values, mode)?;
         let moves = value.value.ty().is_float() && args.iter().any(|a| !is_still(&a.tangent));
         let tangent = if moves { Slope { op, values, value, mode }.tangent(args)? } else { still(value.value.ty()) };
-        let is_promised = !moves || mode == Mode::Strict || !value.value.is_nan();
-        let tangent = if is_promised { tangent } else { Number::unpromised(tangent.value, Reason::Nan) };
+        let is_promised = !moves || mode == Mode::Strict || !value.value.is_nan() && !value.is_unpromised();
+        let reason = value.reason().unwrap_or(Reason::Nan);
+        let tangent = if is_promised { tangent } else { Number::unpromised(tangent.value, reason) };
         Some(Dual { value, tangent })
     }
 
@@ -248,6 +249,19 @@ mod tests {
             let first = if op == Op::Mask { Dual::given(Value::bool(false)) } else { dual(1.0, 0.0) };
             let made = Dual::apply(op, &[first, dual(f64::NAN, 3.0)], mode).expect("floats are taken");
             assert_eq!(made.tangent.error() == 0.0, promised, "{op:?} {mode:?}");
+        }
+    }
+
+    /// A quotient by a computed 0 has no certain sign; where another evaluation has the other one, a difference of such values is NaN.
+    #[test]
+    fn nothing_is_promised_of_how_an_unpromised_value_moves() {
+        let apply = |op, args: &[Dual]| Dual::apply(op, args, Mode::Algebraic).expect("floats are taken");
+        for op in [Op::Div, Op::FloorDiv] {
+            let nothing = apply(Op::Mul, &[dual(0.0, 0.0), dual(-2.0, 0.0)]);
+            let infinite = apply(op, &[dual(2.0, 3.0), nothing]);
+            assert!(infinite.value.is_unpromised() && infinite.tangent.is_unpromised(), "{op:?}: {infinite:?}");
+            let certain = apply(op, &[dual(2.0, 3.0), dual(4.0, 0.0)]);
+            assert!(!certain.tangent.is_unpromised(), "{op:?}: {certain:?}");
         }
     }
 

@@ -2,12 +2,13 @@
 
 use super::super::change::{line, unwritten};
 use super::super::expr::made;
-use super::{Done, Pull};
+use super::{Done, Pull, anchor};
 use crate::notation::Span;
 use crate::notation::typed::{Bound, Expr, Kind, VarId};
 
 impl Pull<'_> {
-    /// `collapse(a, (i, j) -> k)`: `a` gets `split(w, k -> (i, j))`, one split for each variable but the last.
+    /// `collapse(a, (i, j) -> k)`: `a` gets `split(w, k -> (i, j))`, one split for each variable but the last. Where `a` says how far they go, it
+    /// still does: of an empty split only one is known.
     pub(super) fn collapse(&mut self, body: &Expr, (from, to): (&[VarId], VarId), w: Expr) -> Done {
         self.is_whole(&[to], body.span)?;
         let mut w = w;
@@ -18,7 +19,11 @@ impl Pull<'_> {
             w = made(Kind::Split { body: Box::new(w), from: rest, to: (*outer, inner) }, ty);
             rest = inner;
         }
-        self.passed(body, (&[to], from), w)
+        let known = self.anchors.len();
+        self.anchors.extend(from.iter().filter_map(|v| Some((*v, anchor(body, *v)?))));
+        let done = self.passed(body, (&[to], from), w);
+        self.anchors.truncate(known);
+        done
     }
 
     /// `split(a, k -> (i, j))`: `a` gets `collapse(w, (i, j) -> k)`.

@@ -1,6 +1,7 @@
 //! Decides where the ranges of a loop end: at choices of concatenations, at comparisons, at phases of levels.
 
-use crate::iteration::{Sequence, background};
+use crate::algebra::Mode;
+use crate::iteration::{Sequence, Simplify, background};
 use crate::loops::choose::{Facts, access, along, keys, piece::Piece, range::Range, scope::Scope};
 use crate::notation::concrete::{self, AccessId, Concat, Index};
 
@@ -42,15 +43,31 @@ pub fn is_along(cx: &Facts, scope: &Scope, v: Index, c: &Concat) -> bool {
 
 /// Whether an expression is `outside` where these accesses, those that depend on `w`, have no entries, and depends on `w` in no other
 /// way.
-pub fn is_quiet(cx: &Facts, (w, e): (Index, &concrete::Expr), under: &[AccessId], outside: &concrete::Expr) -> bool {
+pub fn is_quiet(cx: &Facts, of: (Index, &concrete::Expr), under: &[AccessId], outside: &concrete::Expr) -> bool {
+    is_fill(cx, of, under, outside, cx.simplify)
+}
+
+/// As [`is_quiet`], where the expression is computed of their fill values: annihilators do not count, since the machine multiplies, and what
+/// a 0 is multiplied by may be infinite or no number.
+pub fn computes_quiet(cx: &Facts, of: (Index, &concrete::Expr), under: &[AccessId], outside: &concrete::Expr) -> bool {
+    is_fill(cx, of, under, outside, Simplify { mode: Mode::Strict, ..cx.simplify })
+}
+
+fn is_fill(
+    cx: &Facts,
+    (w, e): (Index, &concrete::Expr),
+    under: &[AccessId],
+    outside: &concrete::Expr,
+    simplify: Simplify,
+) -> bool {
     let mut only = true;
     e.each(&mut |part| match part {
         concrete::Expr::Index(u) => only &= !access::depends(cx, *u, w),
         concrete::Expr::Concat(c, _) => only &= !c.of.factors.keys().any(|u| access::depends(cx, *u, w)),
         _ => {}
     });
-    let rest = cx.simplify.replace(e, &|a| under.contains(&a).then(|| cx.fill(a)));
-    only && match (&rest, &cx.simplify.simplify(outside)) {
+    let rest = simplify.replace(e, &|a| under.contains(&a).then(|| cx.fill(a)));
+    only && match (&rest, &simplify.simplify(outside)) {
         (concrete::Expr::Literal(a), concrete::Expr::Literal(b)) => cx.simplify.same(*a, *b),
         (rest, outside) => rest == outside,
     }

@@ -160,7 +160,7 @@ fn asking(cx: &Context, b: &mut Block, of: &mut Asking, e: &concrete::Expr, rang
     }
     let outside = c.outside.as_ref().map(|outside| asking(cx, b, of, outside, range));
     if let ([(w, inside)], Some(outside)) = (&parts[..], &outside)
-        && split::is_quiet(cx, (*w, inside), &access::under(cx, inside, *w), outside)
+        && split::computes_quiet(cx, (*w, inside), &access::under(cx, inside, *w), outside)
     {
         return inside.clone();
     }
