@@ -119,7 +119,12 @@ impl<'l> Joins<'l> {
 
     /// The numbers of the buffers of which each thread needs one of its own.
     pub fn fresh(&self) -> Vec<i32> {
-        self.arrays.iter().filter(|j| j.counter >= 0).map(|j| j.buffer as i32).collect()
+        self.appended().map(|j| j.buffer as i32).collect()
+    }
+
+    /// The arrays of which the loop's variable does not say where a part begins.
+    fn appended(&self) -> impl Iterator<Item = &'l Joined> {
+        self.arrays.iter().filter(|j| j.counter >= 0)
     }
 
     /// Begins a thread's work.
@@ -153,9 +158,8 @@ impl<'l> Joins<'l> {
     pub unsafe fn undo(&self, from: &Snapshot) -> Result<(), Failure> {
         let owner = self.owner.write().unwrap_or_else(PoisonError::into_inner);
         let session = owner.0;
-        let mut appended = self.arrays.iter().filter(|j| j.counter >= 0);
         // SAFETY: by this function's contract.
-        appended.try_for_each(|j| unsafe { (*session).restore(BufferId(j.buffer as u32), from) })
+        self.appended().try_for_each(|j| unsafe { (*session).restore(BufferId(j.buffer as u32), from) })
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
@@ -201,10 +205,10 @@ impl<'l> Joins<'l> {
         let short = |owner: &Owner, j: &&Joined| {
             // SAFETY: the owner waits, and who makes room has the lock alone.
             let room = unsafe { (*owner.0).buffer(BufferId(j.buffer as u32)).capacity };
-            j.counter >= 0 && room < j.plus + ends[self.place(j.counter)]
+            room < j.plus + ends[self.place(j.counter)]
         };
         let owner = self.owner.read().unwrap_or_else(PoisonError::into_inner);
-        if !self.arrays.iter().any(|j| short(&owner, &j)) {
+        if !self.appended().any(|j| short(&owner, &j)) {
             return Ok(());
         }
         drop(owner);
@@ -214,7 +218,7 @@ impl<'l> Joins<'l> {
         };
         let owner = self.owner.write().unwrap_or_else(PoisonError::into_inner);
         let session = owner.0;
-        for j in self.arrays.iter().filter(|j| short(&owner, j)) {
+        for j in self.appended().filter(|j| short(&owner, j)) {
             let (least, now) = (j.plus + ends[self.place(j.counter)], now[self.place(j.counter)]);
             let rate = now as f64 / done.max(1) as f64;
             let likely = (1.0625 * rate * (self.range.1 - self.range.0) as f64) as i64;

@@ -1,6 +1,6 @@
 //! Arithmetic of coordinates and positions, as expressions of loops.
 
-use super::{Expr, Symbolic};
+use super::{Expr, Symbolic, Var};
 use crate::algebra::{Mode, Op, Type, Value};
 
 /// An integer constant.
@@ -63,4 +63,25 @@ pub(super) fn times(a: Expr, b: Expr) -> Expr {
 /// `true`, as the value of a flag.
 pub(super) fn yes() -> Expr {
     Expr::Const(Value::bool(true))
+}
+
+/// The value of an expression where a variable is 0, and by how much it grows with the variable, if it does so linearly.
+pub fn linear(e: &Expr, index: Var) -> Option<(Expr, Expr)> {
+    match e {
+        Expr::Var(v) if *v == index => Some((int(0), int(1))),
+        e if !e.reads(index) && !e.loads() => Some((e.clone(), int(0))),
+        Expr::Op(Op::Add, args) => {
+            let ((a, x), (b, y)) = (linear(&args[0], index)?, linear(&args[1], index)?);
+            Some((plus(a, b), plus(x, y)))
+        }
+        Expr::Op(Op::Mul, args) => {
+            let ((a, x), (b, y)) = (linear(&args[0], index)?, linear(&args[1], index)?);
+            match (&x, &y) {
+                (_, zero) if *zero == int(0) => Some((binary(Op::Mul, a, b.clone()), binary(Op::Mul, x, b))),
+                (zero, _) if *zero == int(0) => Some((binary(Op::Mul, a.clone(), b), binary(Op::Mul, a, y))),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
 }

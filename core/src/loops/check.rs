@@ -21,8 +21,7 @@ use crate::text::{DEPTH, LITERALS, is_name};
 use crate::words::counted;
 use rustc_hash::FxHashSet;
 
-pub use flow::{accumulates, array_in_pieces, fold_in_pieces, linear, private};
-pub(super) use flow::{folded_with, regroups};
+pub use flow::private;
 pub(super) use shared::shown_by_form;
 
 /// The greatest depth of nested blocks.

@@ -8,11 +8,11 @@
 //!  y[j] = w[j] where { w[i] = A[i,k] * A[k,j] }    another j, which is summed
 //! ```
 //!
-//! A loop that a schedule wants in parallel may run on one thread, and this says so.
+//! A loop that a schedule wants on a GPU runs on one thread, and this says so.
 //! A sum that is spelled out, `sum(j: …)`, and one of a term with one access, `y[i] = A[i,j]`, say what they mean.
 
 use super::spell::spelled;
-use super::syntax::{Race, Unit};
+use super::syntax::Unit;
 use super::typed::{Command, CommandKind, Expr, Fun, Index, Kind, Program, Role, Statement, TensorId, VarId};
 use super::{Diagnostic, Span};
 use crate::algebra::{Op, Type, Value};
@@ -59,16 +59,13 @@ fn warnings_here(program: &Program) -> Vec<Warning> {
     all
 }
 
-/// A loop that is to run in parallel runs on one thread: all but those whose iterations are independent.
+/// A loop that is to run on a GPU runs on one thread, where there is none.
 fn runs_serially(program: &Program, command: &Command) -> Option<Diagnostic> {
-    let CommandKind::Parallelize(v, unit, race) = &command.kind else { return None };
+    let CommandKind::Parallelize(v, unit, _) = &command.kind else { return None };
     let name = &program.vars[v.index()].name;
-    let message = match (unit, race) {
-        (Unit::CpuVector, _) | (Unit::CpuThread, Race::NoRaces) => return None,
-        (Unit::CpuThread, race) => {
-            format!("the loop over `{name}` runs on one thread: on threads there is no `{race}` yet")
-        }
-        (unit, _) => format!("the loop over `{name}` runs on one thread: there is no `{unit}` yet"),
+    let message = match unit {
+        Unit::CpuVector | Unit::CpuThread => return None,
+        unit => format!("the loop over `{name}` runs on one thread: there is no `{unit}` yet"),
     };
     Some(Diagnostic::warning(command.span, message).help("what it computes is the same"))
 }

@@ -15,7 +15,7 @@ use super::incremental::{bound, grows, touches};
 use super::substitute::uses;
 use crate::algebra::{Op, Type};
 use crate::loops::arith::{binary, int, minus, plus};
-use crate::loops::check::{folded_with, regroups};
+use crate::loops::folds::{folded_with, regroups};
 use crate::loops::names::Vars;
 use crate::loops::{BufferId, Expr, How, Kernel, Stmt, Var, map_blocks};
 use std::collections::{BTreeMap, BTreeSet};
