@@ -212,6 +212,24 @@ fn elements_that_iterations_fold_into_are_the_same_on_any_number_of_threads() {
     }
 }
 
+/// A piece that fails leaves nothing behind of those that waited for it.
+#[test]
+fn failures_beside_folds_are_told() {
+    let text = COLUMNS.replace(
+        "    for j in 0..i % 3 {",
+        "    if i % 100 == 57 {\n      fail overflow\n    }\n    for j in 0..i % 3 {",
+    );
+    assert_ne!(text, COLUMNS);
+    let kernel = compiled(&text);
+    let x = floats(3000);
+    for threads in [1, 2, 3, 7] {
+        for _ in 0..50 {
+            assert_eq!(run(&kernel, (3000, &x, 2), Pieces::Each(threads)), Err(Failure::Overflow));
+        }
+        assert!(run(&kernel, (57, &x, 2), Pieces::Each(threads)).is_ok());
+    }
+}
+
 /// Threads fold into arrays of their own as far as there is memory for them, and into the kernel's where there is none.
 #[test]
 fn arrays_that_do_not_fit_are_not_made() {

@@ -151,6 +151,13 @@ impl<'l> Folds<'l> {
         }
     }
 
+    /// Frees the arrays of pieces that wait for one that failed.
+    pub fn give_up(self, session: &Session) {
+        let so_far = self.so_far.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let blocks = so_far.waiting.into_values().flat_map(|piece| piece.blocks);
+        blocks.flatten().for_each(|block| session.free(block));
+    }
+
     /// A frame with what all pieces have folded; `None` if none ran.
     pub fn end(self) -> Option<Frame> {
         self.so_far.into_inner().unwrap_or_else(PoisonError::into_inner).whole

@@ -218,8 +218,9 @@ pub(super) unsafe extern "C" fn parallel(
 
 /// The number of pieces of a loop with this much work, whose iterations fold into arrays with so many elements.
 fn pieces(work: u64, elements: u64) -> u64 {
-    let all = if work < LEAST { 1 } else { (work / PIECE).clamp(2, MOST) };
+    let all = (work / PIECE).clamp(2, MOST);
     match work / SPARSE.saturating_mul(elements).max(1) {
+        _ if work < LEAST => 1,
         _ if elements == 0 => all,
         0 => 1,
         times => all.min(times / 2).max(2),
@@ -271,8 +272,10 @@ impl Call<'_, '_> {
         if undone || !begun.into_inner() {
             return self.in_order();
         }
-        if failed == 0 {
-            self.leave(folds, counted);
+        match failed {
+            0 => self.leave(folds, counted),
+            // SAFETY: nothing runs.
+            _ => folds.into_iter().for_each(|folds| folds.give_up(unsafe { &*self.rt })),
         }
         failed
     }
@@ -335,4 +338,20 @@ impl Call<'_, '_> {
 unsafe fn numbers<'l>(at: *const i32, count: i64) -> &'l [i32] {
     // SAFETY: by this function's contract.
     if count == 0 { &[] } else { unsafe { std::slice::from_raw_parts(at, count as usize) } }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A short loop is one piece, whatever it folds into; arrays allow for fewer pieces, and none where they are as long as the loop.
+    #[test]
+    fn pieces_follow_from_work_and_from_what_each_of_them_costs() {
+        assert_eq!([0, 1000, LEAST - 1].map(|work| [0, 5].map(|elements| pieces(work, elements))), [[1, 1]; 3]);
+        assert_eq!([LEAST, 10 * PIECE, 1 << 40].map(|work| pieces(work, 0)), [4, 10, MOST]);
+        assert_eq!(
+            [1, 1000, 10_000, 100_000, 1_000_000].map(|elements| pieces(1_000_000, elements)),
+            [61, 61, 6, 2, 1]
+        );
+    }
 }
