@@ -212,6 +212,61 @@ fn elements_that_iterations_fold_into_are_the_same_on_any_number_of_threads() {
     }
 }
 
+/// A copy has what the workspace has before the loop.
+const ROOTED: &str = "kernel rooted(n)
+  operand x: f64
+  workspace w: f64
+  result y: f64
+
+  alloc w[n] = 2.5
+  alloc y[n]
+  parallel for i in 0..n with w {
+    w[i] = w[i] + x[i]
+    y[i] = w[i] + w[0]
+    w[i] = 2.5
+  }
+  finish y[n]
+";
+
+#[test]
+fn copies_have_what_was_there() {
+    let kernel = compiled(ROOTED);
+    let (n, x) = (1000, floats(1000));
+    let by_hand: Vec<f64> = (0..n).map(|i| 2.5 + 1.0 / (i + 1) as f64 + if i == 0 { 3.5 } else { 2.5 }).collect();
+    for threads in [1, 2, 3, 7] {
+        let made = run(&kernel, (n, &x, 2), Pieces::Each(threads)).unwrap();
+        assert_eq!(made[2], Some(Array::F64(by_hand.clone().into())), "{threads}");
+    }
+}
+
+/// The first iteration takes some time and fails, the second takes longer and fails otherwise.
+const LATER: &str = "kernel later(n)
+  operand x: f64
+  result y: f64
+
+  alloc y[n]
+  parallel for i in 0..n {
+    t = 0.0
+    for j in 0..(i + 1) * 3000000 {
+      t = t + x[0]
+    }
+    y[i] = t
+    if i == 0 {
+      fail outside
+    }
+    fail overflow
+  }
+  finish y[n]
+";
+
+#[test]
+fn a_failure_that_is_noted_later_is_not_told() {
+    let kernel = compiled(LATER);
+    for _ in 0..3 {
+        assert_eq!(run(&kernel, (2, &floats(2), 1), Pieces::Each(2)), Err(Failure::Outside));
+    }
+}
+
 /// A piece that fails leaves nothing behind of those that waited for it.
 #[test]
 fn failures_beside_folds_are_told() {
