@@ -202,7 +202,7 @@ impl<'c> Emitter<'c, '_> {
     }
 }
 
-/// What the functions fold that fold pieces: variables in frames, and arrays.
+/// The functions that fold pieces: one folds the variables in frames, one the elements of arrays.
 const FRAMES: &str = "fold";
 const ARRAYS: &str = "fold_arrays";
 

@@ -75,7 +75,9 @@ impl Times {
         let Some(times) = self.0 else { return };
         let pieces = times.into_inner().unwrap_or_else(PoisonError::into_inner);
         SEEN.with_borrow_mut(|seen| {
-            seen.iter_mut().for_each(|all| all.push(LoopRun { iterations, threads, pieces: pieces.clone() }))
+            if let Some(all) = seen {
+                all.push(LoopRun { iterations, threads, pieces });
+            }
         });
     }
 }

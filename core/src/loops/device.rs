@@ -169,12 +169,11 @@ pub fn device_loops(kernel: &Kernel) -> DeviceLoops {
 }
 
 fn find(kernel: &Kernel, stmt: &Stmt, all: &mut DeviceLoops) {
-    let Stmt::For { var, how: How::Parallel { own, joined, folded, arrays }, body, .. } = stmt else {
+    let Stmt::For { var, how: how @ How::Parallel { own, joined, .. }, body, .. } = stmt else {
         return stmt.blocks().flatten().for_each(|inner| find(kernel, inner, all));
     };
     let appends = (!joined.is_empty()).then(|| "its iterations append to lists".to_string());
-    let folds =
-        || (!(folded.is_empty() && arrays.is_empty())).then(|| "its iterations fold into one place".to_string());
+    let folds = || how.folds().then(|| "its iterations fold into one place".to_string());
     match appends.or_else(folds).or_else(|| obstacle(kernel, own, body)) {
         Some(what) => all.refused.push((*var, what)),
         None => all.kernels.push(taken(kernel, *var, own, body)),

@@ -372,6 +372,11 @@ impl How {
         if let How::Parallel { arrays, .. } = self { arrays } else { &[] }
     }
 
+    /// Whether the iterations of a parallel loop fold.
+    pub fn folds(&self) -> bool {
+        !(self.folded().is_empty() && self.arrays().is_empty())
+    }
+
     /// The variables that count what iterations append, in order.
     pub fn counters(&self, index: Var) -> BTreeSet<Var> {
         let counters = self.joined().iter();

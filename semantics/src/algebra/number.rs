@@ -264,9 +264,8 @@ impl Number {
         if exact { self.inner } else { self.inner + (self.terms - 1.0) * u * (self.size + self.inner) }
     }
 
-    /// By how much it may differ from the real number if each term is rounded a few times: a function of exact arguments counts as exact, since it
-    /// has the same bits in every evaluation, and is not where another expression computes the same real number.
-    /// The terms are rounded to numbers of type `ty`, or of a wider one.
+    /// By how much it may differ from the real number if each term is rounded a few times, to type `ty` or a wider one. [`Number::error`] takes a
+    /// function of exact arguments for exact, as each evaluation gives the same bits; another expression for the same real number may not.
     pub fn rounding(&self, ty: Type) -> f64 {
         let (_, u, least) = precision(ty);
         8.0 * (u * (self.size + self.inner) + least)

@@ -22,7 +22,7 @@ use super::places::{Body, Operands, Place};
 use super::substitute::uses;
 use crate::loops::arith::int;
 use crate::loops::work::takes_time;
-use crate::loops::{BufferId, Entry, Expr, How, Joined, Kernel, Role, Stmt, Var, array_in_pieces, fold_in_pieces};
+use crate::loops::{BufferId, Entry, Expr, How, Kernel, Role, Stmt, Var, array_in_pieces, fold_in_pieces};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Makes outermost loops parallel, where their iterations are independent.
@@ -30,21 +30,6 @@ pub fn parallel(kernel: &mut Kernel) {
     let body = std::mem::take(&mut kernel.body);
     let facts = Facts::of(kernel, &body);
     kernel.body = in_no_loop(body, &mut |stmt| vec![facts.apart(kernel, stmt)]);
-}
-
-/// What threads have of their own, as [`How::Parallel`] says it.
-pub(super) struct Apart {
-    pub own: Vec<BufferId>,
-    pub joined: Vec<Joined>,
-    pub folded: Vec<Var>,
-    pub arrays: Vec<BufferId>,
-}
-
-impl Apart {
-    /// Whether iterations fold.
-    pub fn folds(&self) -> bool {
-        !(self.folded.is_empty() && self.arrays.is_empty())
-    }
 }
 
 /// What is known of a kernel.
@@ -72,22 +57,20 @@ impl Facts {
     fn apart(&self, kernel: &Kernel, stmt: Stmt) -> Stmt {
         let apart = self.independent(kernel, &stmt);
         match (stmt, apart) {
-            (Stmt::For { var, lo, hi, body, .. }, Some(Apart { own, joined, folded, arrays })) => {
-                Stmt::For { var, lo, hi, how: How::Parallel { own, joined, folded, arrays }, body }
-            }
+            (Stmt::For { var, lo, hi, body, .. }, Some(how)) => Stmt::For { var, lo, hi, how, body },
             (other, _) => other,
         }
     }
 
-    /// What threads have of their own, if a statement is a loop whose iterations are independent, and take time.
-    pub fn independent(&self, kernel: &Kernel, stmt: &Stmt) -> Option<Apart> {
+    /// How a statement runs in parallel, if it is a loop whose iterations are independent, and take time.
+    pub fn independent(&self, kernel: &Kernel, stmt: &Stmt) -> Option<How> {
         let Stmt::For { var, lo, hi, how: How::Serial, body } = stmt else { return None };
-        let apart = self.own(kernel, (*var, lo, hi), body)?;
-        (body.iter().any(takes_time) || apart.folds()).then_some(apart)
+        let how = self.own(kernel, (*var, lo, hi), body)?;
+        (body.iter().any(takes_time) || how.folds()).then_some(how)
     }
 
     /// What threads have of their own, if the iterations of a loop are independent.
-    fn own(&self, kernel: &Kernel, range: (Var, &Expr, &Expr), body: &[Stmt]) -> Option<Apart> {
+    fn own(&self, kernel: &Kernel, range: (Var, &Expr, &Expr), body: &[Stmt]) -> Option<How> {
         let mut accesses = Accesses::default();
         accesses.note(body)?;
         let here = Body::of(&self.operands, range, body);
@@ -116,12 +99,8 @@ impl Facts {
             true => Appends::joined(kernel, (range.0, &here), body, (&counters, &own, &apart))?,
             false => vec![],
         };
-        (joined.is_empty() || arrays.is_empty()).then(|| Apart {
-            own: own.into_iter().collect(),
-            joined,
-            folded,
-            arrays,
-        })
+        let own = own.into_iter().collect();
+        (joined.is_empty() || arrays.is_empty()).then_some(How::Parallel { own, joined, folded, arrays })
     }
 
     /// The variables that iterations set, but for those that each of them sets before it reads them, and that nothing else reads.

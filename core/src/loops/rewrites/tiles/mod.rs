@@ -114,7 +114,10 @@ impl All<'_> {
             // What tiles fold is not appended, and has places.
             let own = |kernel: &Kernel| {
                 let apart = once.then(|| self.facts.independent(kernel, &stmt)).flatten();
-                apart.filter(|apart| apart.joined.is_empty() && !apart.folds()).map(|apart| apart.own)
+                match apart.filter(|how| how.joined().is_empty() && !how.folds()) {
+                    Some(How::Parallel { own, .. }) => Some(own),
+                    _ => None,
+                }
             };
             let tiled = nest.and_then(|nest| {
                 let own = own(self.kernel);
