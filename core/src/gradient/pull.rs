@@ -189,23 +189,25 @@ impl<'d> Pull<'d> {
             return Ok(part.known.clone());
         }
         let here = self.here(e)?;
-        let known = self.named("t", here);
+        let known = self.named("t", here)?;
         self.parts.extend(self.before.pop().map(|statement| Part { of: e.clone(), known: known.clone(), statement }));
         Ok(known)
     }
 
-    /// A temporary that holds a value at each coordinate that it depends on.
-    fn named(&mut self, wanted: &str, value: Expr) -> Expr {
+    /// A temporary that holds a value at each coordinate that it depends on, of which something says how far they go.
+    fn named(&mut self, wanted: &str, value: Expr) -> Result<Expr, Diagnostic> {
         let free = value.free();
         let vars: Vec<VarId> = self.scope.iter().copied().filter(|v| free.contains(v)).collect();
+        let span = value.span;
+        let value = vars.iter().try_fold(value, |value, v| self.anchored(*v, &[], value, span))?;
         let under = self.draft.vars(&vars);
         let renamed = Change::vars(vars.iter().copied().zip(under.iter().copied()));
-        let (ty, span) = (value.ty, value.span);
+        let ty = value.ty;
         let tensor = self.draft.temporary(wanted, ty, &vars);
         // Variables become variables, so that nothing is refused.
         let rhs = renamed.expr(&value).unwrap_or(value);
         self.before.push(set(tensor, &under, rhs, span));
-        read(tensor, &vars, ty)
+        Ok(read(tensor, &vars, ty))
     }
 }
 
@@ -230,8 +232,8 @@ pub(super) fn divides(value: &Expr, v: VarId) -> bool {
     found
 }
 
-/// A float that the body of a fold, or of a shape operator, reads under a bare variable, wherever the body stands, or a slice of one: it says how
-/// far the variable goes.
+/// A float that the body of a fold, or of a shape operator, reads under a bare variable, wherever the body stands, or a slice of one, or else a
+/// shape operator's value: it says how far the variable goes.
 pub(super) fn anchor(body: &Expr, v: VarId) -> Option<Expr> {
     let (mut bound, mut found) = (vec![], None);
     body.walk(&mut |e| bound.extend(binds(e)));
@@ -242,11 +244,15 @@ pub(super) fn anchor(body: &Expr, v: VarId) -> Option<Expr> {
                     indices.iter().all(|i| i.bare().is_some()) && indices.iter().any(|i| i.bare() == Some(v));
                 is_there.then(|| e.clone())
             }
-            Kind::Slice { body, from, to, start, end, step } if *to == v => anchor(body, *from).map(|read| {
-                let (from, to, start, end, step) = (*from, *to, start.clone(), end.clone(), *step);
-                let ty = read.ty;
-                expr::made(Kind::Slice { body: Box::new(read), from, to, start, end, step }, ty)
-            }),
+            Kind::Slice { body, from, to, start, end, step } if *to == v => {
+                let part = |read: Expr| {
+                    let (from, to, start, end, step) = (*from, *to, start.clone(), end.clone(), *step);
+                    let ty = read.ty;
+                    expr::made(Kind::Slice { body: Box::new(read), from, to, start, end, step }, ty)
+                };
+                Some(anchor(body, *from).map_or_else(|| e.clone(), part))
+            }
+            Kind::Collapse { to, .. } | Kind::Concat { to, .. } if *to == v => Some(e.clone()),
             _ => None,
         };
         let is_known = |e: &Expr| e.ty.is_float() && !e.free().iter().any(|v| bound.contains(v));

@@ -69,7 +69,7 @@ impl Pull<'_> {
     /// `s` is `m`, it gets `w`, and `a` nothing. `max` alike.
     fn extreme(&mut self, e: &Expr, op: Op, fold: &Fold, w: Expr) -> Done {
         let value = self.value(e)?;
-        let value = if matches!(value.kind, Kind::Access(..)) { value } else { self.named(op.name(), value) };
+        let value = if matches!(value.kind, Kind::Access(..)) { value } else { self.named(op.name(), value)? };
         let is = |e: Expr| compare(Op::Eq, e, value.clone());
         let mut w = w;
         if let Some(start) = fold.start {
@@ -83,7 +83,7 @@ impl Pull<'_> {
         let least =
             Kind::Reduce { fun: Fun::Op(Op::Min), vars: fold.vars.to_vec(), body: Box::new(attained), start: None };
         let least = rebound(self.draft, &made(least, Type::I64))?;
-        let first = self.named("first", least);
+        let first = self.named("first", least)?;
         let at = compare(Op::Eq, place, first);
         self.within(fold, mask(at, w))
     }

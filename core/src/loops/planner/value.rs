@@ -1,8 +1,8 @@
 //! Values at a place in loops, and levels that open there at coordinates: located, searched, looked up.
 
 use super::{Context, builtin, destination::Destination, levels, structure};
-use crate::algebra::{Op as Fn, Type, Value};
-use crate::iteration::{Sequence, background};
+use crate::algebra::{Mode, Op as Fn, Type, Value};
+use crate::iteration::{Sequence, Simplify, background};
 use crate::loops::Failure;
 use crate::loops::choose::{access, coordinate, scope::Scope, symbol::Sym};
 use crate::loops::plan::{Block, Entry, Found, Op, Table, There};
@@ -243,15 +243,48 @@ pub(super) fn value(cx: &Context, b: &mut Block, scope: &Scope, body: &concrete:
         }
         concrete::Expr::Access(a, _) => levels::load(cx, &scope.fiber(*a), *a),
         concrete::Expr::Column(column) => levels::load_from(cx, &scope.fiber(column.of), column.tensor),
-        concrete::Expr::Call(fun, args, ty) => {
-            let args = args.iter().map(|e| value(cx, b, scope, e)).collect();
-            builtin::applied(cx, b, *fun, args, *ty)
-        }
+        concrete::Expr::Call(..) => called(cx, b, scope, body, &[]),
         concrete::Expr::Reduce(op, vars, inner, ty) => reduction(cx, b, scope, (*op, vars, inner, *ty)),
         concrete::Expr::Fold(fold, ty) => folded(cx, b, scope, fold, *ty),
         concrete::Expr::Concat(c, ty) => asked_value(cx, b, scope, c, *ty),
         concrete::Expr::Where(..) => unreachable!("it is made before the loops that read it: checked"),
     }
+}
+
+/// The value of a call. Where a missing entry annihilates it, it is what it is there by the annihilation, and not what the machine computes:
+/// another argument may be infinite. `asked` are the accesses for which a call around it does so.
+fn called(cx: &Context, b: &mut Block, scope: &Scope, e: &concrete::Expr, asked: &[AccessId]) -> Sym {
+    let concrete::Expr::Call(fun, args, ty) = e else { return value(cx, b, scope, e) };
+    let annihilates = annihilating(cx, scope, e, asked);
+    let asked: Vec<AccessId> = asked.iter().copied().chain(annihilates.iter().map(|(a, _)| *a)).collect();
+    let args = args.iter().map(|arg| called(cx, b, scope, arg, &asked)).collect();
+    let made = builtin::applied(cx, b, *fun, args, *ty);
+    if annihilates.is_empty() {
+        return made;
+    }
+    let made = b.define(cx, "value", *ty, made);
+    annihilates.into_iter().fold(made, |made, (a, none)| {
+        let present = levels::present(cx, &scope.fiber(a)).expect("it may be missing");
+        cx.symbols.select(present, made, cx.symbols.value(none))
+    })
+}
+
+/// The accesses in windows that may be left, without whose entries a call is a number that their fill values do not compute; each with the
+/// number.
+fn annihilating(cx: &Context, scope: &Scope, e: &concrete::Expr, asked: &[AccessId]) -> Vec<(AccessId, Value)> {
+    let leaves = |a: AccessId| cx.program.accesses[a.0].vars.iter().any(|v| scope.is_loose(*v));
+    let may_miss = |a: AccessId| levels::present(cx, &scope.fiber(a)).is_some();
+    let strict = Simplify { mode: Mode::Strict, ..cx.simplify };
+    let without = |a: AccessId| {
+        let at = |simplify: Simplify| simplify.replace(e, &|other| (other == a).then(|| cx.fill(a)));
+        match (at(cx.simplify), at(strict)) {
+            (concrete::Expr::Literal(none), concrete::Expr::Literal(computed)) if none == computed => None,
+            (concrete::Expr::Literal(none), _) => Some((a, none)),
+            _ => None,
+        }
+    };
+    let candidates = e.accesses().into_iter().filter(|a| !asked.contains(a) && leaves(*a) && may_miss(*a));
+    candidates.filter_map(without).collect()
 }
 
 fn reduction(
