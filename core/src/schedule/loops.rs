@@ -136,6 +136,7 @@ impl Loops {
             unroll: all.unroll.max(hints.unroll),
             lanes: all.lanes | hints.lanes,
             warp: all.warp | hints.warp,
+            asked: all.asked.max(hints.asked),
         })
     }
 

@@ -5,7 +5,7 @@
 //! for each coordinate. A fold whose order is part of its meaning has no parallel iterations.
 
 use super::loops::{Apply, Legal};
-use crate::notation::concrete::Hints;
+use crate::notation::concrete::{Asked, Hints};
 use crate::notation::syntax::{Race, Unit};
 use crate::notation::typed::VarId;
 
@@ -19,9 +19,13 @@ impl Apply<'_> {
         if unit == Unit::GpuThread && matches!(race, Race::Temporary | Race::ParallelReduction) {
             self.loops.hints.push((v, Hints { warp: true, ..Hints::default() }));
         }
+        let races = self.races(v);
+        if unit != Unit::CpuVector {
+            let asked = if races { Asked::Racing } else { Asked::Apart };
+            self.loops.hints.push((v, Hints { asked, ..Hints::default() }));
+        }
         let name = self.name(v);
         let target = &self.program.tensors[self.statement.tensor.index()].name;
-        let races = self.races(v);
         let group = self.loops.group_of(v);
         if race == Race::NoRaces && races {
             let message = format!("turns of `{name}` write the same places of `{target}`");

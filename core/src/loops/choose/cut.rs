@@ -14,7 +14,8 @@ pub struct Opened {
     pub count: Sym,
     /// What is counted.
     pub of: Counted,
-    /// For each searched level, where the search for a piece's edge begins: where the previous edge was found. Any value is correct.
+    /// For each search, where that for a piece's edge begins: where the previous edge was found. Any value is correct. None if each piece has
+    /// its own.
     pub hints: Vec<Name>,
 }
 
@@ -30,6 +31,17 @@ pub enum Counted {
     Weight(Vec<Weight>),
     /// Nothing: there is one piece.
     Nothing,
+}
+
+impl Counted {
+    /// How many searches find an edge of a piece.
+    pub fn searches(&self) -> usize {
+        match self {
+            Counted::Entries { ends, .. } => ends.len(),
+            Counted::Weight(_) => 1,
+            Counted::Coordinates | Counted::Nothing => 0,
+        }
+    }
 }
 
 /// The number of entries that a list has below each coordinate of a loop.

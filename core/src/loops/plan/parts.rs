@@ -10,7 +10,7 @@ use crate::iteration::Sequence;
 use crate::loops::choose::cut::Weight;
 use crate::loops::choose::scope::Run;
 use crate::loops::choose::symbol::{Name, Sym};
-use crate::loops::{Failure, Hints};
+use crate::loops::{Asked, Failure, Hints};
 use crate::notation::concrete::{AccessId, Place};
 use crate::notation::typed::Fun;
 use crate::stream::Shift;
@@ -355,12 +355,20 @@ impl Part for Hints {
         v.word(&format!("unroll {}", self.unroll));
         maybe(v, "lanes", &self.lanes);
         maybe(v, "warp", &self.warp);
+        Asked::ALL.into_iter().for_each(|asked| maybe(v, asked.name(), &(self.asked == asked)));
     }
 
     fn read(r: &mut Reader) -> Read<Hints> {
         r.the("unroll")?;
         let (unroll, lanes) = (r.number()?, read_behind(&["lanes"], r)?);
-        Ok(Hints { unroll, lanes, warp: read_behind(&["warp"], r)? })
+        let warp = read_behind(&["warp"], r)?;
+        let mut asked = Asked::Nothing;
+        for named in Asked::ALL {
+            if read_behind(&[named.name()], r)? {
+                asked = named;
+            }
+        }
+        Ok(Hints { unroll, lanes, warp, asked })
     }
 
     fn begins(token: Token) -> bool {

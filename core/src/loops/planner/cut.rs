@@ -10,7 +10,8 @@
 //!                                                    j begins at the piece's begin; in the last row it ends at the piece's end
 //! ```
 //!
-//! The search for an edge begins where the previous edge was found, and its steps double: consecutive pieces share edges.
+//! The search for an edge begins where the previous edge was found, and its steps double: consecutive pieces share edges. Where pieces are to
+//! run in parallel, each searches from the begin.
 //!
 //! A piece is a range of tuples of coordinates. The loops inside are the same as without the cut, over these ranges; a counted list
 //! begins and ends at known positions. The first piece begins with the first coordinates, whether or not anything is stored there, and
@@ -28,7 +29,7 @@ use crate::loops::choose::{
 };
 use crate::loops::plan::{Block, Op};
 use crate::map::{Map, Size};
-use crate::notation::concrete::{self, AccessId, Index, Length, Limit, Terms, Within};
+use crate::notation::concrete::{self, AccessId, Asked, Index, Length, Limit, Terms, Within};
 use std::rc::Rc;
 
 /// Counts the total of a cut, if `v` is the first of its loops over pieces.
@@ -37,17 +38,23 @@ pub(super) fn open_cut(cx: &Context, b: &mut Block, scope: &mut Scope, v: Index,
         if let Limit::Pieces { cut, .. } = limit
             && !scope.cuts.contains_key(cut)
         {
-            let opened = opened(cx, b, scope, *cut, body);
+            let mut opened = opened(cx, b, scope, *cut, body);
+            if cx.program.vars[v.0].hints.asked == Asked::Nothing {
+                opened.hints = hints(cx, b, &opened.of);
+            }
             scope.cuts.insert(*cut, Rc::new(opened));
         }
     }
 }
 
-/// A place where the search for an edge begins.
-fn hint(cx: &Facts, b: &mut Block) -> Name {
-    let it = cx.symbols.name();
-    b.push(Op::Hint { it });
-    it
+/// The places where the searches for an edge begin.
+fn hints(cx: &Facts, b: &mut Block, of: &Counted) -> Vec<Name> {
+    let hint = |_| {
+        let it = cx.symbols.name();
+        b.push(Op::Hint { it });
+        it
+    };
+    (0..of.searches()).map(hint).collect()
 }
 
 fn opened(cx: &Context, b: &mut Block, scope: &Scope, cut: usize, body: &concrete::Expr) -> Opened {
@@ -72,8 +79,7 @@ fn opened(cx: &Context, b: &mut Block, scope: &Scope, cut: usize, body: &concret
                 symbols.sub(symbols.load(positions, *end), symbols.load(positions, *begin))
             };
             let count = lists.iter().map(entries).reduce(|a, b| symbols.plus(a, b)).unwrap_or(Sym::ZERO);
-            let hints = vec![hint(cx, b)];
-            Opened { count: b.held(cx, "count", count), of: Counted::Weight(lists), hints }
+            Opened { count: b.held(cx, "count", count), of: Counted::Weight(lists), hints: vec![] }
         }
     }
 }
@@ -111,8 +117,7 @@ fn entries_of(
     }
     let begin = b.held(cx, "first", begin);
     let count = b.held(cx, "count", symbols.sub(end, begin));
-    let hints = ends.iter().map(|_| hint(cx, b)).collect();
-    Some(Opened { count, of: Counted::Entries { access: a, first, begin, ends }, hints })
+    Some(Opened { count, of: Counted::Entries { access: a, first, begin, ends }, hints: vec![] })
 }
 
 /// Whether a level is over the loop at a place of a cut: of the variables that its coordinate is made of, that loop's alone is not bound
@@ -271,10 +276,11 @@ fn piece(cx: &Context, b: &mut Block, scope: &Scope, within: &Within) -> Edges {
     let end = ends.fold(end, |end, other| symbols.min(end, other));
     let end = b.held(cx, "end", symbols.min(end, count));
     let extents: Vec<Sym> = cx.program.cuts[within.cut].extents.iter().map(|e| cx.extents.name(*e)).collect();
+    let known = if opened.hints.is_empty() { hints(cx, b, &opened.of) } else { opened.hints.clone() };
     let mut edge = |at: Sym, begins: bool| {
         let name = if begins { "from" } else { "to" };
         let is: Vec<Sym> = extents.iter().map(|_| symbols.read(name, Type::I64)).collect();
-        let (of, hints) = (opened.of.clone(), opened.hints.clone());
+        let (of, hints) = (opened.of.clone(), known.clone());
         b.push(Op::Edge { of, hints, at, count, extents: extents.clone(), begins, is: is.clone() });
         is
     };

@@ -14,14 +14,29 @@
 use super::substitute::uses;
 use crate::algebra::Value;
 use crate::loops::arith::plus;
-use crate::loops::{BufferId, Expr, Holds, How, Kernel, Stmt, Var, bare, map_blocks};
+use crate::loops::{Asked, BufferId, Expr, Hints, Holds, How, Kernel, Stmt, Var, bare, map_blocks};
 use std::collections::BTreeSet;
 
 /// Joins two loops to one wherever fibers are consecutive.
 pub fn collapse(kernel: &mut Kernel) {
     let known = Known::of(kernel);
     let body = std::mem::take(&mut kernel.body);
-    kernel.body = joined(body, &known);
+    let mut both = vec![];
+    kernel.body = joined(body, &known, &mut both);
+    both.into_iter().for_each(|loops| keep_apart(kernel, loops));
+}
+
+/// Leaves it said that iterations of a loop that two became are apart, if those of both were: of one outer iteration the inner ones may be,
+/// and not those of two.
+fn keep_apart(kernel: &mut Kernel, (outer, inner): (Var, Var)) {
+    let asked = |v: Var| kernel.hints.get(&v).map_or(Asked::Nothing, |hints| hints.asked);
+    if asked(outer) != Asked::Apart
+        && asked(inner) == Asked::Apart
+        && let Some(hints) = kernel.hints.get_mut(&inner)
+    {
+        hints.asked = Asked::Nothing;
+        kernel.hints.retain(|_, hints| *hints != Hints::default());
+    }
 }
 
 /// Facts about a kernel's data.
@@ -33,9 +48,17 @@ pub(super) struct Known {
     vars: usize,
 }
 
-fn joined(block: Vec<Stmt>, known: &Known) -> Vec<Stmt> {
-    let block = map_blocks(block, &mut |inner| joined(inner, known));
-    block.into_iter().map(|stmt| known.one_loop(&stmt).unwrap_or(stmt)).collect()
+/// A block with loops joined, of which `both` gets the variables, the outer one first.
+fn joined(block: Vec<Stmt>, known: &Known, both: &mut Vec<(Var, Var)>) -> Vec<Stmt> {
+    let block = map_blocks(block, &mut |inner| joined(inner, known, both));
+    let mut each = |stmt: Stmt| {
+        let Some(made) = known.one_loop(&stmt) else { return stmt };
+        if let (Stmt::For { var: outer, .. }, Stmt::For { var: inner, .. }) = (&stmt, &made) {
+            both.push((*outer, *inner));
+        }
+        made
+    };
+    block.into_iter().map(&mut each).collect()
 }
 
 impl Known {
@@ -50,7 +73,7 @@ impl Known {
         *bare(lo) == Expr::Const(Value::i64(0)) && matches!(hi, Expr::Var(n) if self.extents.contains(n))
     }
 
-    /// The two loops as one, if they can be joined.
+    /// The two loops as one over the inner one's variable, if they can be joined.
     fn one_loop(&self, outer: &Stmt) -> Option<Stmt> {
         let Stmt::For { var: p, lo, hi, how: How::Serial, body } = outer else { return None };
         let [Stmt::For { var, lo: first, hi: last, how, body }] = &body[..] else { return None };

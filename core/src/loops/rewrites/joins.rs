@@ -65,6 +65,19 @@ enum Least {
     Begin(Var),
 }
 
+/// What is known of a loop whose iterations append.
+#[derive(Clone, Copy)]
+pub(super) struct Known<'b> {
+    /// The variables that iterations set and go on with.
+    pub counters: &'b BTreeSet<Var>,
+    /// Workspaces of which threads have copies.
+    pub own: &'b BTreeSet<BufferId>,
+    /// Arrays of which each iteration touches a place of its own.
+    pub apart: &'b BTreeSet<BufferId>,
+    /// The length of each array that has one throughout.
+    pub lengths: &'b BTreeMap<BufferId, Option<Expr>>,
+}
+
 /// The body of a loop whose iterations append.
 pub(super) struct Appends<'k, 'b> {
     kernel: &'k Kernel,
@@ -74,6 +87,8 @@ pub(super) struct Appends<'k, 'b> {
     counters: &'b BTreeSet<Var>,
     /// Workspaces of which threads have copies.
     own: &'b BTreeSet<BufferId>,
+    /// The length of each array that has one throughout.
+    lengths: &'b BTreeMap<BufferId, Option<Expr>>,
     /// Arrays of which each iteration touches a place of its own.
     apart: &'b BTreeSet<BufferId>,
     defined: BTreeMap<Var, Vec<Defined<'k>>>,
@@ -87,17 +102,30 @@ pub(super) struct Appends<'k, 'b> {
 }
 
 impl<'k, 'b> Appends<'k, 'b> {
-    /// The arrays that the iterations of a loop append to, if they may begin anywhere. `own` are workspaces of which threads have copies;
-    /// of `apart`, each iteration touches a place of its own.
+    /// The arrays that the iterations of a loop append to, if they may begin anywhere.
     pub fn joined(
         kernel: &'k Kernel,
         (index, places): (Var, &'b Body<'k>),
         body: &'k [Stmt],
-        (counters, own, apart): (&'b BTreeSet<Var>, &'b BTreeSet<BufferId>, &'b BTreeSet<BufferId>),
+        known: Known<'b>,
     ) -> Option<Vec<Joined>> {
+        let Known { counters, own, apart, lengths } = known;
         let (defined, classes, stores, grown, shown) = Default::default();
-        let mut of =
-            Appends { kernel, places, index, body, counters, own, apart, defined, classes, stores, grown, shown };
+        let mut of = Appends {
+            kernel,
+            places,
+            index,
+            body,
+            counters,
+            own,
+            apart,
+            lengths,
+            defined,
+            classes,
+            stores,
+            grown,
+            shown,
+        };
         of.note(body);
         of.classify();
         let grows = |c: &Var| of.kernel.vars[c.0 as usize].1 == Type::I64 && of.is_least(*c, &Least::Begin(*c));
@@ -246,11 +274,50 @@ impl<'k, 'b> Appends<'k, 'b> {
             (Stmt::Store(to, ..), Place::Index) => *to == b,
             (Stmt::If(_, yes, no), _) => self.sets_each(yes, b, place) && self.sets_each(no, b, place),
             (Stmt::For { var, lo, hi, body, .. }, Place::Row(row, length)) => {
-                let each = |stmt: &Stmt| matches!(stmt, Stmt::Store(to, at, _) if *to == b && self.counts(at, *var));
-                **row == Place::Index && *lo == int(0) && hi == length && body.iter().any(each)
+                let whole = hi == length || self.is_rest((hi, length), b, place);
+                **row == Place::Index && *lo == int(0) && whole && self.sets_next(body, b, *var)
             }
             _ => false,
         })
+    }
+
+    /// Whether each run of a block sets an element whose index grows by one with a variable.
+    fn sets_next(&self, block: &[Stmt], b: BufferId, v: Var) -> bool {
+        block.iter().any(|stmt| match stmt {
+            Stmt::Store(to, at, _) => *to == b && self.counts(at, v),
+            Stmt::If(_, yes, no) => self.sets_next(yes, b, v) && self.sets_next(no, b, v),
+            _ => false,
+        })
+    }
+
+    /// Whether a row's loop ends with the row, or with the array: at `min(n - i * length, length)`, or 0, where the array has as many
+    /// elements behind where its first row begins as `n` says.
+    fn is_rest(&self, (hi, length): (&Expr, &Expr), b: BufferId, place: &Place) -> bool {
+        let shift = if let Place::Shifted(_, by) = place { Some(by) } else { None };
+        let ends = |rows: &Expr| {
+            let all = shift.map_or(rows.clone(), |by| plus(rows.clone(), by.clone()));
+            self.lengths.get(&b) == Some(&Some(all))
+        };
+        let begin = binary(Op::Mul, Expr::Var(self.index), length.clone());
+        match self.seen(hi) {
+            Expr::Op(Op::Max, args) if args[1] == int(0) => self.is_rest((&args[0], length), b, place),
+            Expr::Op(Op::Min, args) if args[1] == *length => match &args[0] {
+                Expr::Op(Op::Sub, of) => of[1] == begin && ends(&of[0]),
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// An expression, or what a variable that is defined once is.
+    fn seen<'e>(&self, e: &'e Expr) -> &'e Expr
+    where
+        'k: 'e,
+    {
+        match e {
+            Expr::Var(v) => self.only(*v).unwrap_or(e),
+            e => e,
+        }
     }
 
     /// Whether an index grows by one with a variable.
@@ -516,6 +583,38 @@ mod tests {
             "    if c1 + n_J > capacity(C1_crd) {{\n      reserve C1_crd[max(c1 + n_J, (c1 + (c1 >> 4)) / (i + 1))]\n    }}\n{ROWS}"
         );
         assert!(joined(&grows).is_some());
+    }
+
+    /// Each iteration makes the rows of a tile; the last tile ends with the rows.
+    #[test]
+    fn rows_of_tiles_are_joined() {
+        let tile = "    for r in 0..max(min(n_I - i * 16, 16), 0) {
+      for p in A1_pos[i * 16 + r]..A1_pos[i * 16 + r + 1] {
+        if A_vals[p] > 0.0 {
+          C1_crd[c1] = i32(A1_crd[p])
+          C_vals[c1] = A_vals[p]
+          c1 = c1 + 1
+        }
+      }
+      if n_J > 5 {
+        C1_pos[i * 16 + r + 1] = i32(c1)
+      } else {
+        C1_pos[i * 16 + r + 1] = i32(c1)
+      }
+    }";
+        assert_eq!(joined(tile).as_deref(), Some("joining C1_pos[i * 16 + 1] = c1, C1_crd[c1], C_vals[c1]"));
+        // Not if rows are left out, in whatever way.
+        for (from, to) in [
+            ("min(n_I - i * 16, 16)", "min(n_I - i * 16, 15)"),
+            ("min(n_I - i * 16, 16)", "min(n_J - i * 16, 16)"),
+            ("min(n_I - i * 16, 16)", "min(n_I - i * 8, 16)"),
+            ("0..max(", "1..max("),
+            ("} else {\n        C1_pos[i * 16 + r + 1] = i32(c1)\n", "} else {\n"),
+        ] {
+            let body = tile.replacen(from, to, 1);
+            assert_ne!(body, tile, "{from}");
+            assert_eq!(joined(&body), None, "{body}");
+        }
     }
 
     #[test]

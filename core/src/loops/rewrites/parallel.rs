@@ -17,12 +17,12 @@
 
 use super::appending::in_no_loop;
 use super::downward::begins;
-use super::joins::Appends;
+use super::joins::{Appends, Known};
 use super::places::{Body, Operands, Place};
 use super::substitute::uses;
 use crate::loops::arith::int;
 use crate::loops::work::takes_time;
-use crate::loops::{BufferId, Entry, Expr, How, Kernel, Role, Stmt, Var, array_in_pieces, fold_in_pieces};
+use crate::loops::{Asked, BufferId, Entry, Expr, How, Kernel, Role, Stmt, Var, array_in_pieces, fold_in_pieces};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Makes outermost loops parallel, where their iterations are independent.
@@ -74,6 +74,8 @@ impl Facts {
         let mut accesses = Accesses::default();
         accesses.note(body)?;
         let here = Body::of(&self.operands, range, body);
+        let is_apart = kernel.hints.get(&range.0).is_some_and(|hints| hints.asked == Asked::Apart);
+        let apart_by_name = |b: BufferId| is_apart && holds_elements(kernel, b);
         let (mut own, mut apart, mut arrays, mut appends) = (BTreeSet::new(), BTreeSet::new(), vec![], false);
         for b in &accesses.written {
             let alone = self.is_alone(kernel, *b, body);
@@ -81,7 +83,7 @@ impl Facts {
                 own.insert(*b);
             } else if accesses.made.contains(b) {
                 return None;
-            } else if !shares_nothing(&here, &accesses.at[b]) || accesses.grown.contains(b) {
+            } else if accesses.grown.contains(b) || !apart_by_name(*b) && !shares_nothing(&here, &accesses.at[b]) {
                 match alone && self.begins_whole(*b, body) {
                     true => _ = own.insert(*b),
                     false if array_in_pieces(kernel, body, *b).is_some() => arrays.push(*b),
@@ -95,8 +97,9 @@ impl Facts {
         let carried = self.carried(body);
         let folded: Vec<Var> = carried.iter().copied().filter(in_pieces).collect();
         let counters: BTreeSet<Var> = carried.into_iter().filter(|v| !folded.contains(v)).collect();
+        let known = Known { counters: &counters, own: &own, apart: &apart, lengths: &self.lengths };
         let joined = match appends || !counters.is_empty() {
-            true => Appends::joined(kernel, (range.0, &here), body, (&counters, &own, &apart))?,
+            true => Appends::joined(kernel, (range.0, &here), body, known)?,
             false => vec![],
         };
         let own = own.into_iter().collect();
@@ -114,10 +117,18 @@ impl Facts {
 
     /// Whether statements set every element of a buffer before they touch it otherwise, and it keeps its length.
     fn begins_whole(&self, b: BufferId, body: &[Stmt]) -> bool {
-        let Some(first) = body.iter().find(|stmt| touched(std::slice::from_ref(stmt)).contains_key(&b)) else {
-            return true;
-        };
-        let Stmt::For { var, lo, hi, body, .. } = first else { return false };
+        let mut touching = body.iter().filter(|stmt| touched(std::slice::from_ref(stmt)).contains_key(&b));
+        let Some(first) = touching.next() else { return true };
+        self.sets_whole(b, first)
+            || matches!(first, Stmt::For { .. } | Stmt::While(..) | Stmt::If(..))
+                && touching.next().is_none()
+                && first.exprs().all(|e| !e.loads_from(b))
+                && first.blocks().all(|inner| self.begins_whole(b, inner))
+    }
+
+    /// Whether a statement sets every element of a buffer, and reads none.
+    fn sets_whole(&self, b: BufferId, stmt: &Stmt) -> bool {
+        let Stmt::For { var, lo, hi, body, .. } = stmt else { return false };
         let [Stmt::Store(to, at, e)] = &body[..] else { return false };
         let each = *to == b && *at == Expr::Var(*var) && !e.loads_from(b);
         each && *lo == int(0) && self.lengths.get(&b) == Some(&Some(hi.clone())) && self.stays(hi)
@@ -147,6 +158,7 @@ fn lengths(block: &[Stmt]) -> BTreeMap<BufferId, Option<Expr>> {
                 let known = all.entry(*buffer).or_insert_with(|| Some(len.clone()));
                 *known = known.take().filter(|known| known == len);
             }
+            Stmt::Call(Entry::Finish { .. }) => {}
             Stmt::Call(entry) => entry.buffers().for_each(|b| _ = all.insert(b, None)),
             _ => {}
         }
@@ -155,6 +167,11 @@ fn lengths(block: &[Stmt]) -> BTreeMap<BufferId, Option<Expr>> {
     let mut all = BTreeMap::new();
     block.iter().for_each(|stmt| note(stmt, &mut all));
     all
+}
+
+/// Whether an array has an element for each coordinate of a result.
+fn holds_elements(kernel: &Kernel, b: BufferId) -> bool {
+    kernel.arguments.iter().any(|of| !of.operand && of.values == b && of.format.is_dense())
 }
 
 /// Whether all indices have one place, in which each iteration has an interval of its own.
@@ -396,6 +413,50 @@ mod tests {
         ] {
             let body = row.replacen(from, to, 1);
             assert_ne!(body, row);
+            assert!(!rewritten(&body).contains("parallel"), "{body}");
+        }
+    }
+
+    /// As the row above, where an inner loop makes one row after the other.
+    #[test]
+    fn threads_have_copies_of_what_inner_iterations_set() {
+        let rows = "  for i in 0..n_I {
+    for p in A1_pos[i]..A1_pos[i + 1] {
+      for j in 0..n_J {
+        w[j] = A_vals[p]
+      }
+      for j_2 in 0..n_J {
+        y_vals[i * n_J + j_2] = y_vals[i * n_J + j_2] + w[j_2]
+      }
+    }
+  }";
+        let got = rewritten(rows);
+        assert!(got.contains("parallel for i in 0..n_I with w {"), "{got}");
+        for (from, to) in [
+            ("w[j] = A_vals[p]", "w[j] = w[j] + A_vals[p]"),
+            ("for j in 0..n_J", "for j in 0..n_K"),
+            ("    for p in", "    w[0] = 1.0\n    for p in"),
+        ] {
+            let body = rows.replacen(from, to, 1);
+            assert_ne!(body, rows);
+            assert!(!rewritten(&body).contains("parallel"), "{body}");
+        }
+    }
+
+    /// What a schedule knows of the target counts for dense results, and for nothing else that iterations touch.
+    #[test]
+    fn iterations_that_a_schedule_keeps_apart_are_parallel() {
+        let pieces = "  apart for i in 0..n_I {
+    for p in A1_pos[i]..A1_pos[i + 1] {
+      y_vals[i * 2 + A1_crd[p]] = A_vals[p]
+    }
+  }";
+        let got = rewritten(pieces);
+        assert!(got.contains("apart parallel for i in 0..n_I {"), "{got}");
+        for (from, to) in [("apart for", "for"), ("apart for", "racing for"), ("y_vals[i * 2 +", "w[i * 2 +")] {
+            let body = pieces.replacen(from, to, 1);
+            assert_ne!(body, pieces);
+            let body = if to.starts_with("w[") { body + "\n  y_vals[0] = w[0]" } else { body };
             assert!(!rewritten(&body).contains("parallel"), "{body}");
         }
     }

@@ -143,9 +143,7 @@ impl<'k> Body<'k> {
         }
         let mut terms = vec![];
         self.terms(at, &mut terms);
-        let row = |n: usize| self.row(&terms, n);
-        let shifted = |n: usize| self.shifted(&terms, n);
-        (0..terms.len()).find_map(|n| row(n).or_else(|| shifted(n)))
+        (0..terms.len()).find_map(|n| self.row(&terms, n)).or_else(|| self.shifted(terms))
     }
 
     /// The place of a sum whose term `n` is a row's begin, and whose others are an index in the row.
@@ -160,14 +158,12 @@ impl<'k> Body<'k> {
         row(&factors[0], &factors[1]).or_else(|| row(&factors[1], &factors[0]))
     }
 
-    /// The place of a sum whose terms are loop-invariant, but for term `n`.
-    fn shifted(&self, terms: &[&Expr], n: usize) -> Option<Place> {
-        let others = || terms.iter().enumerate().filter(|(k, _)| *k != n).map(|(_, e)| *e);
-        if terms.len() < 2 || !others().all(|e| self.is_fixed(e)) {
-            return None;
-        }
-        let by = others().cloned().reduce(plus)?;
-        Some(Place::Shifted(Box::new(self.place(terms[n])?), by))
+    /// The place of a sum some of whose terms are loop-invariant.
+    fn shifted(&self, terms: Vec<&Expr>) -> Option<Place> {
+        let (fixed, moving): (Vec<&Expr>, Vec<&Expr>) = terms.into_iter().partition(|e| self.is_fixed(e));
+        let by = fixed.into_iter().cloned().reduce(plus)?;
+        let inner = moving.into_iter().cloned().reduce(plus)?;
+        Some(Place::Shifted(Box::new(self.place(&inner)?), by))
     }
 
     /// The place of the variable of a loop over a fiber.

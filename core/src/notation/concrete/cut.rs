@@ -73,6 +73,34 @@ pub struct Hints {
     pub lanes: bool,
     /// Whether the lanes of a warp of a GPU share the iterations.
     pub warp: bool,
+    /// Whether iterations are to run in parallel.
+    pub asked: Asked,
+}
+
+/// What a schedule says of iterations that are to run in parallel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Asked {
+    /// They need not.
+    #[default]
+    Nothing,
+    /// No two of them touch one place of the target.
+    Apart,
+    /// Two of them may fold into one place of the target.
+    Racing,
+}
+
+impl Asked {
+    /// Those that are said, each by a word.
+    pub const ALL: [Asked; 2] = [Asked::Apart, Asked::Racing];
+
+    /// The word; none for what is not said.
+    pub fn name(self) -> &'static str {
+        match self {
+            Asked::Nothing => "",
+            Asked::Apart => "apart",
+            Asked::Racing => "racing",
+        }
+    }
 }
 
 /// A sum of index variables of pieces, each with factors.

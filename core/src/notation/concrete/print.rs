@@ -43,8 +43,8 @@
 mod function;
 
 use super::{
-    Access, Both, Carried, Cut, Expr, Index, Length, Limit, Nest, Origin, Place, Program, Repeat, Role, Step, Tensor,
-    Terms, Turns, Within, Workspace, reduction_name,
+    Access, Asked, Both, Carried, Cut, Expr, Index, Length, Limit, Nest, Origin, Place, Program, Repeat, Role, Step,
+    Tensor, Terms, Turns, Within, Workspace, reduction_name,
 };
 use crate::algebra::{Op, Value};
 use crate::map::{ClassId, Map, Size};
@@ -233,7 +233,9 @@ impl Printer<'_, '_, '_> {
         let lanes = if var.hints.lanes { " lanes" } else { "" };
         let limits: String = var.limits.iter().map(|limit| self.limit(limit)).collect();
         let warp = if var.hints.warp { " warp" } else { "" };
-        let limits = format!("{unroll}{lanes}{warp}{limits}");
+        let asked = Asked::ALL.into_iter().find(|asked| var.hints.asked == *asked);
+        let asked = asked.map_or(String::new(), |asked| format!(" {}", asked.name()));
+        let limits = format!("{unroll}{lanes}{warp}{asked}{limits}");
         match self.nest.and_then(|nest| self.program.evident(nest, v)) {
             Some(extent) if extent == var.extent => format!("{}{limits}", var.name),
             _ => format!("{} in {}{limits}", var.name, self.program.extent_name(var.extent)),

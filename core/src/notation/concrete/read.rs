@@ -10,9 +10,9 @@ mod function;
 
 use super::check::Checker;
 use super::{
-    Access, AccessId, Both, Carried, Column, Computed, Concat, Counted, Cut, Expr, Fold, Index, Iterated, Length,
-    Limit, Nest, Origin, Place, Program, Repeat, Role, Step, Tensor, Terms, Turns, Var, Where, Within, Workspace,
-    WorkspaceKind, reduction_name,
+    Access, AccessId, Asked, Both, Carried, Column, Computed, Concat, Counted, Cut, Expr, Fold, Index, Iterated,
+    Length, Limit, Nest, Origin, Place, Program, Repeat, Role, Step, Tensor, Terms, Turns, Var, Where, Within,
+    Workspace, WorkspaceKind, reduction_name,
 };
 use crate::algebra::{Op, Type, Value};
 use crate::map::{ClassId, Map, Size};
@@ -226,6 +226,8 @@ impl<'t> Reader<'t> {
         }
         self.program.vars[v.0].hints.lanes = self.eat(Token::Word("lanes"));
         self.program.vars[v.0].hints.warp = self.eat(Token::Word("warp"));
+        let asked = Asked::ALL.into_iter().find(|asked| self.eat(Token::Word(asked.name())));
+        self.program.vars[v.0].hints.asked = asked.unwrap_or_default();
         while let Some(limit) = self.limit()? {
             self.program.vars[v.0].limits.push(limit);
         }
@@ -682,7 +684,10 @@ impl<'t> Reader<'t> {
             }
             if matches!(
                 self.ahead(n + 2),
-                Token::Sign(":") | Token::Word("in" | "while" | "within" | "pieces" | "unroll" | "lanes" | "warp")
+                Token::Sign(":")
+                    | Token::Word(
+                        "in" | "while" | "within" | "pieces" | "unroll" | "lanes" | "warp" | "apart" | "racing"
+                    )
             ) {
                 return true;
             }
