@@ -253,8 +253,8 @@ impl<W: Write> Printer<'_, W> {
                 if hints.unroll > 0 {
                     write!(self.out, "unroll {} ", hints.unroll)?;
                 }
-                if hints.warp {
-                    write!(self.out, "warp ")?;
+                if let Some(deal) = hints.deal {
+                    write!(self.out, "{} ", deal.name())?;
                 }
                 let lanes = if hints.lanes { "lanes " } else { "" };
                 self.first(*var);

@@ -11,7 +11,7 @@ mod expr;
 use super::check::NESTING;
 use super::print::KINDS;
 use super::{
-    Argument, Buffer, BufferId, Entry, Expr, Failure, Hints, How, Joined, Kernel, LevelBuffers, Role, Stmt, Var,
+    Argument, Buffer, BufferId, Deal, Entry, Expr, Failure, Hints, How, Joined, Kernel, LevelBuffers, Role, Stmt, Var,
 };
 use crate::algebra::{Type, Value};
 use crate::format::LevelKind;
@@ -242,17 +242,16 @@ impl<'t> Reader<'t> {
                 self.skip();
                 self.each(if word == "vector" { How::Vector } else { How::apart() }, nesting)
             }
-            (Token::Word("for" | "vector" | "parallel" | "lanes"), "warp" | "lanes") | (Token::Number(_), "unroll") => {
-                self.hints(word, nesting)
-            }
+            (Token::Word("for" | "vector" | "parallel" | "lanes"), "block" | "warp" | "lane" | "lanes")
+            | (Token::Number(_), "unroll") => self.hints(word, nesting),
             _ => self.entry(word).map(Stmt::Call),
         }
     }
 
-    /// Reads `unroll 4 for …`, `warp for …`, `lanes for …`, `unroll 4 lanes for …`, also with `vector` or `parallel` before `for`.
+    /// Reads `unroll 4 for …`, `block for …`, `lanes for …`, `unroll 4 lanes for …`, also with `vector` or `parallel` before `for`.
     fn hints(&mut self, word: &str, nesting: usize) -> Read<Stmt> {
         let unroll = if word == "unroll" { self.number()? } else { 0 };
-        let warp = word == "warp" || self.eat(Token::Word("warp"));
+        let deal = Deal::ALL.into_iter().find(|deal| word == deal.name() || self.eat(Token::Word(deal.name())));
         let lanes = word == "lanes" || self.eat(Token::Word("lanes"));
         let how = if self.eat(Token::Word("vector")) {
             How::Vector
@@ -264,7 +263,7 @@ impl<'t> Reader<'t> {
         self.expect(Token::Word("for"))?;
         let made = self.each(how, nesting)?;
         if let Stmt::For { var, .. } = &made {
-            let hints = Hints { unroll, lanes, warp };
+            let hints = Hints { unroll, lanes, deal };
             // `unroll 0` asks for nothing.
             self.kernel.hints.extend((hints != Hints::default()).then_some((*var, hints)));
         }

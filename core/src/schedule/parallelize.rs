@@ -5,7 +5,7 @@
 //! for each coordinate. A fold whose order is part of its meaning has no parallel iterations.
 
 use super::loops::{Apply, Legal};
-use crate::notation::concrete::Hints;
+use crate::notation::concrete::{Deal, Hints};
 use crate::notation::syntax::{Race, Unit};
 use crate::notation::typed::VarId;
 
@@ -16,9 +16,13 @@ impl Apply<'_> {
         if unit == Unit::CpuVector {
             self.loops.hints.push((v, Hints { lanes: true, ..Hints::default() }));
         }
-        if unit == Unit::GpuThread && matches!(race, Race::Temporary | Race::ParallelReduction) {
-            self.loops.hints.push((v, Hints { warp: true, ..Hints::default() }));
-        }
+        let deal = match unit {
+            Unit::CpuThread | Unit::CpuVector => None,
+            Unit::GpuBlock => Some(Deal::Block),
+            Unit::GpuWarp => Some(Deal::Warp),
+            Unit::GpuThread => Some(Deal::Lane),
+        };
+        self.loops.hints.extend(deal.map(|deal| (v, Hints { deal: Some(deal), ..Hints::default() })));
         let name = self.name(v);
         let target = &self.program.tensors[self.statement.tensor.index()].name;
         let races = self.races(v);

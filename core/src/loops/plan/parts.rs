@@ -10,7 +10,7 @@ use crate::iteration::Sequence;
 use crate::loops::choose::cut::Weight;
 use crate::loops::choose::scope::Run;
 use crate::loops::choose::symbol::{Name, Sym};
-use crate::loops::{Failure, Hints};
+use crate::loops::{Deal, Failure, Hints};
 use crate::notation::concrete::{AccessId, Place};
 use crate::notation::typed::Fun;
 use crate::stream::Shift;
@@ -354,13 +354,17 @@ impl Part for Hints {
     fn show(&self, v: &mut dyn Visitor) {
         v.word(&format!("unroll {}", self.unroll));
         maybe(v, "lanes", &self.lanes);
-        maybe(v, "warp", &self.warp);
+        Deal::ALL.into_iter().for_each(|deal| maybe(v, deal.name(), &(self.deal == Some(deal))));
     }
 
     fn read(r: &mut Reader) -> Read<Hints> {
         r.the("unroll")?;
         let (unroll, lanes) = (r.number()?, read_behind(&["lanes"], r)?);
-        Ok(Hints { unroll, lanes, warp: read_behind(&["warp"], r)? })
+        let mut deal = None;
+        for each in Deal::ALL {
+            deal = deal.or(read_behind::<bool>(&[each.name()], r)?.then_some(each));
+        }
+        Ok(Hints { unroll, lanes, deal })
     }
 
     fn begins(token: Token) -> bool {

@@ -71,8 +71,33 @@ pub struct Hints {
     pub unroll: u32,
     /// Whether several iterations run at once, as lanes of vectors.
     pub lanes: bool,
-    /// Whether the lanes of a warp of a GPU share the iterations.
-    pub warp: bool,
+    /// The units of a GPU to which the iterations are dealt out.
+    pub deal: Option<Deal>,
+}
+
+/// Units of a GPU, to which the iterations of a loop are dealt out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deal {
+    /// The blocks of a launch.
+    Block,
+    /// The warps of a block.
+    Warp,
+    /// The lanes of a warp.
+    Lane,
+}
+
+impl Deal {
+    /// All of them, the largest first.
+    pub const ALL: [Deal; 3] = [Deal::Block, Deal::Warp, Deal::Lane];
+
+    /// The word for it before `for`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Deal::Block => "block",
+            Deal::Warp => "warp",
+            Deal::Lane => "lane",
+        }
+    }
 }
 
 /// A sum of index variables of pieces, each with factors.

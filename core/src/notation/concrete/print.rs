@@ -232,8 +232,8 @@ impl Printer<'_, '_, '_> {
         let unroll = if var.hints.unroll > 0 { format!(" unroll {}", var.hints.unroll) } else { String::new() };
         let lanes = if var.hints.lanes { " lanes" } else { "" };
         let limits: String = var.limits.iter().map(|limit| self.limit(limit)).collect();
-        let warp = if var.hints.warp { " warp" } else { "" };
-        let limits = format!("{unroll}{lanes}{warp}{limits}");
+        let deal = var.hints.deal.map(|deal| format!(" {}", deal.name())).unwrap_or_default();
+        let limits = format!("{unroll}{lanes}{deal}{limits}");
         match self.nest.and_then(|nest| self.program.evident(nest, v)) {
             Some(extent) if extent == var.extent => format!("{}{limits}", var.name),
             _ => format!("{} in {}{limits}", var.name, self.program.extent_name(var.extent)),
