@@ -10,7 +10,7 @@
 use crate::target::Machine;
 use crate::{Error, diagnostics, emit, room, symbol};
 use fiberloom_core::loops::{
-    BufferId, DeviceArgument, DeviceEntry, DeviceLoop, DeviceLoops, Gpu, Kernel, Var, check, device_loops,
+    BufferId, DeviceArgument, DeviceEntry, DeviceLoop, DeviceLoops, Gpu, Kernel, Runner, Var, check, device_loops,
 };
 use inkwell::context::Context;
 use inkwell::targets::FileType;
@@ -34,9 +34,11 @@ pub struct Ptx {
     pub entries: Vec<DeviceEntry>,
     /// The loops that stay on the host: the variable's name, and the reason.
     pub refused: Vec<(String, String)>,
+    /// The loops that a schedule deals out to units that do not run their iterations: the variable's name, the unit's, and what runs them.
+    pub not_dealt: Vec<(String, &'static str, String)>,
 }
 
-/// The text, and before it, as comments, why loops stay on the host.
+/// The text, and before it, as comments, why loops stay on the host, and which run otherwise than a schedule says.
 impl fmt::Display for Ptx {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.entries.is_empty() && self.refused.is_empty() {
@@ -44,6 +46,9 @@ impl fmt::Display for Ptx {
         }
         for (var, why) in &self.refused {
             writeln!(f, "// The loop over {var} runs on the host: {why}.")?;
+        }
+        for (var, unit, what) in &self.not_dealt {
+            writeln!(f, "// The loop over {var} is not dealt out to {unit}s: {what} of its iterations.")?;
         }
         f.write_str(&self.text)
     }
@@ -70,7 +75,11 @@ fn launch(kernel: &Kernel, entry: &DeviceEntry) -> String {
     let mut text = format!(
         "\n/*\n * The loop over {}: `{name}`, with any number of blocks{} in one dimension, and 64-bit arguments:\n *\n",
         var(&entry.var),
-        if entry.warps { " of whole warps (32 threads; a warp runs an iteration)" } else { " and threads" }
+        match entry.runner {
+            Runner::Thread => " and threads",
+            Runner::Warp => " of whole warps (32 threads; a warp runs an iteration)",
+            Runner::Block => " of whole warps (32 threads; a block runs an iteration)",
+        }
     );
     let mut places = String::new();
     for (place, argument) in arguments.iter().enumerate() {
@@ -111,11 +120,12 @@ fn launch(kernel: &Kernel, entry: &DeviceEntry) -> String {
 /// [`Error::Kernel`] if the kernel is not well-formed, [`Error::Memory`] if too few addresses are left.
 pub fn ptx(kernel: &Kernel, gpu: Gpu) -> Result<Ptx, Error> {
     let made = made(kernel, gpu, |machine, module| machine.write(module, FileType::Assembly))?;
-    let (DeviceLoops { kernels, refused }, text) = made;
+    let (DeviceLoops { kernels, refused, not_dealt }, text) = made;
     let entries = kernels.iter().enumerate().map(|(n, each)| entry(kernel, n, each)).collect();
-    let named = |(var, why): (Var, String)| (kernel.vars[var.0 as usize].0.clone(), why);
-    let refused = refused.into_iter().map(named).collect();
-    Ok(Ptx { text: String::from_utf8_lossy(&text).into_owned(), entries, refused })
+    let name = |var: Var| kernel.vars[var.0 as usize].0.clone();
+    let refused = refused.into_iter().map(|(var, why)| (name(var), why)).collect();
+    let not_dealt = not_dealt.into_iter().map(|(var, deal, what)| (name(var), deal.name(), what)).collect();
+    Ok(Ptx { text: String::from_utf8_lossy(&text).into_owned(), entries, refused, not_dealt })
 }
 
 /// The result of `take` on the optimized module of a kernel's parallel loops.

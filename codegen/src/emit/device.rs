@@ -98,11 +98,12 @@ impl<'c> Emitter<'c, '_> {
             }
         }
         let [size, blocks, block, thread] = ["ntid", "nctaid", "ctaid", "tid"].map(|name| self.special(name));
-        let size = size?;
-        let before = self.builder.build_int_nuw_mul(block?, size, "")?;
+        let (size, blocks, block, thread) = (size?, blocks?, block?, thread?);
+        let before = self.builder.build_int_nuw_mul(block, size, "")?;
         let numbers =
-            [self.builder.build_int_nuw_add(before, thread?, "")?, self.builder.build_int_nuw_mul(blocks?, size, "")?];
-        for (var, value) in each.thread.into_iter().zip(numbers) {
+            [self.builder.build_int_nuw_add(before, thread, "")?, self.builder.build_int_nuw_mul(blocks, size, "")?];
+        let places = [block, blocks, thread, size];
+        for (var, value) in each.thread.into_iter().zip(numbers).chain(each.grid.into_iter().zip(places)) {
             self.vars[var.0 as usize] = Place::Register(value.into());
         }
         for (place, argument) in entry.arguments.iter().enumerate() {

@@ -15,12 +15,14 @@
 //! A kernel keeps the variables and buffers of the kernel that it was part of, under their numbers. Buffers that the loop does not write are
 //! operands of it. An iteration that fails ends its thread; the first of those that failed says why.
 
+mod grid;
 mod lanes;
 
+pub use grid::Runner;
 pub use lanes::Join;
 
 use super::arith::{binary, int, times};
-use super::{BufferId, Entry, Expr, Failure, How, Kernel, Role, Stmt, Var};
+use super::{BufferId, Deal, Entry, Expr, Failure, How, Kernel, Role, Stmt, Var};
 use crate::algebra::{Op, Type};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -61,6 +63,8 @@ pub struct DeviceLoop {
     pub bounds: [Var; 2],
     /// The number of the thread, and how many there are.
     pub thread: [Var; 2],
+    /// The number of the thread's block, and how many there are; its number in the block, and how many threads that has.
+    pub grid: [Var; 4],
     /// The variable that holds the iteration that runs.
     pub next: Var,
     /// The variables, and params of the whole kernel, that iterations read.
@@ -73,8 +77,8 @@ pub struct DeviceLoop {
     pub own: Vec<(BufferId, Var)>,
     /// Whether an iteration may end the kernel.
     pub fails: bool,
-    /// Whether a warp runs each iteration, whose lanes share some of its loops: blocks are then of whole warps.
-    pub warps: bool,
+    /// What runs each iteration.
+    pub runner: Runner,
     /// The folds over the lanes of a warp.
     pub joins: Vec<Join>,
 }
@@ -110,8 +114,8 @@ pub struct DeviceEntry {
     pub arguments: Vec<DeviceArgument>,
     /// The buffers that iterations write.
     pub writes: Vec<BufferId>,
-    /// Whether a warp runs each iteration: blocks have to be of whole warps, of 32 threads.
-    pub warps: bool,
+    /// What runs each iteration.
+    pub runner: Runner,
 }
 
 /// The bits of a status that hold a failure's code.
@@ -148,7 +152,7 @@ impl DeviceLoop {
         let arguments = arguments.chain([DeviceArgument::First, DeviceArgument::Last]).chain(status).collect();
         let written = |b: &&BufferId| self.kernel.buffers[b.0 as usize].role != Role::Operand;
         let writes = self.buffers.iter().filter(written).copied().collect();
-        DeviceEntry { name, var: self.var, arguments, writes, warps: self.warps }
+        DeviceEntry { name, var: self.var, arguments, writes, runner: self.runner }
     }
 }
 
@@ -159,6 +163,9 @@ pub struct DeviceLoops {
     pub kernels: Vec<DeviceLoop>,
     /// Those that stay where they are: the loop's variable, and what is in it that a device has not.
     pub refused: Vec<(Var, String)>,
+    /// Loops of kernels that a schedule deals out to units that do not run their iterations: the loop's variable, the units, and what runs
+    /// the iterations.
+    pub not_dealt: Vec<(Var, Deal, String)>,
 }
 
 /// The parallel loops of a kernel, as kernels of a device.
@@ -170,13 +177,23 @@ pub fn device_loops(kernel: &Kernel) -> DeviceLoops {
 
 fn find(kernel: &Kernel, stmt: &Stmt, all: &mut DeviceLoops) {
     let Stmt::For { var, how: how @ How::Parallel { own, joined, .. }, body, .. } = stmt else {
+        if let Stmt::For { var, .. } = stmt
+            && let Some(deal) = marked(kernel, *var)
+        {
+            let why = format!("its iterations, dealt out to {}s, are not shown to be independent", deal.name());
+            all.refused.push((*var, why));
+        }
         return stmt.blocks().flatten().for_each(|inner| find(kernel, inner, all));
     };
     let appends = (!joined.is_empty()).then(|| "its iterations append to lists".to_string());
     let folds = || how.folds().then(|| "its iterations fold into one place".to_string());
     match appends.or_else(folds).or_else(|| obstacle(kernel, own, body)) {
         Some(what) => all.refused.push((*var, what)),
-        None => all.kernels.push(taken(kernel, *var, own, body)),
+        None => {
+            let each = taken(kernel, *var, own, body);
+            all.not_dealt.extend(grid::not_dealt(kernel, &each));
+            all.kernels.push(each);
+        }
     }
 }
 
@@ -187,12 +204,19 @@ fn obstacle(kernel: &Kernel, own: &[BufferId], body: &[Stmt]) -> Option<String> 
             Stmt::Call(Entry::Fail(_)) => None,
             Stmt::Call(Entry::Sort { .. } | Entry::SortInto { .. }) => Some("it sorts".to_string()),
             Stmt::Call(_) => Some("it allocates".to_string()),
-            Stmt::For { how: How::Parallel { .. }, .. } => Some("it has a parallel loop in it".to_string()),
+            Stmt::For { how: how @ How::Parallel { .. }, .. } if *how != How::apart() => {
+                Some("it has a parallel loop in it".to_string())
+            }
             _ => None,
         };
         let called = || stmt.exprs().find_map(|e| in_expression(kernel, own, e));
         here.or_else(called).or_else(|| stmt.blocks().find_map(|block| obstacle(kernel, own, block)))
     })
+}
+
+/// The units of a GPU to which a schedule deals a loop's iterations out.
+fn marked(kernel: &Kernel, var: Var) -> Option<Deal> {
+    kernel.hints.get(&var).and_then(|hints| hints.deal)
 }
 
 fn in_expression(kernel: &Kernel, own: &[BufferId], e: &Expr) -> Option<String> {
@@ -228,22 +252,28 @@ fn taken(whole: &Kernel, var: Var, own: &[BufferId], body: &[Stmt]) -> DeviceLoo
         Var(kernel.vars.len() as u32 - 1)
     };
     let (bounds, thread, next) = (["first", "last"].map(&mut new), ["thread", "threads"].map(&mut new), new("next"));
+    let grid = ["block", "blocks", "place", "size"].map(&mut new);
     let own: Vec<(BufferId, Var)> =
         own.iter().map(|b| (*b, new(&format!("{}_length", whole.buffers[b.0 as usize].name)))).collect();
     let used = Used::of(body);
     let copies = Copies { of: own.iter().copied().collect(), thread };
-    let shared = if own.is_empty() && !used.fails { lanes::shared(whole, body) } else { vec![] };
+    let alone = own.is_empty() && !used.fails;
+    let shared = if alone { lanes::shared(whole, body, body) } else { vec![] };
+    let in_block = grid::shared(whole, (var, body)).filter(|_| alone);
     let (mut statements, mut joins) = (copies.block(body), vec![]);
-    let (mut runner, mut begin) = (thread.map(Expr::Var), vec![]);
-    if !shared.is_empty() {
+    let (mut runner, mut number, mut begin) = (Runner::Thread, thread.map(Expr::Var), vec![]);
+    if let Some(deal) = in_block {
+        (statements, joins) = grid::spread(whole, (body, deal), grid, &mut new);
+        (runner, number) = (Runner::Block, [grid[0], grid[1]].map(Expr::Var));
+    } else if !shared.is_empty() {
         let lane = new("lane");
         (statements, joins) = lanes::spread(body, &shared, lane, &mut new);
         begin = vec![Stmt::Let(lane, binary(Op::And, Expr::Var(thread[0]), int(lanes::WARP - 1)))];
-        runner = runner.map(|threads| binary(Op::Div, threads, int(lanes::WARP)));
+        (runner, number) = (Runner::Warp, number.map(|threads| binary(Op::Div, threads, int(lanes::WARP))));
     }
-    let [number, count] = runner;
+    let [number, count] = number;
     let mut each = vec![Stmt::Let(var, Expr::Var(next))];
-    each.extend(statements);
+    each.extend(grid::serial(statements));
     each.push(Stmt::Set(next, binary(Op::Add, Expr::Var(next), count)));
     begin.push(Stmt::Set(next, binary(Op::Add, Expr::Var(bounds[0]), number)));
     begin.push(Stmt::While(binary(Op::Lt, Expr::Var(next), Expr::Var(bounds[1])), each));
@@ -256,8 +286,8 @@ fn taken(whole: &Kernel, var: Var, own: &[BufferId], body: &[Stmt]) -> DeviceLoo
     let is_own = |b: &BufferId| own.iter().any(|(copied, _)| copied == b);
     let lengths = used.lengths.iter().filter(|b| !is_own(b)).copied().collect();
     let buffers = used.buffers.iter().copied().collect();
-    let (fails, warps) = (used.fails, !shared.is_empty());
-    DeviceLoop { var, kernel, bounds, thread, next, values, buffers, lengths, own, fails, warps, joins }
+    let fails = used.fails;
+    DeviceLoop { var, kernel, bounds, thread, grid, next, values, buffers, lengths, own, fails, runner, joins }
 }
 
 /// What statements use.
@@ -280,6 +310,12 @@ impl Used {
     }
 
     fn note(&mut self, stmt: &Stmt) {
+        self.note_here(stmt);
+        stmt.blocks().flatten().for_each(|inner| self.note(inner));
+    }
+
+    /// Notes a statement without its blocks.
+    fn note_here(&mut self, stmt: &Stmt) {
         match stmt {
             Stmt::Let(var, _) | Stmt::Set(var, _) | Stmt::For { var, .. } => _ = self.defined.insert(*var),
             Stmt::Store(b, ..) => {
@@ -300,7 +336,6 @@ impl Used {
                 Expr::Const(_) | Expr::Op(..) => {}
             });
         });
-        stmt.blocks().flatten().for_each(|inner| self.note(inner));
     }
 }
 

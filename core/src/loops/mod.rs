@@ -39,7 +39,7 @@ pub use crate::text::{DEPTH, LITERALS, is_name};
 pub use arith::linear;
 pub use bind::{Bound, assembles, bind, collect, settle, shares_borrowed, taken};
 pub use check::{NESTING, Sound, check, private};
-pub use device::{DeviceArgument, DeviceEntry, DeviceLoop, DeviceLoops, Gpu, Join, device_loops};
+pub use device::{DeviceArgument, DeviceEntry, DeviceLoop, DeviceLoops, Gpu, Join, Runner, device_loops};
 pub use folds::{accumulates, array_in_pieces, fold_in_pieces};
 pub use ir::*;
 pub use iteration::{Iteration, Stored, fold_of};

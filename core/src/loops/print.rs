@@ -253,8 +253,8 @@ impl<W: Write> Printer<'_, W> {
                 if hints.unroll > 0 {
                     write!(self.out, "unroll {} ", hints.unroll)?;
                 }
-                if hints.warp {
-                    write!(self.out, "warp ")?;
+                if let Some(deal) = hints.deal {
+                    write!(self.out, "{} ", deal.name())?;
                 }
                 if hints.asked != Asked::Nothing {
                     write!(self.out, "{} ", hints.asked.name())?;

@@ -11,7 +11,8 @@ mod expr;
 use super::check::NESTING;
 use super::print::KINDS;
 use super::{
-    Argument, Asked, Buffer, BufferId, Entry, Expr, Failure, Hints, How, Joined, Kernel, LevelBuffers, Role, Stmt, Var,
+    Argument, Asked, Buffer, BufferId, Deal, Entry, Expr, Failure, Hints, How, Joined, Kernel, LevelBuffers, Role,
+    Stmt, Var,
 };
 use crate::algebra::{Type, Value};
 use crate::format::LevelKind;
@@ -244,17 +245,17 @@ impl<'t> Reader<'t> {
             }
             (
                 Token::Word("for" | "vector" | "parallel" | "lanes" | "apart" | "racing"),
-                "warp" | "lanes" | "apart" | "racing",
+                "block" | "warp" | "lane" | "lanes" | "apart" | "racing",
             )
             | (Token::Number(_), "unroll") => self.hints(word, nesting),
             _ => self.entry(word).map(Stmt::Call),
         }
     }
 
-    /// Reads `unroll 4 for …`, `warp for …`, `apart for …`, `lanes for …`, `unroll 4 lanes for …`, also with `vector` or `parallel` before `for`.
+    /// Reads `unroll 4 for …`, `block for …`, `apart for …`, `lanes for …`, `unroll 4 lanes for …`, also with `vector` or `parallel` before `for`.
     fn hints(&mut self, word: &str, nesting: usize) -> Read<Stmt> {
         let unroll = if word == "unroll" { self.number()? } else { 0 };
-        let warp = word == "warp" || self.eat(Token::Word("warp"));
+        let deal = Deal::ALL.into_iter().find(|deal| word == deal.name() || self.eat(Token::Word(deal.name())));
         let asked = Asked::ALL.into_iter().find(|asked| word == asked.name() || self.eat(Token::Word(asked.name())));
         let asked = asked.unwrap_or_default();
         let lanes = word == "lanes" || self.eat(Token::Word("lanes"));
@@ -268,7 +269,7 @@ impl<'t> Reader<'t> {
         self.expect(Token::Word("for"))?;
         let made = self.each(how, nesting)?;
         if let Stmt::For { var, .. } = &made {
-            let hints = Hints { unroll, lanes, warp, asked };
+            let hints = Hints { unroll, lanes, deal, asked };
             // `unroll 0` asks for nothing.
             self.kernel.hints.extend((hints != Hints::default()).then_some((*var, hints)));
         }

@@ -135,7 +135,7 @@ impl Loops {
         all.fold(Hints::default(), |all, (_, hints)| Hints {
             unroll: all.unroll.max(hints.unroll),
             lanes: all.lanes | hints.lanes,
-            warp: all.warp | hints.warp,
+            deal: all.deal.or(hints.deal),
             asked: all.asked.max(hints.asked),
         })
     }

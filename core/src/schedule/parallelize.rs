@@ -5,7 +5,7 @@
 //! for each coordinate. A fold whose order is part of its meaning has no parallel iterations.
 
 use super::loops::{Apply, Legal};
-use crate::notation::concrete::{Asked, Hints};
+use crate::notation::concrete::{Asked, Deal, Hints};
 use crate::notation::syntax::{Race, Unit};
 use crate::notation::typed::VarId;
 
@@ -16,13 +16,16 @@ impl Apply<'_> {
         if unit == Unit::CpuVector {
             self.loops.hints.push((v, Hints { lanes: true, ..Hints::default() }));
         }
-        if unit == Unit::GpuThread && matches!(race, Race::Temporary | Race::ParallelReduction) {
-            self.loops.hints.push((v, Hints { warp: true, ..Hints::default() }));
-        }
         let races = self.races(v);
+        let deal = match unit {
+            Unit::CpuThread | Unit::CpuVector => None,
+            Unit::GpuBlock => Some(Deal::Block),
+            Unit::GpuWarp => Some(Deal::Warp),
+            Unit::GpuThread => Some(Deal::Lane),
+        };
         if unit != Unit::CpuVector {
             let asked = if races { Asked::Racing } else { Asked::Apart };
-            self.loops.hints.push((v, Hints { asked, ..Hints::default() }));
+            self.loops.hints.push((v, Hints { deal, asked, ..Hints::default() }));
         }
         let name = self.name(v);
         let target = &self.program.tensors[self.statement.tensor.index()].name;

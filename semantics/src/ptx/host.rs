@@ -6,7 +6,7 @@
 
 use super::{Buffer, Counts, Global, Launch, Limits, Module};
 use crate::loops::{Device, Ended, Parallel};
-use fiberloom_core::loops::{BufferId, DeviceArgument, DeviceEntry, Failure, Kernel};
+use fiberloom_core::loops::{BufferId, DeviceArgument, DeviceEntry, Failure, Kernel, Runner};
 use std::cell::RefCell;
 
 /// The most bytes of copies of workspaces.
@@ -116,14 +116,19 @@ impl<'k> Host<'k> {
 
     /// The threads of a block, which are whole warps where these run iterations.
     fn threads(&self, entry: &DeviceEntry) -> u32 {
-        if entry.warps { self.shape.threads.next_multiple_of(super::WARP) } else { self.shape.threads }
+        let threads = self.shape.threads;
+        if entry.runner.has_warps() { threads.next_multiple_of(super::WARP) } else { threads }
     }
 
     /// How many blocks there are: fewer where threads have copies of long workspaces.
     fn blocks(&self, entry: &DeviceEntry, each: &Parallel) -> u32 {
         let iterations = each.bounds.1.saturating_sub(each.bounds.0).max(0) as u64;
         let threads = u64::from(self.threads(entry));
-        let each_block = if entry.warps { threads / u64::from(super::WARP) } else { threads };
+        let each_block = match entry.runner {
+            Runner::Thread => threads,
+            Runner::Warp => threads / u64::from(super::WARP),
+            Runner::Block => 1,
+        };
         let mut most = iterations.div_ceil(each_block).clamp(1, u64::from(self.shape.blocks.max(1)));
         for argument in &entry.arguments {
             if let DeviceArgument::Copies(b) = argument {

@@ -1,22 +1,25 @@
-//! A warp an iteration, whose lanes share the loops that a schedule names (`warp for`).
+//! A warp an iteration, whose lanes share the loops that a schedule names (`lane for`).
 //!
 //! ```text
 //!   t = 0.0                                    t = 0.0
 //!                                              if lane != 0 { t = 0.0 }                     the function's identity
-//!   warp for p in pos[i]..pos[i + 1]   ──▶     at = pos[i] + lane
+//!   lane for p in pos[i]..pos[i + 1]   ──▶     at = pos[i] + lane
 //!     t = t + A[p]                             while at < pos[i + 1] { let p = at; t = t + A[p]; at = at + 32 }
 //!                                              t = the fold of all lanes' t                 a `Join`: shuffles
 //!   y[i] = t                                   if lane == 0 { y[i] = t }
 //! ```
 //!
-//! All lanes run all other statements, on the same values; one of them stores. So iterations may not read what they write, nor fail. (Bell and
+//! All lanes run all other statements, on the same values; one of them stores. So iterations may not read what they write, nor fail. Lanes
+//! share a loop too whose iterations are shown to be independent (`lane parallel for`), and those of the loops around it: each stores what
+//! its own iterations store. (Bell and
 //! Garland, *Implementing Sparse Matrix-Vector Multiplication on Throughput-Oriented Processors*, SC 2009, call this form of a product a vector
 //! kernel.)
 
-use super::Used;
+use super::{Used, grid, marked};
 use crate::algebra::{Op, Value, identity};
 use crate::loops::arith::{binary, int};
-use crate::loops::{BufferId, Expr, Kernel, Stmt, Var, accumulates};
+use crate::loops::rewrites::{begins, uses};
+use crate::loops::{BufferId, Deal, Expr, How, Kernel, Stmt, Var, accumulates};
 use std::collections::BTreeSet;
 
 /// The lanes of a warp.
@@ -36,38 +39,58 @@ pub struct Join {
 /// A loop that lanes share, by its variable: into what it folds, with which function, from which value on.
 pub(super) type Shared = (Var, Vec<(Var, Op, Value)>);
 
-/// The loops of an iteration that lanes share: none, if one of its statements forbids it.
-pub(super) fn shared(kernel: &Kernel, body: &[Stmt]) -> Vec<Shared> {
+/// The loops of an iteration with this body that lanes share: none, if one of its statements forbids it. The iteration is a part of one
+/// whose body is `whole`.
+pub(super) fn shared(kernel: &Kernel, whole: &[Stmt], body: &[Stmt]) -> Vec<Shared> {
     let used = Used::of(body);
     if used.reads_what_it_writes() {
         return vec![];
     }
-    let mut all = vec![];
-    body.iter().for_each(|stmt| find(kernel, stmt, &mut all));
-    all
+    let mut found = Find { kernel, whole: uses(whole, kernel.vars.len()), all: vec![] };
+    body.iter().for_each(|stmt| found.find(stmt, true));
+    found.all
 }
 
-fn find(kernel: &Kernel, stmt: &Stmt, all: &mut Vec<Shared>) {
-    if let Stmt::For { var, body, .. } = stmt
-        && kernel.hints.get(var).is_some_and(|hints| hints.warp)
-        && let Some(folds) = folds(kernel, body)
-    {
-        return all.push((*var, folds));
+struct Find<'k> {
+    kernel: &'k Kernel,
+    /// The number of reads of each variable.
+    whole: Vec<usize>,
+    all: Vec<Shared>,
+}
+
+impl Find<'_> {
+    /// Finds loops in a statement; `apart`: no iteration of a loop around it waits for another.
+    fn find(&mut self, stmt: &Stmt, apart: bool) {
+        let mut inside = apart && !matches!(stmt, Stmt::While(..));
+        if let Stmt::For { var, body, how, .. } = stmt {
+            inside = apart && *how == How::apart();
+            if marked(self.kernel, *var) == Some(Deal::Lane) {
+                if apart && grid::is_dealt(self.kernel, (*var, how), Deal::Lane) {
+                    return self.all.push((*var, vec![]));
+                }
+                if let Some(folds) = self.folds(body) {
+                    return self.all.push((*var, folds));
+                }
+            }
+        }
+        stmt.blocks().flatten().for_each(|inner| self.find(inner, inside));
     }
-    stmt.blocks().flatten().for_each(|inner| find(kernel, inner, all));
-}
 
-/// Into what a loop's body folds, if it does nothing else that is seen behind it.
-fn folds(kernel: &Kernel, body: &[Stmt]) -> Option<Vec<(Var, Op, Value)>> {
-    let mut set = BTreeSet::new();
-    body.iter().for_each(|stmt| stmt.each_set(&mut |v, _| _ = set.insert(v)));
-    Used::of(body).written.is_empty().then_some(())?;
-    set.into_iter()
-        .map(|v| {
-            let op = accumulates(kernel, body, v)?;
-            Some((v, op, identity(op, kernel.vars[v.0 as usize].1)?))
-        })
-        .collect()
+    /// Into what a loop's body folds, if it does nothing else that is seen behind it.
+    fn folds(&self, body: &[Stmt]) -> Option<Vec<(Var, Op, Value)>> {
+        let mut set = BTreeSet::new();
+        body.iter().for_each(|stmt| stmt.each_set(&mut |v, _| _ = set.insert(v)));
+        Used::of(body).written.is_empty().then_some(())?;
+        let here = uses(body, self.whole.len());
+        // Each iteration sets these before it reads them, and nothing else reads them.
+        set.retain(|v| here[v.0 as usize] != self.whole[v.0 as usize] || !begins(body, *v));
+        set.into_iter()
+            .map(|v| {
+                let op = accumulates(self.kernel, body, v)?;
+                Some((v, op, identity(op, self.kernel.vars[v.0 as usize].1)?))
+            })
+            .collect()
+    }
 }
 
 /// An iteration's statements for a lane of its warp, and the folds over lanes. `new` makes a variable.
@@ -112,18 +135,16 @@ impl Spread<'_> {
 
     /// A loop of which each lane runs every 32nd iteration.
     fn share(&mut self, var: Var, [lo, hi]: [&Expr; 2], body: &[Stmt], folds: &[(Var, Op, Value)]) -> Vec<Stmt> {
-        let (at, end) = ((self.new)("at"), (self.new)("end"));
         let start = |(into, _, start): &(Var, Op, Value)| Stmt::Set(*into, Expr::Const(*start));
-        let mut each = vec![Stmt::Let(var, Expr::Var(at))];
-        each.extend(body.iter().cloned());
-        each.push(Stmt::Set(at, binary(Op::Add, Expr::Var(at), int(WARP))));
+        let turn = ([lo, hi], Expr::Var(self.lane), int(WARP));
+        let (at, run) = grid::every(var, turn, body.to_vec(), self.new);
         self.joins.extend(folds.iter().map(|(into, op, _)| Join { behind: at, into: *into, op: *op }));
-        vec![
-            Stmt::If(self.is_first(), vec![], folds.iter().map(start).collect()),
-            Stmt::Let(end, hi.clone()),
-            Stmt::Set(at, binary(Op::Add, lo.clone(), Expr::Var(self.lane))),
-            Stmt::While(binary(Op::Lt, Expr::Var(at), Expr::Var(end)), each),
-        ]
+        let mut out: Vec<Stmt> = vec![];
+        if !folds.is_empty() {
+            out.push(Stmt::If(self.is_first(), vec![], folds.iter().map(start).collect()));
+        }
+        out.extend(run);
+        out
     }
 
     fn is_first(&self) -> Expr {
@@ -133,7 +154,7 @@ impl Spread<'_> {
 
 impl Used {
     /// Whether statements load elements of a buffer that they store to.
-    fn reads_what_it_writes(&self) -> bool {
+    pub(super) fn reads_what_it_writes(&self) -> bool {
         let loaded = |b: &BufferId| self.loaded.contains(b);
         self.written.iter().any(loaded)
     }

@@ -10,7 +10,7 @@ use crate::iteration::Sequence;
 use crate::loops::choose::cut::Weight;
 use crate::loops::choose::scope::Run;
 use crate::loops::choose::symbol::{Name, Sym};
-use crate::loops::{Asked, Failure, Hints};
+use crate::loops::{Asked, Deal, Failure, Hints};
 use crate::notation::concrete::{AccessId, Place};
 use crate::notation::typed::Fun;
 use crate::stream::Shift;
@@ -354,21 +354,24 @@ impl Part for Hints {
     fn show(&self, v: &mut dyn Visitor) {
         v.word(&format!("unroll {}", self.unroll));
         maybe(v, "lanes", &self.lanes);
-        maybe(v, "warp", &self.warp);
+        Deal::ALL.into_iter().for_each(|deal| maybe(v, deal.name(), &(self.deal == Some(deal))));
         Asked::ALL.into_iter().for_each(|asked| maybe(v, asked.name(), &(self.asked == asked)));
     }
 
     fn read(r: &mut Reader) -> Read<Hints> {
         r.the("unroll")?;
         let (unroll, lanes) = (r.number()?, read_behind(&["lanes"], r)?);
-        let warp = read_behind(&["warp"], r)?;
+        let mut deal = None;
+        for each in Deal::ALL {
+            deal = deal.or(read_behind::<bool>(&[each.name()], r)?.then_some(each));
+        }
         let mut asked = Asked::Nothing;
         for named in Asked::ALL {
             if read_behind(&[named.name()], r)? {
                 asked = named;
             }
         }
-        Ok(Hints { unroll, lanes, warp, asked })
+        Ok(Hints { unroll, lanes, deal, asked })
     }
 
     fn begins(token: Token) -> bool {

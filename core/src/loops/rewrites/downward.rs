@@ -248,7 +248,7 @@ fn is_plain(block: &[Stmt]) -> bool {
 }
 
 /// Whether the first use of a variable in a block is to set it.
-pub(super) fn begins(block: &[Stmt], v: Var) -> bool {
+pub(in crate::loops) fn begins(block: &[Stmt], v: Var) -> bool {
     let touches = |stmt: &Stmt| touches(stmt, v);
     match block.iter().find(|stmt| touches(stmt)) {
         Some(Stmt::Set(_, e)) => !e.reads(v),

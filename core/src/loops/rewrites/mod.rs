@@ -43,6 +43,7 @@ pub use blocks::blocks;
 pub use collapse::{collapse, one_fiber};
 pub use dead_code::eliminate_dead_code;
 pub use distribute::{Element, distribute, whole_copy};
+pub(super) use downward::begins;
 pub use downward::downward;
 pub use early_exit::early_exits;
 pub use incremental::incremental_folds;
@@ -51,6 +52,7 @@ pub use privatize::privatize;
 pub use ranks::{ranks, ranks_of};
 pub use strip_mine::{strip_mine, strip_mine_by};
 pub use substitute::forward;
+pub(super) use substitute::uses;
 pub use tiles::{Tiles, tiles, tiles_of};
 pub use unroll_and_jam::unroll_and_jam;
 

@@ -14,6 +14,15 @@
 //! fold is folded in pieces.
 //!
 //! A loop without a loop inside is parallel if iterations fold, or compute an elementary function: what else it does is bounded by memory.
+//!
+//! ```text
+//!   block for b in 0..n_b                                  block parallel for b in 0..n_b
+//!     warp for w in 0..8                         ──▶         warp parallel for w in 0..8
+//!       y_vals[8 * b + w] = …                                  y_vals[8 * b + w] = …
+//! ```
+//!
+//! A loop that a schedule deals out to units of a GPU is parallel wherever its iterations are independent and those of the loops around it,
+//! too, which are then parallel as well.
 
 use super::appending::in_no_loop;
 use super::downward::begins;
@@ -57,16 +66,38 @@ impl Facts {
     fn apart(&self, kernel: &Kernel, stmt: Stmt) -> Stmt {
         let apart = self.independent(kernel, &stmt);
         match (stmt, apart) {
-            (Stmt::For { var, lo, hi, body, .. }, Some(how)) => Stmt::For { var, lo, hi, how, body },
+            (Stmt::For { var, lo, hi, body, .. }, Some(how)) => {
+                let some = kernel.hints.keys().any(|var| is_dealt(kernel, *var));
+                let body = if some { self.dealt(kernel, body) } else { body };
+                Stmt::For { var, lo, hi, how, body }
+            }
             (other, _) => other,
         }
+    }
+
+    /// The body of a parallel loop, in which loops that are dealt out are parallel where they are shown to be, and those around them.
+    fn dealt(&self, kernel: &Kernel, body: Vec<Stmt>) -> Vec<Stmt> {
+        let is_parallel = |stmt: &Stmt| matches!(stmt, Stmt::For { how: How::Parallel { .. }, .. });
+        let each = |stmt: Stmt| match stmt {
+            Stmt::If(c, yes, no) => Stmt::If(c, self.dealt(kernel, yes), self.dealt(kernel, no)),
+            Stmt::For { var, lo, hi, how: How::Serial, body }
+                if self.own(kernel, (var, &lo, &hi), &body) == Some(How::apart()) =>
+            {
+                let body = self.dealt(kernel, body);
+                let around = body.iter().any(|stmt| is_parallel(stmt) || stmt.blocks().flatten().any(is_parallel));
+                let how = if around || is_dealt(kernel, var) { How::apart() } else { How::Serial };
+                Stmt::For { var, lo, hi, how, body }
+            }
+            other => other,
+        };
+        body.into_iter().map(each).collect()
     }
 
     /// How a statement runs in parallel, if it is a loop whose iterations are independent, and take time.
     pub fn independent(&self, kernel: &Kernel, stmt: &Stmt) -> Option<How> {
         let Stmt::For { var, lo, hi, how: How::Serial, body } = stmt else { return None };
         let how = self.own(kernel, (*var, lo, hi), body)?;
-        (body.iter().any(takes_time) || how.folds()).then_some(how)
+        (body.iter().any(takes_time) || how.folds() || is_dealt(kernel, *var)).then_some(how)
     }
 
     /// What threads have of their own, if the iterations of a loop are independent.
@@ -148,6 +179,11 @@ impl Facts {
     fn is_alone(&self, kernel: &Kernel, b: BufferId, body: &[Stmt]) -> bool {
         kernel.buffers[b.0 as usize].role == Role::Workspace && touched(body).get(&b) == self.touched.get(&b)
     }
+}
+
+/// Whether a schedule deals a loop's iterations out to units of a GPU.
+fn is_dealt(kernel: &Kernel, var: Var) -> bool {
+    kernel.hints.get(&var).is_some_and(|hints| hints.deal.is_some())
 }
 
 /// The length of each buffer that is allocated, if there is one, and it does not grow.
@@ -326,6 +362,37 @@ mod tests {
         for body in [SUMS, rows, blocks, coordinates] {
             let got = rewritten(body);
             assert!(got.contains("parallel for i in"), "{got}");
+        }
+    }
+
+    /// Loops that are dealt out to blocks and warps, and loops around them; not where two iterations share an element.
+    #[test]
+    fn loops_that_are_dealt_out_are_parallel() {
+        let rows = "  block for b in 0..n_K {
+    warp for w in 0..8 {
+      for r in 0..max(min(n_I - b * 64, 8), 0) {
+        lane for j in 0..n_J {
+          y_vals[(b * 64 + w + r * 8) * n_J + j] = x_vals[j]
+        }
+      }
+    }
+  }";
+        let got = rewritten(rows);
+        for parallel in ["block parallel for b", "warp parallel for w", "    parallel for r", "lane parallel for j"] {
+            assert!(got.contains(parallel), "{got}");
+        }
+        for (from, to, loops) in [
+            ("w in 0..8", "w in 0..9", 0),
+            ("w in 0..8", "w in -1..8", 0),
+            ("b * 64, 8)", "b * 64, 9)", 0),
+            ("w + r * 8", "w + r * 7", 1),
+            ("+ r * 8)", "+ 8)", 2),
+            (" + j]", " + A1_crd[j]]", 3),
+        ] {
+            let body = rows.replace(from, to);
+            assert_ne!(body, rows);
+            let got = rewritten(&body);
+            assert_eq!(got.matches("parallel for").count(), loops, "{from} {got}");
         }
     }
 

@@ -6,12 +6,15 @@
 //!     C[i·m + j]          j in 0..m                 Row(Index, m)
 //!     A_vals[p]           p in pos[i]..pos[i + 1]   Fiber(pos, Index)
 //!     B[p·m + crd[q]]     crd of extent m           Row(Fiber(pos, Index), m)
+//!     y[i·64 + w + r·8]   w in 0..8, r in 0..8      Row(Index, 64)
 //!   for p in pos[0]..pos[1]
 //!     y[crd[p]]                                     Coordinate(crd)
+//!   for w in 0..8
+//!     y[b·64 + w + r·8]                             Every(8)
 //! ```
 //!
-//! A *place* names a function from an iteration to an interval of indices: intervals of different iterations are disjoint. Indices with
-//! one place lie in one interval of each iteration; so where all accesses of an array have one place, no two iterations share an element.
+//! A *place* names a function from an iteration to a set of indices: sets of different iterations are disjoint. Indices with one place lie
+//! in one set of each iteration; so where all accesses of an array have one place, no two iterations share an element.
 //!
 //! Invariant: positions of an operand do not descend, its coordinates are below the extent, and those of a fiber are distinct, as
 //! `Tensor::check` says.
@@ -22,7 +25,7 @@ use crate::loops::arith::{int, plus};
 use crate::loops::{BufferId, Expr, Holds, Kernel, Role, Stmt, Var};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Disjoint intervals of indices, one for each iteration.
+/// Disjoint sets of indices, one for each iteration.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Place {
     /// The iteration's number.
@@ -33,6 +36,8 @@ pub(super) enum Place {
     Fiber(BufferId, Box<Place>),
     /// Rows of this length, whose numbers are in a place.
     Row(Box<Place>, Expr),
+    /// The indices that leave the iteration's number as the remainder by this number, which is at least the number of iterations.
+    Every(i64),
     /// A place that is shifted by a loop-invariant number.
     Shifted(Box<Place>, Expr),
     /// The distance of a place from a loop-invariant number.
@@ -79,6 +84,8 @@ pub(super) struct Body<'k> {
     operands: &'k Operands,
     /// The loop's variable.
     index: Var,
+    /// A number that the loop's variable is below, if it is not negative.
+    below: Option<i64>,
     /// The coordinates of the fiber that the loop walks, if they are distinct.
     fiber: Option<BufferId>,
     /// The variables that are defined once, by `let`.
@@ -93,7 +100,8 @@ impl<'k> Body<'k> {
     pub fn of(operands: &'k Operands, (index, lo, hi): (Var, &Expr, &Expr), body: &'k [Stmt]) -> Body<'k> {
         let (lets, loops, defined) = Default::default();
         let fiber = one_fiber(lo, hi).and_then(|(pos, _)| operands.positions.get(&pos).copied().flatten());
-        let mut found = Body { operands, index, fiber, lets, loops, defined };
+        let mut found = Body { operands, index, below: None, fiber, lets, loops, defined };
+        found.below = found.at_most(hi).filter(|_| found.is_natural(lo));
         let mut twice = BTreeSet::new();
         found.note(body, &mut twice);
         found.lets.retain(|v, _| !twice.contains(v));
@@ -143,7 +151,13 @@ impl<'k> Body<'k> {
         }
         let mut terms = vec![];
         self.terms(at, &mut terms);
-        (0..terms.len()).find_map(|n| self.row(&terms, n)).or_else(|| self.shifted(terms))
+        self.sum(&terms)
+    }
+
+    /// The place of a sum.
+    fn sum(&self, terms: &[&Expr]) -> Option<Place> {
+        let found = (0..terms.len()).find_map(|n| self.row(terms, n).or_else(|| self.every(terms, n)));
+        found.or_else(|| self.shifted(terms))
     }
 
     /// The place of a sum whose term `n` is a row's begin, and whose others are an index in the row.
@@ -158,12 +172,28 @@ impl<'k> Body<'k> {
         row(&factors[0], &factors[1]).or_else(|| row(&factors[1], &factors[0]))
     }
 
-    /// The place of a sum some of whose terms are loop-invariant.
-    fn shifted(&self, terms: Vec<&Expr>) -> Option<Place> {
-        let (fixed, moving): (Vec<&Expr>, Vec<&Expr>) = terms.into_iter().partition(|e| self.is_fixed(e));
+    /// The place of a sum whose term `n` is the loop's variable, and whose others are multiples of a number that it is below.
+    fn every(&self, terms: &[&Expr], n: usize) -> Option<Place> {
+        let below = self.below.filter(|_| *self.defined_as(terms[n]) == Expr::Var(self.index))?;
+        let others = terms.iter().enumerate().filter(|(k, _)| *k != n);
+        let step = others.map(|(_, e)| self.multiple(e)).try_fold(0, |all, one| Some(gcd(all, one?)))?;
+        (below <= step).then_some(Place::Every(step))
+    }
+
+    /// A number that an expression is a multiple of, by its form.
+    fn multiple(&self, e: &Expr) -> Option<i64> {
+        match self.defined_as(e) {
+            Expr::Op(Op::Mul, factors) => factors.iter().find_map(constant).filter(|n| *n > 0),
+            e => constant(e).filter(|n| *n > 0),
+        }
+    }
+
+    /// The place of a sum of which some terms are loop-invariant.
+    fn shifted(&self, terms: &[&Expr]) -> Option<Place> {
+        let (fixed, moving): (Vec<&Expr>, Vec<&Expr>) = terms.iter().partition(|e| self.is_fixed(e));
         let by = fixed.into_iter().cloned().reduce(plus)?;
-        let inner = moving.into_iter().cloned().reduce(plus)?;
-        Some(Place::Shifted(Box::new(self.place(&inner)?), by))
+        let place = if let [e] = moving[..] { self.place(e) } else { self.sum(&moving) };
+        Some(Place::Shifted(Box::new(place?), by))
     }
 
     /// The place of the variable of a loop over a fiber.
@@ -222,6 +252,10 @@ impl<'k> Body<'k> {
         {
             return true;
         }
+        if let Some(length) = constant(length) {
+            let most = terms.iter().map(|e| self.most(e)).try_fold(0i64, |all, one| all.checked_add(one?));
+            return most.is_some_and(|most| most < length);
+        }
         let Expr::Op(Op::Mul, of) = length else { return false };
         let in_rows = |n: usize| {
             let Expr::Op(Op::Mul, factors) = self.defined_as(terms[n]) else { return false };
@@ -246,6 +280,31 @@ impl<'k> Body<'k> {
             }
             Expr::Load(crd, _) => self.operands.extents.get(crd).is_some_and(|extent| *length == Expr::Var(*extent)),
             _ => false,
+        }
+    }
+
+    /// The greatest value that an expression may have, if it is not negative.
+    fn most(&self, e: &Expr) -> Option<i64> {
+        match self.defined_as(e) {
+            Expr::Const(x) => Some(x.bits() as i64).filter(|n| *n >= 0),
+            Expr::Var(v) => {
+                let (_, hi) = self.loops.get(v).filter(|(lo, _)| self.is_natural(lo))?;
+                self.at_most(hi).map(|hi| hi.max(1) - 1)
+            }
+            Expr::Op(Op::Mul, factors) => self.most(&factors[0])?.checked_mul(self.most(&factors[1])?),
+            Expr::Op(Op::Add, terms) => self.most(&terms[0])?.checked_add(self.most(&terms[1])?),
+            _ => None,
+        }
+    }
+
+    /// A number that an expression, which may be negative, is at most.
+    fn at_most(&self, e: &Expr) -> Option<i64> {
+        match self.defined_as(e) {
+            Expr::Op(Op::Min, args) => args.iter().filter_map(|arg| self.at_most(arg)).min(),
+            Expr::Op(Op::Max, args) => {
+                args.iter().map(|arg| self.at_most(arg)).try_fold(i64::MIN, |most, arg| Some(most.max(arg?)))
+            }
+            e => constant(e),
         }
     }
 
@@ -279,6 +338,10 @@ impl<'k> Body<'k> {
 
 fn constant(e: &Expr) -> Option<i64> {
     if let Expr::Const(x) = e { Some(x.bits() as i64) } else { None }
+}
+
+fn gcd(a: i64, b: i64) -> i64 {
+    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 fn positive(e: &Expr) -> bool {

@@ -67,7 +67,7 @@ fn substitute(e: &mut Expr, v: Var, value: &Expr) -> bool {
 }
 
 /// The number of reads of each of `vars` variables in a block.
-pub(super) fn uses(block: &[Stmt], vars: usize) -> Vec<usize> {
+pub(in crate::loops) fn uses(block: &[Stmt], vars: usize) -> Vec<usize> {
     fn count(stmt: &Stmt, uses: &mut [usize]) {
         let mut reads = |e: &Expr| {
             if let Expr::Var(v) = e {

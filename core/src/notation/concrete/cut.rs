@@ -71,8 +71,8 @@ pub struct Hints {
     pub unroll: u32,
     /// Whether several iterations run at once, as lanes of vectors.
     pub lanes: bool,
-    /// Whether the lanes of a warp of a GPU share the iterations.
-    pub warp: bool,
+    /// The units of a GPU to which the iterations are dealt out.
+    pub deal: Option<Deal>,
     /// Whether iterations are to run in parallel.
     pub asked: Asked,
 }
@@ -99,6 +99,31 @@ impl Asked {
             Asked::Nothing => "",
             Asked::Apart => "apart",
             Asked::Racing => "racing",
+        }
+    }
+}
+
+/// Units of a GPU, to which the iterations of a loop are dealt out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deal {
+    /// The blocks of a launch.
+    Block,
+    /// The warps of a block.
+    Warp,
+    /// The lanes of a warp.
+    Lane,
+}
+
+impl Deal {
+    /// All of them, the largest first.
+    pub const ALL: [Deal; 3] = [Deal::Block, Deal::Warp, Deal::Lane];
+
+    /// The word for it before `for`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Deal::Block => "block",
+            Deal::Warp => "warp",
+            Deal::Lane => "lane",
         }
     }
 }

@@ -232,10 +232,10 @@ impl Printer<'_, '_, '_> {
         let unroll = if var.hints.unroll > 0 { format!(" unroll {}", var.hints.unroll) } else { String::new() };
         let lanes = if var.hints.lanes { " lanes" } else { "" };
         let limits: String = var.limits.iter().map(|limit| self.limit(limit)).collect();
-        let warp = if var.hints.warp { " warp" } else { "" };
+        let deal = var.hints.deal.map(|deal| format!(" {}", deal.name())).unwrap_or_default();
         let asked = Asked::ALL.into_iter().find(|asked| var.hints.asked == *asked);
         let asked = asked.map_or(String::new(), |asked| format!(" {}", asked.name()));
-        let limits = format!("{unroll}{lanes}{warp}{asked}{limits}");
+        let limits = format!("{unroll}{lanes}{deal}{asked}{limits}");
         match self.nest.and_then(|nest| self.program.evident(nest, v)) {
             Some(extent) if extent == var.extent => format!("{}{limits}", var.name),
             _ => format!("{} in {}{limits}", var.name, self.program.extent_name(var.extent)),

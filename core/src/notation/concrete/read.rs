@@ -10,7 +10,7 @@ mod function;
 
 use super::check::Checker;
 use super::{
-    Access, AccessId, Asked, Both, Carried, Column, Computed, Concat, Counted, Cut, Expr, Fold, Index, Iterated,
+    Access, AccessId, Asked, Both, Carried, Column, Computed, Concat, Counted, Cut, Deal, Expr, Fold, Index, Iterated,
     Length, Limit, Nest, Origin, Place, Program, Repeat, Role, Step, Tensor, Terms, Turns, Var, Where, Within,
     Workspace, WorkspaceKind, reduction_name,
 };
@@ -225,7 +225,7 @@ impl<'t> Reader<'t> {
             self.program.vars[v.0].hints.unroll = self.number()?;
         }
         self.program.vars[v.0].hints.lanes = self.eat(Token::Word("lanes"));
-        self.program.vars[v.0].hints.warp = self.eat(Token::Word("warp"));
+        self.program.vars[v.0].hints.deal = Deal::ALL.into_iter().find(|deal| self.eat(Token::Word(deal.name())));
         let asked = Asked::ALL.into_iter().find(|asked| self.eat(Token::Word(asked.name())));
         self.program.vars[v.0].hints.asked = asked.unwrap_or_default();
         while let Some(limit) = self.limit()? {
@@ -686,7 +686,16 @@ impl<'t> Reader<'t> {
                 self.ahead(n + 2),
                 Token::Sign(":")
                     | Token::Word(
-                        "in" | "while" | "within" | "pieces" | "unroll" | "lanes" | "warp" | "apart" | "racing"
+                        "in" | "while"
+                            | "within"
+                            | "pieces"
+                            | "unroll"
+                            | "lanes"
+                            | "block"
+                            | "warp"
+                            | "lane"
+                            | "apart"
+                            | "racing"
                     )
             ) {
                 return true;

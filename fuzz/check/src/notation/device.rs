@@ -4,8 +4,7 @@ use super::engines::{Finding, bits};
 use super::work::Work;
 use fiberloom_codegen::device::{Ptx, ptx};
 use fiberloom_core::format::Array;
-use fiberloom_core::loops::Gpu;
-use fiberloom_core::loops::{Bound, DeviceEntry, Failure, Kernel, Sound};
+use fiberloom_core::loops::{Bound, Deal, DeviceEntry, Failure, Gpu, Kernel, Runner, Sound};
 use fiberloom_semantics::machine::{self, Fault};
 use fiberloom_semantics::ptx::{Host, Limits, Module, Shape};
 
@@ -31,7 +30,7 @@ impl<'k> Device<'k> {
     pub fn of(kernel: &'k Sound, shares: bool) -> Result<Device<'k>, Finding> {
         let mut asked = Kernel::clone(kernel);
         for var in asked.loops().into_iter().filter(|_| shares) {
-            asked.hints.entry(var).or_default().warp = true;
+            asked.hints.entry(var).or_default().deal = Some(Deal::Lane);
         }
         let Ptx { text, entries, .. } = ptx(&asked, gpu(kernel)).map_err(|e| Finding::new("codegen", e))?;
         let module = Module::read(&text).map_err(|e| Finding::new("ptx", format!("{e}\n{text}")))?;
@@ -46,7 +45,7 @@ impl<'k> Device<'k> {
 
     /// Whether lanes share an iteration.
     pub fn shares(&self) -> bool {
-        self.entries.iter().any(|entry| entry.warps)
+        self.entries.iter().any(|entry| entry.runner == Runner::Warp)
     }
 
     /// What a launch makes; the same of each shape and order.
