@@ -3,7 +3,7 @@
 use crate::algebra::{Op, Type, Value};
 pub use crate::format::Holds;
 use crate::format::{Arrays, Format};
-pub use crate::notation::concrete::{Asked, Deal, Hints};
+pub use crate::notation::concrete::{Claim, Deal, Hints};
 use crate::notation::typed::{SizeId, TensorId, VarId};
 use crate::stream::{BufferId, Sought};
 use std::collections::{BTreeMap, BTreeSet};

@@ -30,7 +30,7 @@
 //! Variables are not declared: reading numbers them in order of appearance, parameters first. So printing a kernel that was read gives
 //! the same text, and reading a print gives the same kernel, up to the numbers of its variables.
 
-use super::{Argument, Asked, BufferId, Entry, Expr, Failure, How, Kernel, Role, Sought, Stmt, Var};
+use super::{Argument, BufferId, Claim, Entry, Expr, Failure, How, Kernel, Role, Sought, Stmt, Var};
 use crate::algebra::{Op, Type, Value};
 use crate::stack::with_room;
 use crate::text::{DEPTH, Printing, literal};
@@ -256,8 +256,8 @@ impl<W: Write> Printer<'_, W> {
                 if let Some(deal) = hints.deal {
                     write!(self.out, "{} ", deal.name())?;
                 }
-                if hints.asked != Asked::Nothing {
-                    write!(self.out, "{} ", hints.asked.name())?;
+                if hints.claim != Claim::Nothing {
+                    write!(self.out, "{} ", hints.claim.name())?;
                 }
                 let lanes = if hints.lanes { "lanes " } else { "" };
                 self.first(*var);

@@ -11,7 +11,7 @@ mod expr;
 use super::check::NESTING;
 use super::print::KINDS;
 use super::{
-    Argument, Asked, Buffer, BufferId, Deal, Entry, Expr, Failure, Hints, How, Joined, Kernel, LevelBuffers, Role,
+    Argument, Buffer, BufferId, Claim, Deal, Entry, Expr, Failure, Hints, How, Joined, Kernel, LevelBuffers, Role,
     Stmt, Var,
 };
 use crate::algebra::{Type, Value};
@@ -256,8 +256,8 @@ impl<'t> Reader<'t> {
     fn hints(&mut self, word: &str, nesting: usize) -> Read<Stmt> {
         let unroll = if word == "unroll" { self.number()? } else { 0 };
         let deal = Deal::ALL.into_iter().find(|deal| word == deal.name() || self.eat(Token::Word(deal.name())));
-        let asked = Asked::ALL.into_iter().find(|asked| word == asked.name() || self.eat(Token::Word(asked.name())));
-        let asked = asked.unwrap_or_default();
+        let claim = Claim::ALL.into_iter().find(|claim| word == claim.name() || self.eat(Token::Word(claim.name())));
+        let claim = claim.unwrap_or_default();
         let lanes = word == "lanes" || self.eat(Token::Word("lanes"));
         let how = if self.eat(Token::Word("vector")) {
             How::Vector
@@ -269,7 +269,7 @@ impl<'t> Reader<'t> {
         self.expect(Token::Word("for"))?;
         let made = self.each(how, nesting)?;
         if let Stmt::For { var, .. } = &made {
-            let hints = Hints { unroll, lanes, deal, asked };
+            let hints = Hints { unroll, lanes, deal, claim };
             // `unroll 0` asks for nothing.
             self.kernel.hints.extend((hints != Hints::default()).then_some((*var, hints)));
         }

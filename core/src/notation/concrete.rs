@@ -44,7 +44,7 @@ use crate::algebra::{Op, Type, Value, identity, result_type};
 use crate::format::Format;
 use crate::map::{ClassId, Map, Size};
 use crate::text::is_name;
-pub use cut::{Asked, Counted, Cut, Deal, Hints, Length, Limit, Terms, Within};
+pub use cut::{Claim, Counted, Cut, Deal, Hints, Length, Limit, Terms, Within};
 pub use function::{Extent, plain};
 use print::Shown;
 pub use provenance::{ALWAYS, Computed, Origin, Provenance, Var};

@@ -136,7 +136,7 @@ impl Loops {
             unroll: all.unroll.max(hints.unroll),
             lanes: all.lanes | hints.lanes,
             deal: all.deal.or(hints.deal),
-            asked: all.asked.max(hints.asked),
+            claim: all.claim.max(hints.claim),
         })
     }
 

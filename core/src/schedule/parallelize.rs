@@ -5,7 +5,7 @@
 //! for each coordinate. A fold whose order is part of its meaning has no parallel iterations.
 
 use super::loops::{Apply, Legal};
-use crate::notation::concrete::{Asked, Deal, Hints};
+use crate::notation::concrete::{Claim, Deal, Hints};
 use crate::notation::syntax::{Race, Unit};
 use crate::notation::typed::VarId;
 
@@ -24,8 +24,8 @@ impl Apply<'_> {
             Unit::GpuThread => Some(Deal::Lane),
         };
         if unit != Unit::CpuVector {
-            let asked = if races { Asked::Racing } else { Asked::Apart };
-            self.loops.hints.push((v, Hints { deal, asked, ..Hints::default() }));
+            let claim = if races { Claim::Racing } else { Claim::Apart };
+            self.loops.hints.push((v, Hints { deal, claim, ..Hints::default() }));
         }
         let name = self.name(v);
         let target = &self.program.tensors[self.statement.tensor.index()].name;

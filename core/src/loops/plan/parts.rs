@@ -10,7 +10,7 @@ use crate::iteration::Sequence;
 use crate::loops::choose::cut::Weight;
 use crate::loops::choose::scope::Run;
 use crate::loops::choose::symbol::{Name, Sym};
-use crate::loops::{Asked, Deal, Failure, Hints};
+use crate::loops::{Claim, Deal, Failure, Hints};
 use crate::notation::concrete::{AccessId, Place};
 use crate::notation::typed::Fun;
 use crate::stream::Shift;
@@ -355,7 +355,7 @@ impl Part for Hints {
         v.word(&format!("unroll {}", self.unroll));
         maybe(v, "lanes", &self.lanes);
         Deal::ALL.into_iter().for_each(|deal| maybe(v, deal.name(), &(self.deal == Some(deal))));
-        Asked::ALL.into_iter().for_each(|asked| maybe(v, asked.name(), &(self.asked == asked)));
+        Claim::ALL.into_iter().for_each(|claim| maybe(v, claim.name(), &(self.claim == claim)));
     }
 
     fn read(r: &mut Reader) -> Read<Hints> {
@@ -365,13 +365,13 @@ impl Part for Hints {
         for each in Deal::ALL {
             deal = deal.or(read_behind::<bool>(&[each.name()], r)?.then_some(each));
         }
-        let mut asked = Asked::Nothing;
-        for named in Asked::ALL {
+        let mut claim = Claim::Nothing;
+        for named in Claim::ALL {
             if read_behind(&[named.name()], r)? {
-                asked = named;
+                claim = named;
             }
         }
-        Ok(Hints { unroll, lanes, deal, asked })
+        Ok(Hints { unroll, lanes, deal, claim })
     }
 
     fn begins(token: Token) -> bool {

@@ -29,7 +29,7 @@ use crate::loops::choose::{
 };
 use crate::loops::plan::{Block, Op};
 use crate::map::{Map, Size};
-use crate::notation::concrete::{self, AccessId, Asked, Index, Length, Limit, Terms, Within};
+use crate::notation::concrete::{self, AccessId, Claim, Index, Length, Limit, Terms, Within};
 use std::rc::Rc;
 
 /// Counts the total of a cut, if `v` is the first of its loops over pieces.
@@ -39,7 +39,7 @@ pub(super) fn open_cut(cx: &Context, b: &mut Block, scope: &mut Scope, v: Index,
             && !scope.cuts.contains_key(cut)
         {
             let mut opened = opened(cx, b, scope, *cut, body);
-            if cx.program.vars[v.0].hints.asked == Asked::Nothing {
+            if cx.program.vars[v.0].hints.claim == Claim::Nothing {
                 opened.hints = hints(cx, b, &opened.of);
             }
             scope.cuts.insert(*cut, Rc::new(opened));

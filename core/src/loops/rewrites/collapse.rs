@@ -14,7 +14,7 @@
 use super::substitute::uses;
 use crate::algebra::Value;
 use crate::loops::arith::plus;
-use crate::loops::{Asked, BufferId, Expr, Hints, Holds, How, Kernel, Stmt, Var, bare, map_blocks};
+use crate::loops::{BufferId, Claim, Expr, Hints, Holds, How, Kernel, Stmt, Var, bare, map_blocks};
 use std::collections::BTreeSet;
 
 /// Joins two loops to one wherever fibers are consecutive.
@@ -29,12 +29,12 @@ pub fn collapse(kernel: &mut Kernel) {
 /// Leaves it said that iterations of a loop that two became are apart, if those of both were: of one outer iteration the inner ones may be,
 /// and not those of two.
 fn keep_apart(kernel: &mut Kernel, (outer, inner): (Var, Var)) {
-    let asked = |v: Var| kernel.hints.get(&v).map_or(Asked::Nothing, |hints| hints.asked);
-    if asked(outer) != Asked::Apart
-        && asked(inner) == Asked::Apart
+    let claim = |v: Var| kernel.hints.get(&v).map_or(Claim::Nothing, |hints| hints.claim);
+    if claim(outer) != Claim::Apart
+        && claim(inner) == Claim::Apart
         && let Some(hints) = kernel.hints.get_mut(&inner)
     {
-        hints.asked = Asked::Nothing;
+        hints.claim = Claim::Nothing;
         kernel.hints.retain(|_, hints| *hints != Hints::default());
     }
 }

@@ -19,6 +19,7 @@
 //!  appending       what loops append, for distribution, strips and ranks
 //!  places          which elements the iterations of a loop touch
 //!  joins           what the iterations of a loop append, to be joined
+//!  serial          why iterations do not run in parallel
 //! ```
 
 mod appending;
@@ -34,6 +35,7 @@ mod parallel;
 mod places;
 mod privatize;
 mod ranks;
+mod serial;
 mod strip_mine;
 mod substitute;
 mod tiles;

@@ -28,17 +28,18 @@ use super::appending::in_no_loop;
 use super::downward::begins;
 use super::joins::{Appends, Known};
 use super::places::{Body, Operands, Place};
+use super::serial::{self, Serial};
 use super::substitute::uses;
 use crate::loops::arith::int;
 use crate::loops::work::takes_time;
-use crate::loops::{Asked, BufferId, Entry, Expr, How, Kernel, Role, Stmt, Var, array_in_pieces, fold_in_pieces};
+use crate::loops::{BufferId, Claim, Entry, Expr, How, Kernel, Role, Stmt, Var, array_in_pieces, fold_in_pieces};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Makes outermost loops parallel, where their iterations are independent.
 pub fn parallel(kernel: &mut Kernel) {
     let body = std::mem::take(&mut kernel.body);
     let facts = Facts::of(kernel, &body);
-    kernel.body = in_no_loop(body, &mut |stmt| vec![facts.apart(kernel, stmt)]);
+    kernel.body = in_no_loop(body, &mut |stmt| facts.apart(kernel, stmt));
 }
 
 /// What is known of a kernel.
@@ -62,16 +63,21 @@ impl Facts {
         }
     }
 
-    /// The loop, in parallel if its iterations are independent.
-    fn apart(&self, kernel: &Kernel, stmt: Stmt) -> Stmt {
+    /// The loop, in parallel if its iterations are independent; otherwise behind what says why it is not, where a schedule wants it so.
+    fn apart(&self, kernel: &Kernel, stmt: Stmt) -> Vec<Stmt> {
         let apart = self.independent(kernel, &stmt);
         match (stmt, apart) {
             (Stmt::For { var, lo, hi, body, .. }, Some(how)) => {
                 let some = kernel.hints.keys().any(|var| is_dealt(kernel, *var));
                 let body = if some { self.dealt(kernel, body) } else { body };
-                Stmt::For { var, lo, hi, how, body }
+                vec![Stmt::For { var, lo, hi, how, body }]
             }
-            (other, _) => other,
+            (stmt, _) => serial::noted(kernel, stmt, |stmt| match stmt {
+                Stmt::For { var, lo, hi, body, .. } => {
+                    self.own(kernel, (*var, lo, hi), body).err().unwrap_or(Serial::Short)
+                }
+                _ => Serial::Short,
+            }),
         }
     }
 
@@ -81,7 +87,7 @@ impl Facts {
         let each = |stmt: Stmt| match stmt {
             Stmt::If(c, yes, no) => Stmt::If(c, self.dealt(kernel, yes), self.dealt(kernel, no)),
             Stmt::For { var, lo, hi, how: How::Serial, body }
-                if self.own(kernel, (var, &lo, &hi), &body) == Some(How::apart()) =>
+                if self.own(kernel, (var, &lo, &hi), &body) == Ok(How::apart()) =>
             {
                 let body = self.dealt(kernel, body);
                 let around = body.iter().any(|stmt| is_parallel(stmt) || stmt.blocks().flatten().any(is_parallel));
@@ -96,29 +102,29 @@ impl Facts {
     /// How a statement runs in parallel, if it is a loop whose iterations are independent, and take time.
     pub fn independent(&self, kernel: &Kernel, stmt: &Stmt) -> Option<How> {
         let Stmt::For { var, lo, hi, how: How::Serial, body } = stmt else { return None };
-        let how = self.own(kernel, (*var, lo, hi), body)?;
+        let how = self.own(kernel, (*var, lo, hi), body).ok()?;
         (body.iter().any(takes_time) || how.folds() || is_dealt(kernel, *var)).then_some(how)
     }
 
     /// What threads have of their own, if the iterations of a loop are independent.
-    fn own(&self, kernel: &Kernel, range: (Var, &Expr, &Expr), body: &[Stmt]) -> Option<How> {
+    fn own(&self, kernel: &Kernel, range: (Var, &Expr, &Expr), body: &[Stmt]) -> Result<How, Serial> {
         let mut accesses = Accesses::default();
-        accesses.note(body)?;
+        accesses.note(body).ok_or(Serial::Calls)?;
         let here = Body::of(&self.operands, range, body);
-        let is_apart = kernel.hints.get(&range.0).is_some_and(|hints| hints.asked == Asked::Apart);
+        let is_apart = kernel.hints.get(&range.0).is_some_and(|hints| hints.claim == Claim::Apart);
         let apart_by_name = |b: BufferId| is_apart && holds_elements(kernel, b);
-        let (mut own, mut apart, mut arrays, mut appends) = (BTreeSet::new(), BTreeSet::new(), vec![], false);
+        let (mut own, mut apart, mut arrays, mut appends) = (BTreeSet::new(), BTreeSet::new(), vec![], vec![]);
         for b in &accesses.written {
             let alone = self.is_alone(kernel, *b, body);
             if alone && kernel.buffers[b.0 as usize].private {
                 own.insert(*b);
             } else if accesses.made.contains(b) {
-                return None;
+                return Err(Serial::Allocates(*b));
             } else if accesses.grown.contains(b) || !apart_by_name(*b) && !shares_nothing(&here, &accesses.at[b]) {
                 match alone && self.begins_whole(*b, body) {
                     true => _ = own.insert(*b),
                     false if array_in_pieces(kernel, body, *b).is_some() => arrays.push(*b),
-                    false => appends = true,
+                    false => appends.push(*b),
                 }
             } else {
                 apart.insert(*b);
@@ -129,12 +135,14 @@ impl Facts {
         let folded: Vec<Var> = carried.iter().copied().filter(in_pieces).collect();
         let counters: BTreeSet<Var> = carried.into_iter().filter(|v| !folded.contains(v)).collect();
         let known = Known { counters: &counters, own: &own, apart: &apart, lengths: &self.lengths };
-        let joined = match appends || !counters.is_empty() {
-            true => Appends::joined(kernel, (range.0, &here), body, known)?,
-            false => vec![],
+        let goes_on = counters.first().map(|v| Serial::GoesOn(*v));
+        let joined = match goes_on.or(appends.first().map(|b| Serial::Shares(*b))) {
+            Some(why) => Appends::joined(kernel, (range.0, &here), body, known).ok_or(why)?,
+            None => vec![],
         };
         let own = own.into_iter().collect();
-        (joined.is_empty() || arrays.is_empty()).then_some(How::Parallel { own, joined, folded, arrays })
+        let one_kind = joined.is_empty() || arrays.is_empty();
+        if one_kind { Ok(How::Parallel { own, joined, folded, arrays }) } else { Err(Serial::Both) }
     }
 
     /// The variables that iterations set, but for those that each of them sets before it reads them, and that nothing else reads.

@@ -74,12 +74,12 @@ pub struct Hints {
     /// The units of a GPU to which the iterations are dealt out.
     pub deal: Option<Deal>,
     /// Whether iterations are to run in parallel.
-    pub asked: Asked,
+    pub claim: Claim,
 }
 
 /// What a schedule says of iterations that are to run in parallel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Asked {
+pub enum Claim {
     /// They need not.
     #[default]
     Nothing,
@@ -89,16 +89,16 @@ pub enum Asked {
     Racing,
 }
 
-impl Asked {
+impl Claim {
     /// Those that are said, each by a word.
-    pub const ALL: [Asked; 2] = [Asked::Apart, Asked::Racing];
+    pub const ALL: [Claim; 2] = [Claim::Apart, Claim::Racing];
 
     /// The word; none for what is not said.
     pub fn name(self) -> &'static str {
         match self {
-            Asked::Nothing => "",
-            Asked::Apart => "apart",
-            Asked::Racing => "racing",
+            Claim::Nothing => "",
+            Claim::Apart => "apart",
+            Claim::Racing => "racing",
         }
     }
 }

@@ -43,7 +43,7 @@
 mod function;
 
 use super::{
-    Access, Asked, Both, Carried, Cut, Expr, Index, Length, Limit, Nest, Origin, Place, Program, Repeat, Role, Step,
+    Access, Both, Carried, Claim, Cut, Expr, Index, Length, Limit, Nest, Origin, Place, Program, Repeat, Role, Step,
     Tensor, Terms, Turns, Within, Workspace, reduction_name,
 };
 use crate::algebra::{Op, Value};
@@ -233,9 +233,9 @@ impl Printer<'_, '_, '_> {
         let lanes = if var.hints.lanes { " lanes" } else { "" };
         let limits: String = var.limits.iter().map(|limit| self.limit(limit)).collect();
         let deal = var.hints.deal.map(|deal| format!(" {}", deal.name())).unwrap_or_default();
-        let asked = Asked::ALL.into_iter().find(|asked| var.hints.asked == *asked);
-        let asked = asked.map_or(String::new(), |asked| format!(" {}", asked.name()));
-        let limits = format!("{unroll}{lanes}{deal}{asked}{limits}");
+        let claim = Claim::ALL.into_iter().find(|claim| var.hints.claim == *claim);
+        let claim = claim.map_or(String::new(), |claim| format!(" {}", claim.name()));
+        let limits = format!("{unroll}{lanes}{deal}{claim}{limits}");
         match self.nest.and_then(|nest| self.program.evident(nest, v)) {
             Some(extent) if extent == var.extent => format!("{}{limits}", var.name),
             _ => format!("{} in {}{limits}", var.name, self.program.extent_name(var.extent)),

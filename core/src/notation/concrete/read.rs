@@ -10,7 +10,7 @@ mod function;
 
 use super::check::Checker;
 use super::{
-    Access, AccessId, Asked, Both, Carried, Column, Computed, Concat, Counted, Cut, Deal, Expr, Fold, Index, Iterated,
+    Access, AccessId, Both, Carried, Claim, Column, Computed, Concat, Counted, Cut, Deal, Expr, Fold, Index, Iterated,
     Length, Limit, Nest, Origin, Place, Program, Repeat, Role, Step, Tensor, Terms, Turns, Var, Where, Within,
     Workspace, WorkspaceKind, reduction_name,
 };
@@ -226,8 +226,8 @@ impl<'t> Reader<'t> {
         }
         self.program.vars[v.0].hints.lanes = self.eat(Token::Word("lanes"));
         self.program.vars[v.0].hints.deal = Deal::ALL.into_iter().find(|deal| self.eat(Token::Word(deal.name())));
-        let asked = Asked::ALL.into_iter().find(|asked| self.eat(Token::Word(asked.name())));
-        self.program.vars[v.0].hints.asked = asked.unwrap_or_default();
+        let claim = Claim::ALL.into_iter().find(|claim| self.eat(Token::Word(claim.name())));
+        self.program.vars[v.0].hints.claim = claim.unwrap_or_default();
         while let Some(limit) = self.limit()? {
             self.program.vars[v.0].limits.push(limit);
         }
