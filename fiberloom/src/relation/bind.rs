@@ -20,11 +20,11 @@ use super::{
     of_mode,
 };
 use crate::Error;
-use crate::data::{Fault, Place};
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::format::{Format, Tensor};
 use fiberloom_core::notation::relation::{Column as TableColumn, Image};
 use fiberloom_core::notation::typed::{Program, Role, SizeId};
+use fiberloom_data::{Fault, Place};
 use rows::Rows;
 use std::collections::BTreeMap;
 use std::ops::Range;

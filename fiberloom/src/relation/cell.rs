@@ -13,11 +13,11 @@
 //! rounded, to the nearest.
 
 use super::frame::{Cell, Column, Values, Writing};
-use crate::data::number::{Number, clipped, expected, integer};
-use crate::data::{Fault, exact};
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::format::{Array, room};
 use fiberloom_core::notation::relation::{DAY, Holds, days, decimal, timestamp, timestamp_written};
+use fiberloom_data::number::{Number, clipped, expected, integer};
+use fiberloom_data::{Fault, exact};
 use std::borrow::Cow;
 
 /// A column that is read, row by row.

@@ -10,11 +10,11 @@
 
 use super::cell::{Collector, written};
 use super::{Cell, Column, DAY, Frame, Reading, Wanted, named, timestamp_written};
-use crate::data::number::Plain;
-use crate::data::{Fault, Options, Place};
 use fiberloom_core::counted;
 use fiberloom_core::format::room;
 use fiberloom_core::notation::relation::{Holds, date, days};
+use fiberloom_data::number::Plain;
+use fiberloom_data::{Fault, Options, Place};
 use std::io::{Read, Write};
 
 /// The wanted columns, and how many rows there are.

@@ -13,9 +13,9 @@
 use super::Label;
 use super::cell::written;
 use super::frame::{Column, Texts, Values};
-use crate::data::{Cause, Fault, Place};
 use fiberloom_core::format::{Array, Error as Unassembled, room};
 use fiberloom_core::notation::relation::NONE;
+use fiberloom_data::{Cause, Fault, Place};
 use std::borrow::Cow;
 use std::collections::HashMap;
 

@@ -10,8 +10,8 @@
 
 use super::csv::Rows;
 use super::{Column, Frame, Holds, Kind, Over, Reading, Relations, Table, Wanted, wanted};
-use crate::data::{Error, Fault, Options, Place, is_packed};
 use crate::shards::Batches;
+use fiberloom_data::{Error, Fault, Options, Place, is_packed};
 use flate2::read::MultiGzDecoder;
 use std::collections::HashSet;
 use std::fs::File;

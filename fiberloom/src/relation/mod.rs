@@ -54,11 +54,11 @@ pub use pack::{holds_pack, is_pack, read_pack, write_pack};
 pub use reading::Reading;
 pub(crate) use reading::{behind, first};
 
-use crate::data::write::{Content, Output, write_together};
-use crate::data::{Cause, Error, Fault, Options, is_packed};
 use fiberloom_core::algebra::Type;
 use fiberloom_core::counted;
 use fiberloom_core::format::Tensor;
+use fiberloom_data::write::{Content, Output, write_together};
+use fiberloom_data::{Cause, Error, Fault, Options, is_packed};
 use flate2::read::MultiGzDecoder;
 use flate2::{Compression, write::GzEncoder};
 use std::fs::File;
@@ -303,7 +303,7 @@ pub fn write(path: &Path, frame: &Frame) -> Result<(), Error> {
 /// Writes tensors and frames to their files: all of them, or none. A tensor made dense may take `limit` bytes.
 ///
 /// # Errors
-/// As of [`write()`] and of [`data::write()`](crate::data::write()): the first.
+/// As of [`write()`] and of [`data::write()`](fiberloom_data::write()): the first.
 pub fn write_all(tensors: &[(&Path, &Tensor)], frames: &[(&Path, &Frame)], limit: u64) -> Result<(), Error> {
     let kinds = frames.iter().map(|(path, _)| Kind::known(path)).collect::<Result<Vec<_>, _>>()?;
     let contents: Vec<_> = frames

@@ -4,12 +4,12 @@
 use super::bind::Bound;
 use super::guard::{Unsure, unsure};
 use super::{Holds, Table};
-use crate::data::Fault;
 use crate::error::Error;
 use crate::program::Program;
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::format::{Array, Error as Unassembled, Tensor, room};
 use fiberloom_core::notation::relation::Fitted;
+use fiberloom_data::Fault;
 use std::collections::BTreeMap;
 use std::path::Path;
 

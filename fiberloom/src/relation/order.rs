@@ -2,7 +2,7 @@
 
 use super::reading::only;
 use super::{Cell, Frame};
-use crate::data::{Error, Fault};
+use fiberloom_data::{Error, Fault};
 use std::cmp::Ordering;
 use std::path::Path;
 

@@ -16,13 +16,13 @@
 use super::bind::{Declared, asked, tensors};
 use super::{Bound, Dictionary, Holds, Labels, Over, Relations, Table, Texts, What};
 use crate::Error;
-use crate::data::npy::{Npy, element, write_array};
-use crate::data::write::{Output, write_together};
-use crate::data::{self, Cause, Fault, whole};
 use fiberloom_core::algebra::Type;
 use fiberloom_core::format::{Array, Level, Tensor, room};
 use fiberloom_core::notation::relation::Column as TableColumn;
 use fiberloom_core::notation::typed::Program;
+use fiberloom_data::npy::{Npy, element, write_array};
+use fiberloom_data::write::{Output, write_together};
+use fiberloom_data::{Cause, Fault, whole};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::fs::File;
@@ -49,7 +49,7 @@ pub fn is_pack(path: &Path) -> bool {
 ///
 /// # Errors
 /// It ends in something else than `.pack`.
-pub fn holds_pack(path: &Path) -> Result<(), data::Error> {
+pub fn holds_pack(path: &Path) -> Result<(), fiberloom_data::Error> {
     let fault = || Fault { cause: Cause::Extension, ..Fault::whole("the name of a pack's file ends in .pack") };
     if is_pack(path) { Ok(()) } else { Err(fault().within(path)) }
 }
@@ -63,7 +63,7 @@ pub fn write_pack(
     (relations, program): (&Relations, &Program),
     bound: &Bound,
     sources: &[(&str, &Path)],
-) -> Result<(), data::Error> {
+) -> Result<(), fiberloom_data::Error> {
     holds_pack(path)?;
     let sources: Vec<String> = sources.iter().filter_map(|(table, path)| source(table, path)).collect();
     let content = |out: &mut dyn Output| write(out, (relations, program), bound, &sources);

@@ -2,9 +2,9 @@
 
 use super::frame::Writing;
 use super::{Column, Frame, Over, Table, Texts, Values};
-use crate::data::{Error, Fault};
 use fiberloom_core::counted;
 use fiberloom_core::format::{Array, Elements, Error as Unassembled, room};
+use fiberloom_data::{Error, Fault};
 use std::borrow::Cow;
 use std::path::Path;
 

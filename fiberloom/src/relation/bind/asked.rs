@@ -2,11 +2,11 @@
 
 use super::{Binding, Declared};
 use crate::Error;
-use crate::data::Fault;
 use crate::relation::{Dictionary, What};
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::format::{Array, Assembly, Entries, Tensor, room};
 use fiberloom_core::notation::relation::NONE;
+use fiberloom_data::Fault;
 use std::path::Path;
 
 /// The coordinate of a label that no data have: none, and not that of a null.

@@ -9,7 +9,6 @@
 use super::levels::Levels;
 use super::{Binding, Declared, integers};
 use crate::Error;
-use crate::data::{Fault, Place};
 use crate::relation::dictionary::shown;
 use crate::relation::groups::OTHER;
 use crate::relation::{Column, Dictionary, Frame, Holds, Over, Table, Test, What};
@@ -17,6 +16,7 @@ use fiberloom_core::algebra::Value;
 use fiberloom_core::format::{Array, Assembly, Entries, Error as Unassembled, Format, Tensor, room};
 use fiberloom_core::notation::relation::NONE;
 use fiberloom_core::notation::typed::SizeId;
+use fiberloom_data::{Fault, Place};
 use std::collections::BTreeMap;
 use std::path::Path;
 

@@ -13,12 +13,12 @@
 use super::form::Form;
 use super::hybrid::Hybrid;
 use super::{Pages, damaged};
-use crate::data::{Fault, Place};
 use crate::relation::cell::{Collector, bits};
 use crate::relation::{Cell, Holds};
 use bytes::Bytes;
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::format::room;
+use fiberloom_data::{Fault, Place};
 use parquet::basic::{Encoding, Type as Physical};
 use parquet::column::page::{Page, PageReader};
 use parquet::schema::types::ColumnDescPtr;

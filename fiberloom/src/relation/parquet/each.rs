@@ -2,9 +2,9 @@
 
 use super::chunk::Chunk;
 use super::{Pages, damaged};
-use crate::data::Fault;
 use crate::relation::Cell;
 use fiberloom_core::algebra::Value;
+use fiberloom_data::Fault;
 use parquet::column::reader::{ColumnReader, get_column_reader};
 use parquet::data_type::{
     BoolType, ByteArrayType, DataType, DoubleType, FixedLenByteArrayType, FloatType, Int32Type, Int64Type,

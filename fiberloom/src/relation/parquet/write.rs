@@ -1,10 +1,10 @@
 //! A frame as a Parquet file: a column is required unless it has nulls; pages are packed by Snappy.
 
-use crate::data::write::Output;
-use crate::data::{Fault, Place};
 use crate::relation::{Column, Frame, Values};
 use fiberloom_core::algebra::Type;
 use fiberloom_core::format::{Array, room};
+use fiberloom_data::write::Output;
+use fiberloom_data::{Fault, Place};
 use parquet::basic::{Compression, LogicalType, Repetition, TimeUnit, Type as Physical};
 use parquet::data_type::{
     BoolType, ByteArray, ByteArrayType, DataType, DoubleType, FixedLenByteArray, FixedLenByteArrayType, FloatType,

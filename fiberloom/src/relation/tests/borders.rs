@@ -44,7 +44,7 @@ fn line_ends_stand_across_buffers() {
         let frame = csv(&text, &[want("t", Holds::Text)]).unwrap();
         assert_eq!((frame.rows, frame.columns[0].cell(1)), (2, Some(Cell::Text("b"))), "{before}");
         let e = csv(&format!("{text}c,d\r\n"), &[]).unwrap_err();
-        assert_eq!(e.place, crate::data::Place::Line(4, 1), "{before}");
+        assert_eq!(e.place, fiberloom_data::Place::Line(4, 1), "{before}");
         // A quote of a pair.
         let text = format!("t\n\"{}\"\"\"\nb\n", "a".repeat(before - 3));
         let frame = csv(&text, &[want("t", Holds::Text)]).unwrap();

@@ -1,8 +1,8 @@
 //! Files of comma-separated values, read and written.
 
 use super::*;
-use crate::data::Place;
 use Holds::{Date, Decimal, Plain};
+use fiberloom_data::Place;
 
 #[test]
 fn columns_are_found_by_their_names() {

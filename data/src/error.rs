@@ -1,6 +1,6 @@
 //! Everything that can go wrong between a program's text and its results.
 
-use crate::data;
+use crate::Cause;
 use fiberloom_core::format::Malformed;
 use fiberloom_core::notation::Diagnostic;
 use std::fmt;
@@ -30,7 +30,7 @@ pub enum Error {
         tensors: Vec<(String, Diagnostic)>,
     },
     /// A file is not read or written.
-    Data(data::Error),
+    Data(crate::Error),
     /// Operands contradict the program's extents or each other. Printed as [`Error::Program`] is.
     Mismatch {
         /// The program's file, for messages.
@@ -66,26 +66,28 @@ impl Error {
             Error::Program { .. } | Error::Missing { .. } | Error::Call(_) => 2,
             Error::Operand { .. } | Error::Mismatch { .. } => 3,
             Error::Data(e) => match e.cause {
-                data::Cause::Extension => 2,
-                data::Cause::Rejected | data::Cause::Extents | data::Cause::Twice => 3,
-                data::Cause::Io => 4,
-                data::Cause::Limit => 5,
+                Cause::Extension => 2,
+                Cause::Rejected | Cause::Extents | Cause::Twice => 3,
+                Cause::Io => 4,
+                Cause::Limit => 5,
             },
             Error::Stopped(_) => 5,
         }
     }
 
-    pub(crate) fn operand(tensor: &str, what: impl fmt::Display) -> Error {
+    /// That an operand of this name is not as it should be.
+    pub fn operand(tensor: &str, what: impl fmt::Display) -> Error {
         Error::Operand { tensor: tensor.to_string(), what: what.to_string(), malformed: None }
     }
 
-    pub(crate) fn malformed(tensor: &str, malformed: Malformed) -> Error {
+    /// The same of one that breaks an invariant of its format.
+    pub fn malformed(tensor: &str, malformed: Malformed) -> Error {
         Error::Operand { tensor: tensor.to_string(), what: malformed.to_string(), malformed: Some(malformed) }
     }
 }
 
-impl From<data::Error> for Error {
-    fn from(e: data::Error) -> Error {
+impl From<crate::Error> for Error {
+    fn from(e: crate::Error) -> Error {
         Error::Data(e)
     }
 }

@@ -1,15 +1,15 @@
 //! Writing `.npz` files as SciPy's `save_npz` does: a matrix as csc if it is stored so, else as csr; any other array as
 //! coo with `coords`.
 
-use crate::data::Fault;
-use crate::data::npy::{write_array, write_header};
+use crate::Fault;
+use crate::npy::{write_array, write_header};
 use fiberloom_core::algebra::Value;
 use fiberloom_core::format::{Array, Assembly, Format, Level, Tensor};
 use std::io::{Result, Seek, Write};
 use zip::{CompressionMethod, ZipWriter, write::SimpleFileOptions};
 
 /// Writes a tensor of one mode or more.
-pub(in crate::data) fn write(tensor: &Tensor, limit: u64, out: impl Write + Seek) -> std::result::Result<(), Fault> {
+pub(crate) fn write(tensor: &Tensor, limit: u64, out: impl Write + Seek) -> std::result::Result<(), Fault> {
     if tensor.fill != Value::zero(tensor.fill.ty()) {
         let what = format!("a .npz file cannot say that the fill value is {}: write .npy", tensor.fill);
         return Err(Fault::whole(what));

@@ -110,22 +110,18 @@ pub fn write_bytes(targets: &[(&Path, &[u8])]) -> Result<(), Error> {
 }
 
 /// Where a file is written to.
-pub(crate) trait Output: Write + Seek + Send {}
+pub trait Output: Write + Seek + Send {}
 
 impl<T: Write + Seek + Send> Output for T {}
 
 /// Writes what a file will hold.
-pub(crate) type Content<'c> = &'c dyn Fn(&mut dyn Output) -> Result<(), Fault>;
+pub type Content<'c> = &'c dyn Fn(&mut dyn Output) -> Result<(), Fault>;
 
 /// Writes tensors to their files, and to others what these functions write: all of them, or none.
 ///
 /// # Errors
 /// As of [`write()`]: the first.
-pub(crate) fn write_together(
-    tensors: &[(&Path, &Tensor)],
-    others: &[(&Path, Content)],
-    limit: u64,
-) -> Result<(), Error> {
+pub fn write_together(tensors: &[(&Path, &Tensor)], others: &[(&Path, Content)], limit: u64) -> Result<(), Error> {
     let tensors = tensors.iter().map(|(path, tensor)| {
         let kind = Kind::of(path)?;
         Pending::written(path, &|out| write_file(path, out, kind, tensor, limit))

@@ -22,22 +22,23 @@
 //! that names the file and the place. `docs/data.md` is the page for users.
 mod combine;
 mod described;
+pub mod error;
 mod generate;
 mod import;
 mod market;
-pub(crate) mod npy;
+pub mod npy;
 #[cfg(feature = "archives")]
 mod npz;
 #[cfg(not(feature = "archives"))]
 #[path = "npz/absent.rs"]
 mod npz;
-pub(crate) mod number;
+pub mod number;
 mod scalar;
 #[cfg(test)]
 mod tests;
 mod text;
 mod tns;
-pub(crate) mod write;
+pub mod write;
 
 pub use combine::Combine;
 pub use described::Described;
@@ -160,28 +161,33 @@ impl std::error::Error for Error {}
 
 /// What is wrong, before it is known in which file.
 #[derive(Debug)]
-pub(crate) struct Fault {
-    pub(crate) place: Place,
-    pub(crate) message: String,
-    pub(crate) cause: Cause,
+pub struct Fault {
+    /// Where in the file.
+    pub place: Place,
+    /// What is wrong, and what was expected.
+    pub message: String,
+    /// What kind of failure it is.
+    pub cause: Cause,
 }
 
 impl Fault {
-    pub(crate) fn new(place: Place, message: impl Into<String>) -> Fault {
+    /// A fault of the data, which are rejected.
+    pub fn new(place: Place, message: impl Into<String>) -> Fault {
         Fault { place, message: message.into(), cause: Cause::Rejected }
     }
 
     /// A fault of the file as a whole.
-    pub(crate) fn whole(message: impl Into<String>) -> Fault {
+    pub fn whole(message: impl Into<String>) -> Fault {
         Fault::new(Place::Whole, message)
     }
 
-    pub(crate) fn io(error: std::io::Error) -> Fault {
+    /// What the system says of a file.
+    pub fn io(error: std::io::Error) -> Fault {
         Fault { place: Place::Whole, message: error.to_string(), cause: Cause::Io }
     }
 
     /// A failure to read: the system's if it says so; else the data cannot be unpacked.
-    pub(crate) fn input(error: std::io::Error) -> Fault {
+    pub fn input(error: std::io::Error) -> Fault {
         match error.raw_os_error() {
             Some(_) => Fault::io(error),
             None => Fault::whole(format!("damaged: {error}")),
@@ -189,13 +195,13 @@ impl Fault {
     }
 
     /// The data, or the tensor, take more than the limit.
-    pub(crate) fn over(limit: u64) -> Fault {
+    pub fn over(limit: u64) -> Fault {
         let message = format!("the data take more than the limit of {limit} bytes");
         Fault { cause: Cause::Limit, ..Fault::whole(message) }
     }
 
     /// The same fault in data before which so many elements stand.
-    pub(crate) fn behind(self, elements: usize) -> Fault {
+    pub fn behind(self, elements: usize) -> Fault {
         match self.place {
             Place::Element(e) => Fault { place: Place::Element(e + elements), ..self },
             _ => self,
@@ -203,7 +209,7 @@ impl Fault {
     }
 
     /// The same fault at a place, if the data are at fault and nothing says where.
-    pub(crate) fn at(self, place: impl FnOnce() -> Place) -> Fault {
+    pub fn at(self, place: impl FnOnce() -> Place) -> Fault {
         match (&self.place, self.cause) {
             (Place::Whole, Cause::Rejected) => Fault { place: place(), ..self },
             _ => self,
@@ -211,7 +217,7 @@ impl Fault {
     }
 
     /// The same fault in this file.
-    pub(crate) fn within(self, file: &Path) -> Error {
+    pub fn within(self, file: &Path) -> Error {
         Error { file: file.display().to_string(), place: self.place, message: self.message, cause: self.cause }
     }
 }
@@ -256,7 +262,7 @@ impl Kind {
 }
 
 /// Whether the name of a file says that gzip has packed it: it ends in `.gz`.
-pub(crate) fn is_packed(path: &Path) -> bool {
+pub fn is_packed(path: &Path) -> bool {
     path.extension().is_some_and(|e| e == "gz")
 }
 
@@ -371,7 +377,7 @@ fn read_forward(
 }
 
 /// All that is read, at most `limit` bytes.
-pub(crate) fn whole(input: &mut impl Read, limit: u64) -> Result<Vec<u8>, Fault> {
+pub fn whole(input: &mut impl Read, limit: u64) -> Result<Vec<u8>, Fault> {
     const CHUNK: usize = 1 << 16;
     let mut all = Vec::new();
     loop {

@@ -15,7 +15,7 @@ const DIGITS: i64 = 38;
 
 /// How a file writes its values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Number {
+pub enum Number {
     /// Decimal fractions and integers.
     Real,
     /// Integers only.
@@ -25,8 +25,11 @@ pub(crate) enum Number {
 impl Number {
     /// The word as a value of type `ty`. What a file calls real is rounded to a float once; what it calls an integer,
     /// and what is to be one, is exact or refused.
+    ///
+    /// # Errors
+    /// What the word is, and what was expected.
     #[inline]
-    pub(crate) fn value(self, word: &[u8], ty: Type) -> Result<Value, String> {
+    pub fn value(self, word: &[u8], ty: Type) -> Result<Value, String> {
         let text = std::str::from_utf8(word).unwrap_or("");
         self.read(text, ty).or_else(|| self.read(&with_e(text)?, ty)).ok_or_else(|| self.refused(text, word, ty))
     }
@@ -118,7 +121,7 @@ pub(super) fn natural(word: &[u8]) -> Option<u64> {
 }
 
 /// The integer in type `ty`, if it has it.
-pub(crate) fn integer(x: i128, ty: Type) -> Option<Value> {
+pub fn integer(x: i128, ty: Type) -> Option<Value> {
     match ty.range() {
         Some((least, most)) => (least..=most).contains(&x).then(|| Value::from_i128(ty, x)),
         None => Some(Value::from_i128(ty, x)).filter(|v| v.as_f64() as i128 == x),
@@ -126,7 +129,7 @@ pub(crate) fn integer(x: i128, ty: Type) -> Option<Value> {
 }
 
 /// What a message says of a word in whose place something else is expected.
-pub(crate) fn expected(word: &[u8], what: &str) -> String {
+pub fn expected(word: &[u8], what: &str) -> String {
     let word: String = String::from_utf8_lossy(word).chars().take(40).collect();
     match &*word {
         "" => format!("expected {what} before the end of the line"),
@@ -135,7 +138,7 @@ pub(crate) fn expected(word: &[u8], what: &str) -> String {
 }
 
 /// A number as a message repeats it: of a long one, its first digits.
-pub(crate) fn clipped(number: &str) -> String {
+pub fn clipped(number: &str) -> String {
     /// More characters are not repeated.
     const MOST: usize = 80;
     match number.char_indices().nth(MOST) {
@@ -145,7 +148,7 @@ pub(crate) fn clipped(number: &str) -> String {
 }
 
 /// A value as other programs read it: `bool` as 0 or 1.
-pub(crate) struct Plain(pub(crate) Value);
+pub struct Plain(pub Value);
 
 impl std::fmt::Display for Plain {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

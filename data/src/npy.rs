@@ -40,13 +40,13 @@ pub(super) fn read(input: impl Read, declared: &Declared, options: &Options) -> 
 }
 
 /// A file's header, and what follows it.
-pub(crate) struct Npy<R> {
+pub struct Npy<R> {
     /// `f8` with its byte order.
-    pub(crate) descr: String,
+    pub descr: String,
     /// Whether the first mode's coordinate runs fastest, not the last one's.
     pub(super) first_fastest: bool,
     /// Extents.
-    pub(crate) shape: Vec<u64>,
+    pub shape: Vec<u64>,
     /// What follows the header.
     pub(super) data: R,
     data_at: usize,
@@ -54,7 +54,10 @@ pub(crate) struct Npy<R> {
 
 impl<R: Read> Npy<R> {
     /// The header of a file.
-    pub(crate) fn of(mut input: R) -> Result<Npy<R>, Fault> {
+    ///
+    /// # Errors
+    /// It is no `.npy` file, or of another version, or not readable.
+    pub fn of(mut input: R) -> Result<Npy<R>, Fault> {
         let fault = |at: usize, what: &str| Fault::new(Place::Byte(at), what);
         let mut at = 0;
         let mut next = |n: usize| {
@@ -94,7 +97,10 @@ impl<R: Read> Npy<R> {
     }
 
     /// The values as ones of type `ty`, in the order of the file; at most `limit` bytes.
-    pub(crate) fn array(&mut self, ty: Type, limit: u64) -> Result<Array<'static>, Fault> {
+    ///
+    /// # Errors
+    /// There are other elements, fewer or more of them, or they take more than the limit.
+    pub fn array(&mut self, ty: Type, limit: u64) -> Result<Array<'static>, Fault> {
         let (stored, swapped) = element(&self.descr).ok_or_else(|| self.other_elements())?;
         let count = self.shape.iter().fold(1u128, |n, &e| n.saturating_mul(e as u128));
         let expected = count.saturating_mul(stored.bytes() as u128);
@@ -133,7 +139,7 @@ impl<R: Read> Npy<R> {
     }
 
     /// That its elements are of a type that the language does not have.
-    pub(crate) fn other_elements(&self) -> Fault {
+    pub fn other_elements(&self) -> Fault {
         let names = "bool, int8 to int64, uint8 to uint64, float32 or float64";
         self.fault(format!("elements of type `{}`, expected {names}", self.descr))
     }
@@ -151,7 +157,7 @@ impl<R: Read> Npy<R> {
 }
 
 /// The element type that a `descr` names, and whether its bytes are in the other order than this machine's.
-pub(crate) fn element(descr: &str) -> Option<(Type, bool)> {
+pub fn element(descr: &str) -> Option<(Type, bool)> {
     let mut chars = descr.chars();
     let swapped = match chars.next()? {
         '<' => cfg!(target_endian = "big"),
@@ -322,7 +328,10 @@ pub(super) fn write(tensor: &Tensor, limit: u64, out: &mut dyn Write) -> Result<
 }
 
 /// Writes a version 1 file; the header of a tensor of thousands of modes does not fit it, and there are no such files.
-pub(crate) fn write_array(values: &Array, shape: &[u64], out: &mut dyn Write) -> std::io::Result<()> {
+///
+/// # Errors
+/// Those of writing.
+pub fn write_array(values: &Array, shape: &[u64], out: &mut dyn Write) -> std::io::Result<()> {
     let kind = match values.ty() {
         Type::Bool => "|b",
         Type::I8 => "|i",

@@ -8,7 +8,7 @@
 //! ```
 
 use super::{Archive, Grid, named};
-use crate::data::{Fault, Place};
+use crate::{Fault, Place};
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::counted;
 use fiberloom_core::format::{Array, room};
