@@ -50,7 +50,18 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("semantics", &["fiberloom-core"]),
     ("codegen", &["fiberloom-core"]),
     ("data", &["fiberloom-core", "fiberloom-front"]),
-    ("fiberloom", &["fiberloom-core", "fiberloom-front", "fiberloom-data", "fiberloom-semantics", "fiberloom-codegen"]),
+    ("relation", &["fiberloom-core", "fiberloom-data"]),
+    (
+        "fiberloom",
+        &[
+            "fiberloom-core",
+            "fiberloom-front",
+            "fiberloom-data",
+            "fiberloom-relation",
+            "fiberloom-semantics",
+            "fiberloom-codegen",
+        ],
+    ),
     ("fuzz/check", &["fiberloom-core", "fiberloom-front", "fiberloom-semantics", "fiberloom-codegen", "fiberloom"]),
     ("proofs", &["fiberloom-core", "fiberloom-semantics"]),
     (

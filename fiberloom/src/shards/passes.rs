@@ -21,12 +21,14 @@ mod parts;
 mod stages;
 mod twin;
 
+pub use fiberloom_relation::Batches;
+
 use super::program::fresh;
 use super::rules;
 use crate::error::Error;
 use crate::kernel::{Options, Outcome};
 use crate::program::Program;
-use crate::relation::{self, Bound, Dictionary, Given, Holds, Table, Wanted};
+use crate::relation::{self, Bound, Dictionary, Given, Holds, Table};
 use boxes::{Boxes, Place};
 use cut::{Cut, over};
 use fiberloom_core::format::Tensor;
@@ -37,24 +39,6 @@ use parts::{Source, is_keyed};
 use stages::Stage;
 use std::collections::BTreeSet;
 use twin::Twin;
-
-/// A table whose rows come in batches, one behind the other.
-pub trait Batches {
-    /// How many batches there are.
-    fn count(&self) -> usize;
-
-    /// How many rows all of them have.
-    fn rows(&self) -> u64;
-
-    /// The wanted columns of a batch.
-    ///
-    /// # Errors
-    /// What is wrong with the data.
-    fn read(&self, batch: usize, wanted: &[Wanted]) -> Result<relation::Frame<'static>, crate::data::Error>;
-
-    /// An error about a row of a batch as one about a row of the data.
-    fn placed(&self, batch: usize, error: crate::data::Error) -> crate::data::Error;
-}
 
 /// What is given beside the batches.
 pub struct Beside<'g, 'a> {

@@ -140,7 +140,8 @@ const TESTS: &[(&str, &str, &str)] = &[
     ("prefetches' tests", "fiberloom-codegen", "prefetch"),
     ("rewrites' tests", "fiberloom-check", "rewrites"),
     ("readers' tests", "fiberloom-data", "fiberloom_data"),
-    ("table readers' tests", "fiberloom", "fiberloom"),
+    ("table readers' tests", "fiberloom-relation", "fiberloom_relation"),
+    ("builder's tests", "fiberloom", "fiberloom"),
     ("library's tests", "fiberloom", "library"),
     ("levels' tests", "fiberloom", "levels"),
     ("boxes' tests", "fiberloom", "shards"),
@@ -302,7 +303,7 @@ const ORDER: &[(&str, &[&str])] = &[
             "command's tests",
         ],
     ),
-    ("", &["levels' tests", "rewrites' tests", CORES_PRINTS, PRINTS]),
+    ("", &["builder's tests", "levels' tests", "rewrites' tests", CORES_PRINTS, PRINTS]),
 ];
 
 /// Builds them: all, or those of these names.

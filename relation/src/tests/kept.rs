@@ -1,7 +1,7 @@
 //! Packs: what is beside a border of its arrays, what is stale, what is of another program.
 
 use super::*;
-use crate::{Error as Refused, Program};
+use fiberloom_data::error::Error as Refused;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
@@ -19,12 +19,12 @@ impl Folder {
     /// Packs a program's table `t`, and reads it for another program.
     fn packed(&self, text: &str, frame: Frame, other: &str) -> Result<(Bound, Bound), Refused> {
         let (csv, pack) = (self.0.join("t.csv"), self.0.join("t.pack"));
-        let program = Program::parse(text)?;
+        let (relations, program) = checked(text);
         let given = Given { frames: &[("t", frame)], sizes: &[], limit: 1 << 20 };
-        let bound = bind(program.relations(), program.typed(), &given)?;
-        write_pack(&pack, (program.relations(), program.typed()), &bound, &[("t", &csv)]).unwrap();
-        let program = Program::parse(other)?;
-        let again = read_pack(&pack, (program.relations(), program.typed()), 1 << 20)?;
+        let bound = bind(&relations, &program, &given)?;
+        write_pack(&pack, (&relations, &program), &bound, &[("t", &csv)]).unwrap();
+        let (relations, program) = checked(other);
+        let again = read_pack(&pack, (&relations, &program), 1 << 20)?;
         Ok((bound, again))
     }
 }
@@ -91,8 +91,8 @@ fn packs_of_files_of_another_time_are_stale() {
     std::fs::write(&csv, "n\n1\n").unwrap();
     let frame = || Frame::new("t.csv", vec![Column::new("n", whole([1]))]).unwrap();
     folder.packed(text, frame(), text).unwrap();
-    let program = Program::parse(text).unwrap();
-    let read = || read_pack(&folder.0.join("t.pack"), (program.relations(), program.typed()), 1 << 20);
+    let (relations, program) = checked(text);
+    let read = || read_pack(&folder.0.join("t.pack"), (&relations, &program), 1 << 20);
     for distance in [Duration::from_nanos(1), Duration::from_secs(1), Duration::from_secs(3600)] {
         let file = std::fs::File::options().write(true).open(&csv).unwrap();
         let before = file.metadata().unwrap().modified().unwrap();

@@ -15,11 +15,11 @@
 
 use super::bind::{Declared, asked, tensors};
 use super::{Bound, Dictionary, Holds, Labels, Over, Relations, Table, Texts, What};
-use crate::Error;
 use fiberloom_core::algebra::Type;
 use fiberloom_core::format::{Array, Level, Tensor, room};
 use fiberloom_core::notation::relation::Column as TableColumn;
 use fiberloom_core::notation::typed::Program;
+use fiberloom_data::error::Error;
 use fiberloom_data::npy::{Npy, element, write_array};
 use fiberloom_data::write::{Output, write_together};
 use fiberloom_data::{Cause, Fault, whole};
@@ -474,7 +474,8 @@ fn unchanged(line: &str) -> Result<(), Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::relation::{Column, Frame, Given, Values, bind};
+    use crate::tests::checked;
+    use crate::{Column, Frame, Given, Values, bind};
     use std::io::Cursor;
 
     const PROGRAM: &str = "dim CITY: string  dim K: i64  dim R: i64
@@ -498,17 +499,17 @@ mod tests {
     }
 
     /// A program, what its tables are, and these as a pack.
-    fn packed(sources: &[String]) -> (crate::Program, Bound, Vec<u8>) {
-        let program = crate::Program::parse(PROGRAM).unwrap();
+    fn packed(sources: &[String]) -> ((Relations, Program), Bound, Vec<u8>) {
+        let program = checked(PROGRAM);
         let given = Given { frames: &frames(), sizes: &[], limit: 1 << 20 };
-        let bound = bind(program.relations(), program.typed(), &given).unwrap();
+        let bound = bind(&program.0, &program.1, &given).unwrap();
         let mut bytes = Cursor::new(Vec::new());
-        write(&mut bytes, (program.relations(), program.typed()), &bound, sources).unwrap();
+        write(&mut bytes, (&program.0, &program.1), &bound, sources).unwrap();
         (program, bound, bytes.into_inner())
     }
 
-    fn read_of(program: &crate::Program, bytes: &[u8]) -> Result<Bound, Error> {
-        read(Cursor::new(bytes), Path::new("t.pack"), (program.relations(), program.typed()), 1 << 20)
+    fn read_of(program: &(Relations, Program), bytes: &[u8]) -> Result<Bound, Error> {
+        read(Cursor::new(bytes), Path::new("t.pack"), (&program.0, &program.1), 1 << 20)
     }
 
     fn says(result: Result<Bound, Error>) -> String {
@@ -539,9 +540,9 @@ mod tests {
     #[test]
     fn another_program_over_the_same_tables_reads_them() {
         let (_, _, bytes) = packed(&[]);
-        let other = crate::Program::parse(&PROGRAM.replace(">= 7", "== 1000")).unwrap();
+        let other = checked(&PROGRAM.replace(">= 7", "== 1000"));
         let given = Given { frames: &frames(), sizes: &[], limit: 1 << 20 };
-        let bound = bind(other.relations(), other.typed(), &given).unwrap();
+        let bound = bind(&other.0, &other.1, &given).unwrap();
         let again = read_of(&other, &bytes).unwrap();
         for (name, tensor) in &again.operands {
             assert_eq!(Some(tensor), bound.operands.iter().find(|(n, _)| n == name).map(|(_, t)| t), "{name}");
@@ -552,8 +553,7 @@ mod tests {
     #[test]
     fn packs_of_other_tables_are_refused_by_name() {
         let (_, _, bytes) = packed(&[]);
-        let refuses =
-            |from: &str, to: &str| says(read_of(&crate::Program::parse(&PROGRAM.replace(from, to)).unwrap(), &bytes));
+        let refuses = |from: &str, to: &str| says(read_of(&checked(&PROGRAM.replace(from, to)), &bytes));
         let anew = "pack the tables of this program anew";
         let other = |what: &str| format!("t.pack: it is of another program: `{what}` is declared otherwise: {anew}");
         assert_eq!(refuses("{dense, ragged}", "csr"), other("table sales"));
@@ -561,7 +561,7 @@ mod tests {
         assert_eq!(refuses("%x%", "%y%"), other("test note_is"));
         let without = |what: &str| format!("t.pack: it is of another program, without `{what}`: {anew}");
         assert_eq!(refuses("table keys[k", "table more[k"), without("table more"));
-        let program = crate::Program::parse(PROGRAM).unwrap();
+        let program = checked(PROGRAM);
         assert!(says(read_of(&program, b"PK")).starts_with("t.pack: damaged: "));
         let mut empty = Cursor::new(Vec::new());
         ZipWriter::new(&mut empty).finish().unwrap();

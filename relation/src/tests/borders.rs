@@ -16,8 +16,8 @@ fn of_two_columns_of_one_name_the_first_counts() {
         tables: vec![table("t", vec![mode("k", Over::Domain(0))], vec![])],
         ..Relations::default()
     };
-    let program = crate::Program::parse("tensor t: bool[D] dense s[] = any(i: t[i])").unwrap();
-    let bound = bind(&relations, program.typed(), &Given { frames: &[("t", frame)], sizes: &[], limit: 1 << 20 });
+    let program = coordinates("tensor t: bool[D] dense s[] = any(i: t[i])");
+    let bound = bind(&relations, &program, &Given { frames: &[("t", frame)], sizes: &[], limit: 1 << 20 });
     assert_eq!(bound.unwrap().labels, [Dictionary::Numbers(vec![5, 7])]);
 }
 
@@ -112,9 +112,9 @@ fn texts_are_ordered_by_their_bytes() {
         tables: vec![table("t", vec![mode("k", Over::Domain(0))], vec![])],
         ..Relations::default()
     };
-    let program = crate::Program::parse("tensor t: bool[D] dense s[] = any(i: t[i])").unwrap();
+    let program = coordinates("tensor t: bool[D] dense s[] = any(i: t[i])");
     let frame = Frame::new("t", vec![Column::new("k", texts(["b", "é", "A", "aa", "B", "a", ""]))]).unwrap();
-    let bound = bind(&relations, program.typed(), &Given { frames: &[("t", frame)], sizes: &[], limit: 1 << 20 });
+    let bound = bind(&relations, &program, &Given { frames: &[("t", frame)], sizes: &[], limit: 1 << 20 });
     let sorted = Texts::of(["", "A", "B", "a", "aa", "b", "é"]).unwrap();
     assert_eq!(bound.unwrap().labels, [Dictionary::Texts(sorted)]);
 }

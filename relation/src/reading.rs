@@ -11,7 +11,7 @@ use std::path::Path;
 /// What is not as every file of values has it.
 ///
 /// ```
-/// # use fiberloom::relation::Reading;
+/// # use fiberloom_relation::Reading;
 /// let mut reading = Reading::default();
 /// reading.set("separator=;").unwrap();
 /// reading.set("null=NA").unwrap();
@@ -164,7 +164,7 @@ fn joined(parts: &[&Texts<'static>]) -> Result<Texts<'static>, Unassembled> {
 }
 
 /// The first rows of a frame, borrowed.
-pub(crate) fn first<'f>(frame: &'f Frame, rows: usize) -> Frame<'f> {
+pub fn first<'f>(frame: &'f Frame, rows: usize) -> Frame<'f> {
     let of = |values: &'f Values| match values {
         Values::Plain(array) => Values::Plain(array.part(0..rows)),
         Values::Dates(array) => Values::Dates(array.part(0..rows)),
@@ -192,7 +192,7 @@ pub(crate) fn first<'f>(frame: &'f Frame, rows: usize) -> Frame<'f> {
 ///
 /// # Errors
 /// Memory.
-pub(crate) fn behind(frame: &Frame, row: usize) -> Result<Frame<'static>, Error> {
+pub fn behind(frame: &Frame, row: usize) -> Result<Frame<'static>, Error> {
     let rows: Vec<usize> = (row..frame.rows).collect();
     let columns = frame.columns.iter().map(|column| only(column, &rows)).collect::<Result<_, _>>();
     let columns = columns.map_err(|e| Fault::from(e).within(Path::new(&frame.origin)))?;

@@ -1,6 +1,6 @@
 //! What a column of a Parquet file holds, by its physical type and what is said of it.
 
-use crate::relation::Cell;
+use crate::Cell;
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_data::number::expected;
 use parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type as Physical};

@@ -30,12 +30,12 @@ impl By {
 /// order, and nulls are last.
 ///
 /// ```
-/// # use fiberloom::Array;
-/// # use fiberloom::relation::{By, Column, Frame, Values, ordered};
+/// # use fiberloom_core::format::Array;
+/// # use fiberloom_relation::{By, Column, Frame, Values, ordered};
 /// let n = Column::new("n", Values::Plain(Array::from(vec![1i64, 3, 2])));
 /// let frame = ordered(Frame::new("a table", vec![n]).unwrap(), &By::all("n:desc"), 2)?;
 /// assert_eq!(frame.columns[0].values, Values::Plain(Array::from(vec![3i64, 2])));
-/// # Ok::<(), fiberloom::data::Error>(())
+/// # Ok::<(), fiberloom_data::Error>(())
 /// ```
 ///
 /// # Errors

@@ -9,10 +9,33 @@ mod kept;
 mod packed;
 
 use super::*;
-use fiberloom_core::algebra::Value;
+use fiberloom_core::algebra::{Mode as Modes, Value};
+use fiberloom_core::check::check;
 use fiberloom_core::format::Array;
 use fiberloom_core::notation::Span;
 use fiberloom_core::notation::relation::Column as TableColumn;
+use fiberloom_core::notation::typed::Program;
+use fiberloom_semantics::notation::{Function, Limits, evaluate};
+use std::collections::BTreeMap;
+
+/// What a program says of labels, and what it is over coordinates.
+pub(crate) fn checked(text: &str) -> (Relations, Program) {
+    let (program, wrong) = fiberloom_front::parse(text);
+    assert!(wrong.is_empty(), "{wrong:?}\n{text}");
+    let typed = check(&program.expect("it is read")).unwrap_or_else(|wrong| panic!("{wrong:?}\n{text}"));
+    (typed.relations.clone(), typed)
+}
+
+/// A program over coordinates.
+fn coordinates(text: &str) -> Program {
+    checked(text).1
+}
+
+/// The meaning of a program's results on what tables became.
+fn meaning(program: &Program, bound: &Bound) -> BTreeMap<String, Function> {
+    let operands = bound.operands.iter().cloned().collect();
+    evaluate(program, &operands, Modes::Algebraic, &Limits::default()).expect("the operands are the program's")
+}
 
 /// A column of a table.
 fn holding(name: &str, holds: Holds) -> TableColumn {
@@ -47,7 +70,7 @@ fn refused<T: std::fmt::Debug>(result: Result<T, Error>, says: &str) {
 
 /// What a call says of what it refuses.
 #[track_caller]
-fn says<T: std::fmt::Debug>(result: Result<T, crate::Error>) -> (u8, String) {
+fn says<T: std::fmt::Debug>(result: Result<T, fiberloom_data::error::Error>) -> (u8, String) {
     let error = result.expect_err("refused");
     (error.exit(), error.to_string())
 }

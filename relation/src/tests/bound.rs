@@ -1,7 +1,7 @@
 //! Frames bound to programs: which coordinates labels are, how tables are stored, what is asked of labels, what is refused.
 
 use super::*;
-use crate::{Level, Options as Compiled, Program};
+use fiberloom_core::format::Level;
 use fiberloom_core::notation::relation::days;
 
 const ORDER: usize = 0;
@@ -61,7 +61,7 @@ fn plain(line: &str, supp: &str) -> Program {
         d[] = any(n: NATIONs[n] && passes[n])
         e[] = sum(x: days[x]) + at[] + absent[] + below[] + upto[]"
     );
-    Program::named("plain", &text).unwrap_or_else(|e| panic!("{e}"))
+    coordinates(&text)
 }
 
 fn line() -> Frame<'static> {
@@ -86,9 +86,14 @@ fn supp() -> Frame<'static> {
     Frame::new("supp.csv", columns).unwrap()
 }
 
-fn bound(relations: &Relations, program: &Program, line: Frame, supp: Frame) -> Result<Bound, crate::Error> {
+fn bound(
+    relations: &Relations,
+    program: &Program,
+    line: Frame,
+    supp: Frame,
+) -> Result<Bound, fiberloom_data::error::Error> {
     let given = Given { frames: &[("line", line), ("supp_table", supp)], sizes: &[], limit: 1 << 20 };
-    let bound = bind(relations, program.typed(), &given)?;
+    let bound = bind(relations, program, &given)?;
     for (name, tensor) in &bound.operands {
         tensor.check().unwrap_or_else(|e| panic!("{name}: {e}"));
     }
@@ -177,10 +182,9 @@ fn labels_are_asked() {
     assert_eq!(tensor("passes"), [1, 0]);
     assert_eq!(tensor("noted"), [0, 0, 0, 1, 1, 0]);
     // They are the operands that the program takes.
-    let operands: Vec<(&str, &Tensor)> = bound.operands.iter().map(|(name, tensor)| (name.as_str(), tensor)).collect();
-    let results = program.compile(&Compiled::default()).unwrap().run(&operands).unwrap();
-    assert!(results["a"].values.get(0).is_true());
-    assert_eq!(results["e"].values.get(0), Value::i64(8772 + 8825 + 1 - 2 + 1 + 2));
+    let results = meaning(&program, &bound);
+    assert!(results["a"].at(&[]).value.is_true());
+    assert_eq!(results["e"].at(&[]).value, Value::i64(8772 + 8825 + 1 - 2 + 1 + 2));
 }
 
 /// Labels between, below and above those that are there.
@@ -215,7 +219,7 @@ fn dictionaries_of_numbers() {
         tables: vec![table("t", vec![mode("k", Over::Domain(0))], vec![])],
         ..Relations::default()
     };
-    let program = Program::parse("tensor t: bool[D] dense s[] = any(i: t[i])").unwrap();
+    let program = coordinates("tensor t: bool[D] dense s[] = any(i: t[i])");
     for (numbers, expected) in [
         (vec![i64::MAX, i64::MIN, 0], Dictionary::Numbers(vec![i64::MIN, 0, i64::MAX])),
         (vec![i64::MAX, i64::MAX - 2], Dictionary::Numbers(vec![i64::MAX - 2, i64::MAX])),
@@ -225,12 +229,12 @@ fn dictionaries_of_numbers() {
     ] {
         let frame = Frame::new("t", vec![Column::new("k", Values::Plain(Array::from(numbers)))]).unwrap();
         let given = Given { frames: &[("t", frame)], sizes: &[], limit: 1 << 20 };
-        assert_eq!(bind(&relations, program.typed(), &given).unwrap().labels, [expected]);
+        assert_eq!(bind(&relations, &program, &given).unwrap().labels, [expected]);
     }
     let frame = Frame::new("t", vec![Column::new("k", Values::Plain(Array::from(vec![1u64, 1 << 63])))]).unwrap();
     let wide = Relations { domains: vec![domain("D", Labels::Integer(Type::U64))], ..relations };
     let given = Given { frames: &[("t", frame)], sizes: &[], limit: 1 << 20 };
-    let (exit, text) = says(bind(&wide, program.typed(), &given));
+    let (exit, text) = says(bind(&wide, &program, &given));
     assert_eq!((exit, &*text), (3, "t: row 2, column k: 9223372036854775808 is no label: labels are below 2^63"));
 }
 
@@ -274,10 +278,10 @@ fn what_is_refused_says_where() {
     let (exit, text) = says(bound(&relations(), &program, line(), short));
     assert_eq!((exit, &*text), (3, "supp.csv: no column `since` among 2 columns: `key`, `nation`"));
     let none = Given { frames: &[("line", line())], sizes: &[], limit: 1 << 20 };
-    let (exit, text) = says(bind(&relations(), program.typed(), &none));
+    let (exit, text) = says(bind(&relations(), &program, &none));
     assert_eq!((exit, &*text), (2, "no data are given for table `supp_table`: `--in supp_table=FILE`"));
     let small = Given { frames: &[("line", line()), ("supp_table", supp())], sizes: &[], limit: 10 };
-    assert_eq!(says(bind(&relations(), program.typed(), &small)).0, 5);
+    assert_eq!(says(bind(&relations(), &program, &small)).0, 5);
 }
 
 /// Coordinates that are none of a domain, under extents that the program, another operand, or nobody says.
@@ -286,10 +290,10 @@ fn coordinates_are_bounded() {
     let edges = vec![mode("from", Over::Coordinate), mode("to", Over::Coordinate)];
     let relations = Relations { tables: vec![table("edge", edges, vec![])], ..Relations::default() };
     let of = |program: &str, from: [i64; 3], sizes: &[(&str, u64)]| {
-        let program = Program::parse(program).unwrap();
+        let program = coordinates(program);
         let columns = vec![Column::new("from", whole(from)), Column::new("to", whole([2, 1, 2]))];
         let frames = &[("edge", Frame::new("e.csv", columns).unwrap())];
-        bind(&relations, program.typed(), &Given { frames, sizes, limit: 1 << 20 })
+        bind(&relations, &program, &Given { frames, sizes, limit: 1 << 20 })
             .map(|bound| operand(&bound, "edge").clone())
     };
     let free = "tensor edge: bool[N, N] csr s[] = any(i, j: edge[i,j])";
@@ -324,7 +328,7 @@ fn from_file_to_file() {
         tensor revenue: i64[NATION] dense
         tensor NATIONs: bool[NATION] dense
         revenue[n] = sum(o, l, s: if supp[o,l] == s && nation[s] == n && !NATIONs[n] then price[o,l] else 0)";
-    let program = Program::parse(program).unwrap_or_else(|e| panic!("{e}"));
+    let program = coordinates(program);
     let relations =
         Relations { asked: vec![Asked { tensor: "NATIONs".into(), what: What::Extent(NATION) }], ..relations };
     let line = "order,supp,price,many,note\n30,7,1.00,1,\n10,9,2.5,,\"\"\n30,,3,1,\n10,8,4,1,\n30,7,5.25,1,\n"
@@ -337,11 +341,11 @@ fn from_file_to_file() {
     };
     let given =
         Given { frames: &[("line", frame(0, &line)), ("supp_table", frame(1, supp))], sizes: &[], limit: 1 << 20 };
-    let bound = bind(&relations, program.typed(), &given).unwrap();
-    let operands: Vec<(&str, &Tensor)> = bound.operands.iter().map(|(name, tensor)| (name.as_str(), tensor)).collect();
-    let results = program.compile(&Compiled::default()).unwrap().run(&operands).unwrap();
+    let bound = bind(&relations, &program, &given).unwrap();
+    let revenue = &meaning(&program, &bound)["revenue"];
+    let revenue: Vec<i64> = (0..2).filter_map(|nation| revenue.at(&[nation]).value.as_i64()).collect();
     let shown = &relations.results["revenue"];
-    let frame = decode(&relations, "revenue", &results["revenue"], shown, &bound.labels).unwrap();
+    let frame = decode(&relations, "revenue", &Tensor::vector(&revenue), shown, &bound.labels).unwrap();
     let text = String::from_utf8(to_bytes(Path::new("r.csv"), &frame).unwrap()).unwrap();
     assert_eq!(text, "n_name,revenue\nFRANCE,6.25\nPERU,2.50\n");
 }

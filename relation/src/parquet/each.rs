@@ -2,7 +2,7 @@
 
 use super::chunk::Chunk;
 use super::{Pages, damaged};
-use crate::relation::Cell;
+use crate::Cell;
 use fiberloom_core::algebra::Value;
 use fiberloom_data::Fault;
 use parquet::column::reader::{ColumnReader, get_column_reader};

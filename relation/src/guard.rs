@@ -10,12 +10,12 @@
 //! large, they are compared as if they were wider. What a `repeat` block computes may be, since nothing says how often it is computed.
 
 use super::{Holds, Relations};
-use crate::error::Error;
 use fiberloom_core::algebra::{Op, Type, Value};
 use fiberloom_core::format::{Array, Tensor};
 use fiberloom_core::notation::typed::{
     Expr, Fun, Index, Kind, Map, Program, SizeId, Statement, Step, TensorId, Turns, VarId,
 };
+use fiberloom_data::error::Error;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What 64 bits hold, but for what a sum of floats may be wrong by.
@@ -119,7 +119,10 @@ fn converts(e: &Expr) -> bool {
 }
 
 /// That a value is larger than 64 bits hold, if a result beside another says so. Takes these results out.
-pub(crate) fn held(relations: &Relations, results: &mut Vec<(String, Tensor<'static>)>) -> Result<(), Error> {
+///
+/// # Errors
+/// [`Error::Operand`], with the name of the result.
+pub fn held(relations: &Relations, results: &mut Vec<(String, Tensor<'static>)>) -> Result<(), Error> {
     for (name, about) in &relations.about {
         let Some(at) = results.iter().position(|(n, _)| n == about) else { continue };
         let (_, tensor) = results.remove(at);

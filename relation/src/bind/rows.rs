@@ -8,14 +8,14 @@
 
 use super::levels::Levels;
 use super::{Binding, Declared, integers};
-use crate::Error;
-use crate::relation::dictionary::shown;
-use crate::relation::groups::OTHER;
-use crate::relation::{Column, Dictionary, Frame, Holds, Over, Table, Test, What};
+use crate::dictionary::shown;
+use crate::groups::OTHER;
+use crate::{Column, Dictionary, Frame, Holds, Over, Table, Test, What};
 use fiberloom_core::algebra::Value;
 use fiberloom_core::format::{Array, Assembly, Entries, Error as Unassembled, Format, Tensor, room};
 use fiberloom_core::notation::relation::NONE;
 use fiberloom_core::notation::typed::SizeId;
+use fiberloom_data::error::Error;
 use fiberloom_data::{Fault, Place};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -48,7 +48,7 @@ pub(super) enum Part {
 
 /// Of each row whether a test holds of its text; not at nulls.
 fn passes(column: &Column, test: &Test) -> Result<Vec<u8>, Fault> {
-    let crate::relation::Values::Texts(texts) = &column.values else {
+    let crate::Values::Texts(texts) = &column.values else {
         return Err(Fault::whole("numbers where texts are expected"));
     };
     let mut known: Vec<Option<u8>> = room::repeated(None, texts.held())?;
@@ -188,7 +188,7 @@ impl<'f> Rows<'f> {
             Held::Column(c) => match self.codes.get(c) {
                 Some(codes) => none(codes.clone()),
                 None => {
-                    use crate::relation::Values::{Dates, Decimals, Plain, Texts, Timestamps};
+                    use crate::Values::{Dates, Decimals, Plain, Texts, Timestamps};
                     let column = &self.columns[*c];
                     let array = match &column.values {
                         Plain(array) | Dates(array) | Timestamps(array) | Decimals(array, _) => array.clone(),
@@ -260,7 +260,7 @@ impl<'f> Rows<'f> {
 
     /// What the values of a mode's column are.
     fn holds(&self, source: &str) -> Holds {
-        use crate::relation::Values::{Dates, Decimals, Plain, Texts, Timestamps};
+        use crate::Values::{Dates, Decimals, Plain, Texts, Timestamps};
         let column = self.modes.iter().flatten().find(|column| column.name == source);
         match column.map(|column| &column.values) {
             Some(Dates(_)) => Holds::Date,

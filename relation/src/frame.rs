@@ -9,8 +9,8 @@ use std::borrow::Cow;
 /// The columns of one table, all of one length, borrowed or owned.
 ///
 /// ```
-/// use fiberloom::Array;
-/// use fiberloom::relation::{Column, Frame, Texts, Values};
+/// use fiberloom_core::format::Array;
+/// use fiberloom_relation::{Column, Frame, Texts, Values};
 ///
 /// let key = Column::new("key", Values::Plain(Array::from(vec![1i64, 2])));
 /// let name = Column::new("name", Values::Texts(Texts::of(["a", "b"]).unwrap()));

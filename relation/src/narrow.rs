@@ -3,58 +3,28 @@
 
 use super::bind::Bound;
 use super::guard::{Unsure, unsure};
-use super::{Holds, Table};
-use crate::error::Error;
-use crate::program::Program;
+use super::{Holds, Relations, Table};
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::format::{Array, Error as Unassembled, Tensor, room};
 use fiberloom_core::notation::relation::Fitted;
+use fiberloom_core::notation::typed::Program;
 use fiberloom_data::Fault;
+use fiberloom_data::error::Error;
 use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Integers from the narrowest on.
 const NARROW: [Type; 3] = [Type::I8, Type::I16, Type::I32];
 
-/// The program and its operands with each column of integers, dates, decimals or coordinates in the narrowest integers that hold its
-/// data: the same program, whose columns are converted where they are read. Where a sum of decimals may be larger than 64 bits hold, calls
-/// refuse it, by the result's name.
-///
-/// ```
-/// use fiberloom::relation::{self, Given};
-/// use fiberloom::{Options, Program, Tensor, data};
-/// let program = Program::parse(
-///     "dim CITY: string  table sales[row: N] { city: CITY, amount: dec(2) }
-///      tensor total: dec(2)[CITY]  total[city[n]] += amount[n]",
-/// )?;
-/// let table = program.table("sales").expect("it is declared");
-/// let wanted = relation::wanted(program.relations(), table);
-/// let text = b"city,amount\nRome,7.25\nParis,10\nRome,0.5\n";
-/// let frame = relation::read_bytes("sales.csv".as_ref(), text, &wanted, &data::Options::default())?;
-/// let given = Given { frames: &[("sales", frame)], sizes: &[], limit: 1 << 30 };
-/// let (program, bound) = relation::narrow(&program, relation::bind(program.relations(), program.typed(), &given)?)?;
-/// let operands: Vec<(&str, &Tensor)> = bound.operands.iter().map(|(name, t)| (name.as_str(), t)).collect();
-/// let total = program.compile(&Options::default())?.run(&operands)?;
-/// assert_eq!(total["total"].values.get(1).as_i64(), Some(775));
-/// # Ok::<(), fiberloom::Error>(())
-/// ```
+/// How a program is fitted to its operands, and these operands for the program that is.
 ///
 /// # Errors
 /// Memory.
-pub fn narrow(program: &Program, bound: Bound) -> Result<(Program, Bound), Error> {
-    let (fitted, bound) = fit(program, bound)?;
-    Ok((program.fitted(&fitted)?, bound))
-}
-
-/// How a program is fitted to its operands, for [`Program::fitted`], and these operands for the program that is.
-///
-/// # Errors
-/// Memory.
-pub fn fit(program: &Program, bound: Bound) -> Result<(Fitted, Bound), Error> {
+pub fn fit((relations, program): (&Relations, &Program), bound: Bound) -> Result<(Fitted, Bound), Error> {
     let Bound { operands, labels } = bound;
     let mut types = BTreeMap::new();
     let narrowed = operands.into_iter().map(|(name, tensor)| {
-        if !program.relations().tables.iter().any(|table| holds_integers(table, &name)) {
+        if !relations.tables.iter().any(|table| holds_integers(table, &name)) {
             return Ok((name, tensor));
         }
         let tensor = narrowed(tensor)?;
@@ -64,7 +34,7 @@ pub fn fit(program: &Program, bound: Bound) -> Result<(Fitted, Bound), Error> {
         Ok((name, tensor))
     });
     let operands = narrowed.collect::<Result<Vec<_>, Error>>()?;
-    let Unsure { results: guarded, floats, turns, conditions: wide } = unsure(program.typed(), &operands);
+    let Unsure { results: guarded, floats, turns, conditions: wide } = unsure(program, &operands);
     let fitted = Fitted { stored: types, guarded, floats, turns, wide };
     Ok((fitted, Bound { operands, labels }))
 }

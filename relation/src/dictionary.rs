@@ -138,8 +138,8 @@ fn below(texts: &Texts, text: &str) -> usize {
 pub(super) fn coded(
     columns: &[&Column],
     texts: bool,
-    within: &dyn Fn(usize, Fault) -> crate::Error,
-) -> Result<(Dictionary, Vec<Vec<i64>>), crate::Error> {
+    within: &dyn Fn(usize, Fault) -> fiberloom_data::error::Error,
+) -> Result<(Dictionary, Vec<Vec<i64>>), fiberloom_data::error::Error> {
     let whole = |fault: Fault| within(0, fault);
     if texts {
         return of_texts(columns).map_err(whole);

@@ -1,6 +1,6 @@
 //! A frame as a Parquet file: a column is required unless it has nulls; pages are packed by Snappy.
 
-use crate::relation::{Column, Frame, Values};
+use crate::{Column, Frame, Values};
 use fiberloom_core::algebra::Type;
 use fiberloom_core::format::{Array, room};
 use fiberloom_data::write::Output;
@@ -24,7 +24,7 @@ const GROUP: usize = 1 << 20;
 const SHORT: i64 = 1_000_000_000_000_000_000;
 
 /// Writes a file.
-pub(in crate::relation) fn write(frame: &Frame, out: &mut dyn Output) -> Result<(), Fault> {
+pub(crate) fn write(frame: &Frame, out: &mut dyn Output) -> Result<(), Fault> {
     let columns: Vec<Out> = frame.columns.iter().map(Out::of).collect();
     let fields = columns.iter().map(Out::field).collect::<Written<Vec<TypePtr>>>().map_err(unwritten)?;
     let schema = Schema::group_type_builder("schema").with_fields(fields).build().map_err(unwritten)?;

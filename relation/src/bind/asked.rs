@@ -1,12 +1,12 @@
 //! Operands that labels alone say.
 
 use super::{Binding, Declared};
-use crate::Error;
-use crate::relation::{Dictionary, What};
+use crate::{Dictionary, What};
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::format::{Array, Assembly, Entries, Tensor, room};
 use fiberloom_core::notation::relation::NONE;
 use fiberloom_data::Fault;
+use fiberloom_data::error::Error;
 use std::path::Path;
 
 /// The coordinate of a label that no data have: none, and not that of a null.

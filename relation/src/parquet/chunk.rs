@@ -13,8 +13,8 @@
 use super::form::Form;
 use super::hybrid::Hybrid;
 use super::{Pages, damaged};
-use crate::relation::cell::{Collector, bits};
-use crate::relation::{Cell, Holds};
+use crate::cell::{Collector, bits};
+use crate::{Cell, Holds};
 use bytes::Bytes;
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::format::room;

@@ -2,7 +2,6 @@
 
 use super::files::{all_of, cells};
 use super::*;
-use crate::Program;
 use quickcheck::{Arbitrary, Gen, QuickCheck};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -106,7 +105,7 @@ impl Case {
         }
         let all = (0..6).map(|n| format!("c{n}[{at}] == 0")).collect::<Vec<_>>().join(" && ");
         writeln!(text, "s[] = any({}: t[{at}] && {all})", at.replace(',', ", ")).unwrap();
-        Program::named("drawn", &text).unwrap_or_else(|e| panic!("{e}\n{text}"))
+        coordinates(&text)
     }
 
     /// The data, and in which order rows come back: each key once, unless rows are numbered.
@@ -191,7 +190,7 @@ fn tables_come_back() {
         }
         let table = &relations.tables[0];
         let given = Given { frames: &[("t", given)], sizes: &[], limit: 1 << 30 };
-        let bound = bind(&relations, program.typed(), &given).unwrap();
+        let bound = bind(&relations, &program, &given).unwrap();
         bound.operands.iter().for_each(|(name, t)| t.check().unwrap_or_else(|e| panic!("{name}: {e}")));
         let results: Vec<(&str, &Tensor)> =
             bound.operands.iter().map(|(name, tensor)| (name.as_str(), tensor)).collect();

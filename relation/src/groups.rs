@@ -10,7 +10,6 @@
 
 use super::csv::Rows;
 use super::{Column, Frame, Holds, Kind, Over, Reading, Relations, Table, Wanted, wanted};
-use crate::shards::Batches;
 use fiberloom_data::{Error, Fault, Options, Place, is_packed};
 use flate2::read::MultiGzDecoder;
 use std::collections::HashSet;
@@ -20,6 +19,24 @@ use std::io::{BufReader, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+
+/// A table whose rows come in batches, one behind the other.
+pub trait Batches {
+    /// How many batches there are.
+    fn count(&self) -> usize;
+
+    /// How many rows all of them have.
+    fn rows(&self) -> u64;
+
+    /// The wanted columns of a batch.
+    ///
+    /// # Errors
+    /// What is wrong with the data.
+    fn read(&self, batch: usize, wanted: &[Wanted]) -> Result<Frame<'static>, Error>;
+
+    /// An error about a row of a batch as one about a row of the data.
+    fn placed(&self, batch: usize, error: Error) -> Error;
+}
 
 /// The rows of a group of a `.csv` file.
 const GROUP: usize = 1 << 12;

@@ -15,7 +15,7 @@
 //!
 //! Behind `.csv` may stand `.gz`. A null is an empty field without quotes, in a `.csv` file; where no text is wanted, any empty field.
 //!
-//! What a program says of labels is `core::notation::relation`; `fiberloom::data` is about tensors in files, and what holds of
+//! What a program says of labels is `core::notation::relation`; `fiberloom-data` is about tensors in files, and what holds of
 //! its readers and writers holds here: a file is believed only as far as its bytes go, memory is limited, every rejection names the
 //! file and the place, and nothing is left half-written.
 mod bind;
@@ -37,7 +37,7 @@ mod reading;
 mod tests;
 
 pub use bind::{Bound, Given, bind};
-pub(crate) use bind::{add_images, asked, bind_within, keys, labelling, more_labels, needs};
+pub use bind::{add_images, asked, bind_within, keys, labelling, more_labels, needs};
 pub use decode::{decode, decode_table};
 pub use dictionary::Dictionary;
 pub use fiberloom_core::notation::relation::{
@@ -45,14 +45,14 @@ pub use fiberloom_core::notation::relation::{
     What, date, days, timestamp, timestamp_written,
 };
 pub use frame::{Cell, Column, Frame, Texts, Values};
-pub use groups::{RowGroups, in_row_group, other_row};
-pub(crate) use guard::held;
-pub use narrow::{fit, narrow};
+pub use groups::{Batches, RowGroups, in_row_group, other_row};
+pub use guard::held;
+pub use narrow::fit;
 pub use order::{By, ordered};
 #[cfg(feature = "archives")]
 pub use pack::{holds_pack, is_pack, read_pack, write_pack};
 pub use reading::Reading;
-pub(crate) use reading::{behind, first};
+pub use reading::{behind, first};
 
 use fiberloom_core::algebra::Type;
 use fiberloom_core::counted;

@@ -19,11 +19,11 @@ use super::{
     Cell, Column, Dictionary, Domain, Frame, Holds, Label, Over, Relations, Table, Wanted, What, labelled, missing,
     of_mode,
 };
-use crate::Error;
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::format::{Format, Tensor};
 use fiberloom_core::notation::relation::{Column as TableColumn, Image};
 use fiberloom_core::notation::typed::{Program, Role, SizeId};
+use fiberloom_data::error::Error;
 use fiberloom_data::{Fault, Place};
 use rows::Rows;
 use std::collections::BTreeMap;
@@ -70,7 +70,7 @@ pub fn bind(relations: &Relations, program: &Program, given: &Given) -> Result<B
 ///
 /// # Errors
 /// As of [`bind`]; a label that is not among those that are known.
-pub(crate) fn bind_within(
+pub fn bind_within(
     relations: &Relations,
     program: &Program,
     given: &Given,
@@ -99,12 +99,7 @@ fn code(table: &mut Rows, labels: &[Dictionary]) -> Result<(), Error> {
 ///
 /// # Errors
 /// A null; a label that is not among those that are known.
-pub(crate) fn keys(
-    relations: &Relations,
-    table: &Table,
-    frame: &Frame,
-    labels: &[Dictionary],
-) -> Result<Vec<i64>, Error> {
+pub fn keys(relations: &Relations, table: &Table, frame: &Frame, labels: &[Dictionary]) -> Result<Vec<i64>, Error> {
     let mode = &table.modes[0];
     let Over::Domain(domain) = mode.over else { return Ok(Vec::new()) };
     let column = conform(frame, &mode.source, relations.domains[domain].labels.holds(), Some(OF_KEY));
@@ -116,7 +111,7 @@ pub(crate) fn keys(
 ///
 /// # Errors
 /// As of [`bind`].
-pub(crate) fn needs(
+pub fn needs(
     relations: &Relations,
     program: &Program,
     (table, frame): (&Table, Frame),
@@ -130,7 +125,7 @@ pub(crate) fn needs(
 }
 
 /// The columns of a table whose values are labels, as they are read.
-pub(crate) fn labelling(relations: &Relations, table: &Table) -> Vec<Wanted> {
+pub fn labelling(relations: &Relations, table: &Table) -> Vec<Wanted> {
     let mut all: Vec<Wanted> = Vec::new();
     for domain in 0..relations.domains.len() {
         for (source, _) in bound(table, domain) {
@@ -154,11 +149,7 @@ fn bound(table: &Table, domain: usize) -> impl Iterator<Item = (&str, bool)> {
 ///
 /// # Errors
 /// A value that is no label of its domain; a null in a key; memory.
-pub(crate) fn more_labels(
-    relations: &Relations,
-    frames: &[(&str, Frame)],
-    known: &mut Vec<Dictionary>,
-) -> Result<(), Error> {
+pub fn more_labels(relations: &Relations, frames: &[(&str, Frame)], known: &mut Vec<Dictionary>) -> Result<(), Error> {
     for (d, domain) in relations.domains.iter().enumerate() {
         let mut columns = Vec::new();
         for (name, frame) in frames {
@@ -205,7 +196,7 @@ impl<'b> Binding<'b, '_> {
 ///
 /// # Errors
 /// As of [`bind`].
-pub(crate) fn asked(
+pub fn asked(
     relations: &Relations,
     program: &Program,
     labels: &[Dictionary],
@@ -418,7 +409,7 @@ fn images(relations: &Relations, domain: usize, labels: &[Dictionary]) -> Result
 ///
 /// # Errors
 /// Memory.
-pub(crate) fn add_images(relations: &Relations, labels: &mut [Dictionary]) -> Result<(), Error> {
+pub fn add_images(relations: &Relations, labels: &mut [Dictionary]) -> Result<(), Error> {
     for d in in_order(relations) {
         let images = images(relations, d, labels)?;
         if images.values.is_empty() {
