@@ -4,8 +4,8 @@
 pub use fiberloom_relation::{
     Asked, Bound, By, Cell, Change, Column, DAY, Dictionary, Domain, Fitted, Frame, Given, Holds, Image, Kind, Label,
     Labels, Mode, NONE, Over, Reading, Relations, RowGroups, Shown, Table, Test, Texts, Values, Wanted, What, bind,
-    date, days, decode, decode_table, has_columns, in_row_group, ordered, other_row, read, read_as, read_bytes,
-    stacked, timestamp, timestamp_written, to_bytes, wanted, write, write_all,
+    check, check_fitted, date, days, decode, decode_table, has_columns, in_row_group, ordered, other_row, read,
+    read_as, read_bytes, relate, stacked, timestamp, timestamp_written, to_bytes, wanted, write, write_all,
 };
 pub(crate) use fiberloom_relation::{
     add_images, asked, behind, bind_within, first, held, keys, labelling, more_labels, needs,

@@ -19,9 +19,9 @@ use super::{
     Cell, Column, Dictionary, Domain, Frame, Holds, Label, Over, Relations, Table, Wanted, What, labelled, missing,
     of_mode,
 };
+use crate::relate::{Column as TableColumn, Image};
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::format::{Format, Tensor};
-use fiberloom_core::notation::relation::{Column as TableColumn, Image};
 use fiberloom_core::notation::typed::{Program, Role, SizeId};
 use fiberloom_data::error::Error;
 use fiberloom_data::{Fault, Place};

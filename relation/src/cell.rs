@@ -13,9 +13,9 @@
 //! rounded, to the nearest.
 
 use super::frame::{Cell, Column, Values, Writing};
+use crate::relate::{DAY, Holds, days, decimal, timestamp, timestamp_written};
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::format::{Array, room};
-use fiberloom_core::notation::relation::{DAY, Holds, days, decimal, timestamp, timestamp_written};
 use fiberloom_data::number::{Number, clipped, expected, integer};
 use fiberloom_data::{Fault, exact};
 use std::borrow::Cow;
@@ -228,7 +228,7 @@ impl std::fmt::Display for Cell<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Cell::Plain(value) => value.fmt(f),
-            Cell::Date(days) => f.write_str(&fiberloom_core::notation::relation::date(*days)),
+            Cell::Date(days) => f.write_str(&crate::relate::date(*days)),
             Cell::Timestamp(micros) => f.write_str(&timestamp_written(*micros)),
             Cell::Decimal(x, digits) => f.write_str(&written(*x, *digits)),
             Cell::Text(text) => f.write_str(text),

@@ -10,9 +10,9 @@
 
 use super::cell::{Collector, written};
 use super::{Cell, Column, DAY, Frame, Reading, Wanted, named, timestamp_written};
+use crate::relate::{Holds, date, days};
 use fiberloom_core::counted;
 use fiberloom_core::format::room;
-use fiberloom_core::notation::relation::{Holds, date, days};
 use fiberloom_data::number::Plain;
 use fiberloom_data::{Fault, Options, Place};
 use std::io::{Read, Write};

@@ -11,9 +11,9 @@
 
 use super::cell::Collector;
 use super::{Cell, Column, Dictionary, Frame, Holds, Over, Relations, Shown, Table, Values, labelled};
+use crate::relate::NONE;
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::format::{Array, Error as Unassembled, Tensor, room};
-use fiberloom_core::notation::relation::NONE;
 use fiberloom_data::Fault;
 use fiberloom_data::error::Error;
 use std::borrow::Cow;

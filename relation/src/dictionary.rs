@@ -13,8 +13,8 @@
 use super::Label;
 use super::cell::written;
 use super::frame::{Column, Texts, Values};
+use crate::relate::NONE;
 use fiberloom_core::format::{Array, Error as Unassembled, room};
-use fiberloom_core::notation::relation::NONE;
 use fiberloom_data::{Cause, Fault, Place};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -396,8 +396,8 @@ fn of_texts(columns: &[&Column]) -> Result<(Dictionary, Vec<Vec<i64>>), Fault> {
 pub(super) fn shown(label: &Label, holds: super::Holds) -> String {
     match (label, holds) {
         (Label::Text(text), _) => format!("`{}`", text.chars().take(40).collect::<String>()),
-        (Label::Number(x), super::Holds::Date) => fiberloom_core::notation::relation::date(*x),
-        (Label::Number(x), super::Holds::Timestamp) => fiberloom_core::notation::relation::timestamp_written(*x),
+        (Label::Number(x), super::Holds::Date) => crate::relate::date(*x),
+        (Label::Number(x), super::Holds::Timestamp) => crate::relate::timestamp_written(*x),
         (Label::Number(x), super::Holds::Decimal(digits)) => written((*x).into(), digits),
         (Label::Number(x), _) => x.to_string(),
     }

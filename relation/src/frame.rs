@@ -1,9 +1,9 @@
 //! The columns of one table, as they were read or are to be written.
 
+use crate::relate::Holds;
 use fiberloom_core::algebra::Type;
 use fiberloom_core::counted;
 use fiberloom_core::format::{Array, Elements, Error, room};
-use fiberloom_core::notation::relation::Holds;
 use std::borrow::Cow;
 
 /// The columns of one table, all of one length, borrowed or owned.

@@ -35,9 +35,9 @@ pub(super) struct Unsure {
 }
 
 /// What these operands may make larger than 64 bits hold.
-pub(super) fn unsure(program: &Program, operands: &[(String, Tensor)]) -> Unsure {
+pub(super) fn unsure((relations, program): (&Relations, &Program), operands: &[(String, Tensor)]) -> Unsure {
     let is_decimal = |id: TensorId| {
-        let shown = program.relations.results.get(&program.tensors[id.index()].name);
+        let shown = relations.results.get(&program.tensors[id.index()].name);
         shown.is_some_and(|shown| matches!(shown.holds, Holds::Decimal(_)))
     };
     let asks = |s: &Statement| is_decimal(s.tensor) || converts(&s.rhs) || compares(&s.rhs, &computes);

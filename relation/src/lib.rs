@@ -1,4 +1,4 @@
-//! Tables: columns in files become operands, and results become columns in files.
+//! Relations: programs over labels, whose tables' columns in files become operands, and whose results become columns in files.
 //!
 //! ```text
 //!             csv, parquet            bind                          kernel             decode           csv, parquet
@@ -15,9 +15,9 @@
 //!
 //! Behind `.csv` may stand `.gz`. A null is an empty field without quotes, in a `.csv` file; where no text is wanted, any empty field.
 //!
-//! What a program says of labels is `core::notation::relation`; `fiberloom-data` is about tensors in files, and what holds of
-//! its readers and writers holds here: a file is believed only as far as its bytes go, memory is limited, every rejection names the
-//! file and the place, and nothing is left half-written.
+//! What a program over labels becomes, and says of labels, `relate/mod.rs` describes. `fiberloom-data` is about tensors in files, and what
+//! holds of its readers and writers holds here: a file is believed only as far as its bytes go, memory is limited, every rejection names
+//! the file and the place, and nothing is left half-written.
 mod bind;
 mod cell;
 mod csv;
@@ -33,6 +33,7 @@ mod pack;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod reading;
+mod relate;
 #[cfg(test)]
 mod tests;
 
@@ -40,10 +41,6 @@ pub use bind::{Bound, Given, bind};
 pub use bind::{add_images, asked, bind_within, keys, labelling, more_labels, needs};
 pub use decode::{decode, decode_table};
 pub use dictionary::Dictionary;
-pub use fiberloom_core::notation::relation::{
-    Asked, Change, DAY, Domain, Fitted, Holds, Image, Label, Labels, Mode, NONE, Over, Relations, Shown, Table, Test,
-    What, date, days, timestamp, timestamp_written,
-};
 pub use frame::{Cell, Column, Frame, Texts, Values};
 pub use groups::{Batches, RowGroups, in_row_group, other_row};
 pub use guard::held;
@@ -53,6 +50,10 @@ pub use order::{By, ordered};
 pub use pack::{holds_pack, is_pack, read_pack, write_pack};
 pub use reading::Reading;
 pub use reading::{behind, first};
+pub use relate::{
+    Asked, Change, DAY, Domain, Fitted, Holds, Image, Label, Labels, Mode, NONE, Over, Relations, Shown, Table, Test,
+    What, check, check_fitted, date, days, relate, timestamp, timestamp_written,
+};
 
 use fiberloom_core::algebra::Type;
 use fiberloom_core::counted;

@@ -4,9 +4,9 @@
 use super::bind::Bound;
 use super::guard::{Unsure, unsure};
 use super::{Holds, Relations, Table};
+use crate::relate::Fitted;
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::format::{Array, Error as Unassembled, Tensor, room};
-use fiberloom_core::notation::relation::Fitted;
 use fiberloom_core::notation::typed::Program;
 use fiberloom_data::Fault;
 use fiberloom_data::error::Error;
@@ -34,7 +34,7 @@ pub fn fit((relations, program): (&Relations, &Program), bound: Bound) -> Result
         Ok((name, tensor))
     });
     let operands = narrowed.collect::<Result<Vec<_>, Error>>()?;
-    let Unsure { results: guarded, floats, turns, conditions: wide } = unsure(program, &operands);
+    let Unsure { results: guarded, floats, turns, conditions: wide } = unsure((relations, program), &operands);
     let fitted = Fitted { stored: types, guarded, floats, turns, wide };
     Ok((fitted, Bound { operands, labels }))
 }

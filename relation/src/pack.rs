@@ -15,9 +15,9 @@
 
 use super::bind::{Declared, asked, tensors};
 use super::{Bound, Dictionary, Holds, Labels, Over, Relations, Table, Texts, What};
+use crate::relate::Column as TableColumn;
 use fiberloom_core::algebra::Type;
 use fiberloom_core::format::{Array, Level, Tensor, room};
-use fiberloom_core::notation::relation::Column as TableColumn;
 use fiberloom_core::notation::typed::Program;
 use fiberloom_data::error::Error;
 use fiberloom_data::npy::{Npy, element, write_array};

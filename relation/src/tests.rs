@@ -9,11 +9,10 @@ mod kept;
 mod packed;
 
 use super::*;
+use crate::relate::Column as TableColumn;
 use fiberloom_core::algebra::{Mode as Modes, Value};
-use fiberloom_core::check::check;
 use fiberloom_core::format::Array;
 use fiberloom_core::notation::Span;
-use fiberloom_core::notation::relation::Column as TableColumn;
 use fiberloom_core::notation::typed::Program;
 use fiberloom_semantics::notation::{Function, Limits, evaluate};
 use std::collections::BTreeMap;
@@ -22,8 +21,9 @@ use std::collections::BTreeMap;
 pub(crate) fn checked(text: &str) -> (Relations, Program) {
     let (program, wrong) = fiberloom_front::parse(text);
     assert!(wrong.is_empty(), "{wrong:?}\n{text}");
-    let typed = check(&program.expect("it is read")).unwrap_or_else(|wrong| panic!("{wrong:?}\n{text}"));
-    (typed.relations.clone(), typed)
+    let checked = check_fitted(&program.expect("it is read"), &Fitted::default());
+    let (typed, relations) = checked.unwrap_or_else(|wrong| panic!("{wrong:?}\n{text}"));
+    (relations, typed)
 }
 
 /// A program over coordinates.

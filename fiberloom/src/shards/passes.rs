@@ -33,7 +33,7 @@ use boxes::{Boxes, Place};
 use cut::{Cut, over};
 use fiberloom_core::format::Tensor;
 use fiberloom_core::notation::typed::{TensorId, VarId};
-use fiberloom_core::notation::{Diagnostic, Span, relate};
+use fiberloom_core::notation::{Diagnostic, Span};
 use fiberloom_semantics::algebra::Agreement;
 use parts::{Source, is_keyed};
 use stages::Stage;
@@ -227,7 +227,7 @@ impl Passes {
     /// The stages of a program, which is this one or this one fitted to data.
     fn staged(&self, program: &Program) -> Result<Staged, Error> {
         // The whole program was checked, so that it has no errors here.
-        let mut plain = relate(program.syntax(), program.fitting())
+        let mut plain = relation::relate(program.syntax(), program.fitting())
             .map_err(|diagnostics| program.refused(diagnostics))?
             .map_or_else(|| program.syntax().clone(), |(plain, _)| plain);
         let (mut twin, mut paired) = (Twin::default(), Vec::new());

@@ -1,10 +1,10 @@
 //! Operands that labels alone say.
 
 use super::{Binding, Declared};
+use crate::relate::NONE;
 use crate::{Dictionary, What};
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::format::{Array, Assembly, Entries, Tensor, room};
-use fiberloom_core::notation::relation::NONE;
 use fiberloom_data::Fault;
 use fiberloom_data::error::Error;
 use std::path::Path;

@@ -6,9 +6,9 @@
 //!  any other        row numbers are assembled as values are
 //! ```
 
+use crate::relate::NONE;
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::format::{Array, Error as Unassembled, Format, Level, LevelKind, Permutation, Tensor, room};
-use fiberloom_core::notation::relation::NONE;
 use fiberloom_data::Fault;
 
 /// A table's levels, and which row stands at which position.

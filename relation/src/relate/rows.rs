@@ -12,9 +12,9 @@
 use super::declare::{Known, Relate};
 use super::expression::{binary, call};
 use super::{Holds, Table};
-use crate::algebra::Type;
-use crate::notation::diagnostic::Span;
-use crate::notation::syntax::{
+use fiberloom_core::algebra::Type;
+use fiberloom_core::notation::diagnostic::Span;
+use fiberloom_core::notation::syntax::{
     Access, Argument, Assign, BinaryOp, Expr, ExprKind, Ident, Index, Item, Literal, Statement, UnaryOp,
 };
 
@@ -75,7 +75,7 @@ impl Relate {
                 }
             }
             ExprKind::Reduce { function, vars, body, .. } => {
-                let counts = function.name == crate::algebra::COUNT;
+                let counts = function.name == fiberloom_core::algebra::COUNT;
                 let body = if counts { Some((**body).clone()) } else { self.stands(body) };
                 let function = Ident { name: "any".to_string(), span: function.span };
                 let kind = |body| ExprKind::Reduce { function, vars: vars.clone(), body: Box::new(body), start: None };

@@ -1,7 +1,7 @@
 //! Texts as labels: dates, decimals, and what is asked of texts.
 
 use super::{Change, Label, Labels};
-use crate::algebra::Type;
+use fiberloom_core::algebra::Type;
 
 /// Days from 1970-01-01 to a date of the Gregorian calendar, written `YYYY-MM-DD`.
 pub fn days(text: &str) -> Option<i64> {

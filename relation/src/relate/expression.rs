@@ -6,9 +6,9 @@ use super::index::power;
 use super::routine::Routine;
 use super::scope::Scope;
 use super::{Change, Holds, Image, Labels, MOST_DIGITS, NONE, Test, What, calendar, label, time};
-use crate::algebra::{COUNT, Op, Type};
-use crate::notation::diagnostic::Span;
-use crate::notation::syntax::{Access, Argument, BinaryOp, Expr, ExprKind, Float, Ident, Literal, UnaryOp};
+use fiberloom_core::algebra::{COUNT, Op, Type};
+use fiberloom_core::notation::diagnostic::Span;
+use fiberloom_core::notation::syntax::{Access, Argument, BinaryOp, Expr, ExprKind, Float, Ident, Literal, UnaryOp};
 
 /// An expression over coordinates.
 #[derive(Clone)]

@@ -4,10 +4,10 @@ use super::declare::{Known, Relate, stored};
 use super::expression::{Made, Of, binary, call, int};
 use super::scope::Scope;
 use super::{Holds, calendar};
-use crate::algebra::Type;
-use crate::format::LevelKind;
-use crate::notation::syntax::{self, Access, BinaryOp, Expr, ExprKind, Format, Ident, Index};
-use crate::words::counted;
+use fiberloom_core::algebra::Type;
+use fiberloom_core::counted;
+use fiberloom_core::format::LevelKind;
+use fiberloom_core::notation::syntax::{self, Access, BinaryOp, Expr, ExprKind, Format, Ident, Index};
 
 impl Relate {
     /// Whether a tensor is what a function gives of labels: all of its levels are `function`, a declared function or a part of a date has

@@ -4,8 +4,10 @@ use super::declare::{Known, Relate};
 use super::expression::{Made, Of, call, int, is_coordinate};
 use super::scope::Scope;
 use super::{Holds, Shown};
-use crate::notation::diagnostic::{Diagnostic, Span};
-use crate::notation::syntax::{Access, Assign, Expr, ExprKind, Index, Item, Literal, Repeat, Statement, Turns};
+use fiberloom_core::notation::diagnostic::{Diagnostic, Span};
+use fiberloom_core::notation::syntax::{
+    Access, Assign, Expr, ExprKind, Index, Item, Literal, Repeat, Statement, Turns,
+};
 use std::collections::BTreeSet;
 
 impl Relate {
@@ -82,7 +84,7 @@ impl Relate {
         let known = self.known.get(&s.lhs.tensor.name).cloned()?;
         let rhs = self.assigned(rhs, known.holds, s)?;
         if !local {
-            let holds = known.holds.unwrap_or(Holds::Plain(crate::algebra::Type::I64));
+            let holds = known.holds.unwrap_or(Holds::Plain(fiberloom_core::algebra::Type::I64));
             let modes = known.called.iter().cloned().zip(known.modes.iter().copied()).collect();
             self.out.results.insert(s.lhs.tensor.name.clone(), Shown { modes, holds });
         }
@@ -256,7 +258,7 @@ impl Relate {
 
     /// The operand `name` at a coordinate that may be none, where it has its fill value.
     pub(super) fn asked_at(name: String, at: Option<Made>, fill: Literal, span: Span) -> Expr {
-        let tensor = crate::notation::syntax::Ident { name, span };
+        let tensor = fiberloom_core::notation::syntax::Ident { name, span };
         let (indices, permits) = match at {
             None => (vec![], false),
             Some(made) => {
@@ -281,8 +283,8 @@ impl Relate {
 }
 
 /// `i`
-pub(super) fn variable(name: crate::notation::syntax::Ident, span: Span) -> Index {
-    use crate::notation::syntax::{Affine, Factor, Term};
+pub(super) fn variable(name: fiberloom_core::notation::syntax::Ident, span: Span) -> Index {
+    use fiberloom_core::notation::syntax::{Affine, Factor, Term};
     let term = Term { coefficient: None, factor: Factor::Var(name), divisions: Vec::new() };
     Index::Affine { permit: false, map: Affine { terms: vec![(false, term)] }, span }
 }
@@ -311,7 +313,7 @@ fn is_sum(s: &Statement) -> bool {
         Assign::Add => true,
         Assign::Fold(function) => !matches!(function.name.as_str(), "min" | "max"),
         Assign::Set => {
-            let on = |access: &Access| crate::notation::free::variables(access, &int(0, s.span));
+            let on = |access: &Access| fiberloom_core::notation::free::variables(access, &int(0, s.span));
             let left: BTreeSet<String> = on(&s.lhs).into_iter().collect();
             variables(s).iter().any(|name| !left.contains(name))
         }
@@ -320,7 +322,7 @@ fn is_sum(s: &Statement) -> bool {
 
 /// Names of index variables that a statement uses and does not bind, and perhaps others.
 fn variables(s: &Statement) -> BTreeSet<String> {
-    crate::notation::free::variables(&s.lhs, &s.rhs).into_iter().collect()
+    fiberloom_core::notation::free::variables(&s.lhs, &s.rhs).into_iter().collect()
 }
 
 /// The scale of what is stored, as a literal.

@@ -1,8 +1,8 @@
 //! Parts of a date, and of a timestamp, as functions of the language, on days from 1970-01-01 on: years begin in March, eras have 400 of them.
 
-use crate::algebra::Type;
-use crate::notation::diagnostic::Span;
-use crate::notation::syntax::{Argument, BinaryOp, Block, Expr, ExprKind, Function, Ident, Literal, Stmt};
+use fiberloom_core::algebra::Type;
+use fiberloom_core::notation::diagnostic::Span;
+use fiberloom_core::notation::syntax::{Argument, BinaryOp, Block, Expr, ExprKind, Function, Ident, Literal, Stmt};
 
 /// Parts of a date, and what the functions that say them are called.
 pub(super) const PARTS: [(&str, &str); 6] = [

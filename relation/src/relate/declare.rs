@@ -2,9 +2,9 @@
 
 use super::routine::Routine;
 use super::{Column, Domain, Fitted, Holds, Label, Labels, Mode, NONE, Over, Relations, Table, What, calendar, label};
-use crate::algebra::{Type, Value};
-use crate::notation::diagnostic::{Diagnostic, Span};
-use crate::notation::syntax::{self, Format, Ident, Item, Literal, ROW, Size, Sort};
+use fiberloom_core::algebra::{Type, Value};
+use fiberloom_core::notation::diagnostic::{Diagnostic, Span};
+use fiberloom_core::notation::syntax::{self, Format, Ident, Item, Literal, ROW, Size, Sort};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// What is known of a tensor, a table or a column.

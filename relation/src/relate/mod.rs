@@ -1,7 +1,7 @@
 //! Relations: a program over labels becomes one over coordinates.
 //!
 //! ```text
-//!  syntax with domains, tables, texts ──relate──▶ plain syntax + Relations ──bind (fiberloom)──▶ operands
+//!  syntax with domains, tables, texts ──relate──▶ plain syntax + Relations ──bind──▶ operands
 //!                                                                  │
 //!  o_orderdate[o] >= "1994-01-01"            8766 <= o_orderdate[o]
 //!  r_name[r] == "ASIA"                       r_name[r] == REGION_at[]         REGION_at: the coordinate of "ASIA"
@@ -45,16 +45,16 @@ mod statistic;
 mod text;
 mod time;
 
-use super::diagnostic::{Diagnostic, Span};
-use super::syntax::{self, Item, Sort};
-use crate::algebra::{Type, Value};
+use fiberloom_core::algebra::{Type, Value};
+use fiberloom_core::check::{check_depth, check_related};
+use fiberloom_core::notation::syntax::{self, Sort};
+use fiberloom_core::notation::{Diagnostic, MOST_DIGITS, Span, typed};
+use fiberloom_core::stack::with_room;
 pub use label::{Test, date, days, decimal};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 pub use text::{Change, Image};
 pub use time::{DAY, timestamp, written as timestamp_written};
-
-/// The most digits behind the point of a decimal: so many an `i64` holds.
-pub const MOST_DIGITS: u8 = 18;
 
 /// What stands for a null in a column of a domain: no coordinate.
 pub const NONE: i64 = -1;
@@ -258,6 +258,50 @@ pub struct Shown {
     pub holds: Holds,
 }
 
+/// Checks a program, over labels or over coordinates.
+///
+/// # Errors
+/// All that is wrong with it, in the order of the text.
+pub fn check(program: &syntax::Program) -> Result<typed::Program, Vec<Diagnostic>> {
+    check_fitted(program, &Fitted::default()).map(|(typed, _)| typed)
+}
+
+/// Checks a program that is fitted to its tables' data: columns of integers, dates, decimals and coordinates are stored in narrower integers
+/// than their values have, and results of decimals are guarded. Beside it stands what it says of labels.
+///
+/// # Errors
+/// All that is wrong with it, in the order of the text.
+pub fn check_fitted(
+    program: &syntax::Program,
+    fitted: &Fitted,
+) -> Result<(typed::Program, Relations), Vec<Diagnostic>> {
+    with_room(|| {
+        check_depth(program)?;
+        let (plain, relations) = match relate(program, fitted)? {
+            Some((plain, relations)) => (Cow::Owned(plain), relations),
+            None => (Cow::Borrowed(program), Relations::default()),
+        };
+        let typed = check_related(&plain)?;
+        Ok((typed::Program { tables: relations.structures(), ..typed }, relations))
+    })
+}
+
+impl Relations {
+    /// The table of each operand that belongs to one, by the operand's name.
+    fn structures(&self) -> BTreeMap<String, usize> {
+        let tables = self.tables.iter().enumerate().filter(|(_, table)| !table.made);
+        let own = tables.flat_map(|(n, table)| {
+            let columns = table.columns.iter().map(|column| &column.name);
+            [&table.name].into_iter().chain(columns).map(move |name| (name.clone(), n))
+        });
+        let asked = self.asked.iter().filter_map(|asked| match asked.what {
+            What::Column { table, .. } => Some((asked.tensor.clone(), table)),
+            _ => None,
+        });
+        own.chain(asked).collect()
+    }
+}
+
 /// The plain program that a program over labels becomes, fitted to data, and what it says of labels; `None` of a program that has none.
 ///
 /// # Errors
@@ -266,12 +310,7 @@ pub fn relate(
     program: &syntax::Program,
     fitted: &Fitted,
 ) -> Result<Option<(syntax::Program, Relations)>, Vec<Diagnostic>> {
-    let labelled = |item: &Item| match item {
-        Item::Domain(_) | Item::Table(_) => true,
-        Item::Tensor(t) => !matches!(t.sort, Sort::Plain(_)),
-        _ => false,
-    };
-    if !program.items.iter().any(labelled) {
+    if program.labelled().next().is_none() {
         return Ok(None);
     }
     let mut relate = declare::Relate::default();

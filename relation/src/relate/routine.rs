@@ -2,9 +2,9 @@
 
 use super::calendar::{add, boxed, call, ident, int, kind, name, op};
 use super::declare::Relate;
-use crate::algebra::Type;
-use crate::notation::diagnostic::Span;
-use crate::notation::syntax::{Argument, BinaryOp, Block, Expr, ExprKind, Function, Literal, Property, Stmt};
+use fiberloom_core::algebra::Type;
+use fiberloom_core::notation::diagnostic::Span;
+use fiberloom_core::notation::syntax::{Argument, BinaryOp, Block, Expr, ExprKind, Function, Literal, Property, Stmt};
 
 /// A function that a translation calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -79,7 +79,7 @@ impl Relate {
 
     /// A call of such a function.
     pub(super) fn by_routine(&mut self, routine: Routine, args: Vec<Expr>, span: Span) -> Expr {
-        let name = crate::notation::syntax::Ident { name: self.routine(routine), span };
+        let name = fiberloom_core::notation::syntax::Ident { name: self.routine(routine), span };
         Expr { kind: ExprKind::Call(name, args.into_iter().map(Argument::Expr).collect()), span }
     }
 }

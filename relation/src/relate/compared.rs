@@ -25,8 +25,8 @@ use super::guard::floated;
 use super::index::power;
 use super::label;
 use super::routine::Routine;
-use crate::notation::diagnostic::Span;
-use crate::notation::syntax::{Argument, BinaryOp, Expr, ExprKind, Float, Literal, UnaryOp};
+use fiberloom_core::notation::diagnostic::Span;
+use fiberloom_core::notation::syntax::{Argument, BinaryOp, Expr, ExprKind, Float, Literal, UnaryOp};
 
 /// The same comparison with its sides exchanged.
 pub(super) fn swapped(op: BinaryOp) -> BinaryOp {

@@ -3,9 +3,9 @@
 use super::declare::{Relate, written};
 use super::expression::{Made, Of};
 use super::{DAY, Holds, Label, Labels, NONE, What};
-use crate::algebra::Type;
-use crate::notation::diagnostic::Span;
-use crate::notation::syntax::{Ident, Literal};
+use fiberloom_core::algebra::Type;
+use fiberloom_core::notation::diagnostic::Span;
+use fiberloom_core::notation::syntax::{Ident, Literal};
 
 /// What is done to a text.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -11,10 +11,10 @@ use super::declare::{Known, Relate};
 use super::expression::{binary, call, converted};
 use super::index::variable;
 use super::scope::Scope;
-use crate::algebra::{COUNT, Type};
-use crate::notation::diagnostic::Span;
-use crate::notation::free::free_names;
-use crate::notation::syntax::{
+use fiberloom_core::algebra::{COUNT, Type};
+use fiberloom_core::notation::diagnostic::Span;
+use fiberloom_core::notation::free::free_names;
+use fiberloom_core::notation::syntax::{
     Access, Assign, BinaryOp, Expr, ExprKind, Float, Ident, Literal, Size, Sort, Statement, Tensor,
 };
 

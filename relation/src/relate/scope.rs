@@ -1,8 +1,8 @@
 //! Index variables: which domain each runs over.
 
 use super::declare::Relate;
-use crate::notation::diagnostic::{Diagnostic, Span};
-use crate::notation::syntax::{Access, Argument, Expr, ExprKind, Ident, Index, Size};
+use fiberloom_core::notation::diagnostic::{Diagnostic, Span};
+use fiberloom_core::notation::syntax::{Access, Argument, Expr, ExprKind, Ident, Index, Size};
 use std::collections::HashMap;
 
 /// The index variables that an expression is within, each with its domain, if it has one.

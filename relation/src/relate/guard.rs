@@ -17,9 +17,9 @@
 
 use super::declare::Relate;
 use super::expression::{call, converted};
-use crate::algebra::Type;
-use crate::notation::diagnostic::Span;
-use crate::notation::syntax::{
+use fiberloom_core::algebra::Type;
+use fiberloom_core::notation::diagnostic::Span;
+use fiberloom_core::notation::syntax::{
     Access, Affine, Argument, Assign, BinaryOp, Expr, ExprKind, Factor, Float, Ident, Index, Item, Literal, Sort,
     Statement, Tensor, Term, UnaryOp,
 };
@@ -105,7 +105,7 @@ impl Relate {
 }
 
 impl Relate {
-    /// The statement with its sums that become floats added as floats, if they are those of a [float](crate::notation::relation::Fitted)
+    /// The statement with its sums that become floats added as floats, if they are those of a [float](crate::relate::Fitted)
     /// result that 64-bit integers may not hold.
     pub(super) fn in_floats(&self, mut s: Statement) -> Statement {
         if self.fitted.floats.contains(&s.lhs.tensor.name) {

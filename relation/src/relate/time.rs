@@ -9,8 +9,8 @@
 use super::declare::Relate;
 use super::expression::{Made, Of, binary, call, int};
 use super::{Holds, Image, Labels, label};
-use crate::notation::diagnostic::Span;
-use crate::notation::syntax::{BinaryOp, Expr, Ident};
+use fiberloom_core::notation::diagnostic::Span;
+use fiberloom_core::notation::syntax::{BinaryOp, Expr, Ident};
 
 /// The microseconds of a day.
 pub const DAY: i64 = 86_400_000_000;
