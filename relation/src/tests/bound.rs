@@ -76,7 +76,7 @@ fn line() -> Frame<'static> {
 }
 
 fn supp() -> Frame<'static> {
-    let day = |text: &str| days(text).unwrap() as i64;
+    let day = |text: &str| days(text).unwrap();
     let columns = vec![
         Column::new("key", whole([9, 7, 6])),
         Column::new("nation", texts(["PERU", "FRANCE", "PERU"])),
