@@ -8,7 +8,7 @@
 //! A command is said only where it reads back: what is decided of the program that has it is what was decided without.
 
 use crate::algebra::Mode;
-use crate::check::check;
+use crate::check::Checker;
 use crate::concretize::Copied;
 use crate::format::Format;
 use crate::loops::lower::Options;
@@ -20,13 +20,14 @@ use crate::pipeline::{Decided, decide};
 use crate::schedule::loops::Loops;
 use crate::stack::with_room;
 
-/// What the planner decides of a program, as commands, each with its statement: those that read back. `options` are those of a checked
+/// What the planner decides of a program, which `check` checks, as commands, each with its statement: those that read back. `options` are those of a checked
 /// program: one that has commands numbers its tensors otherwise.
 ///
 /// # Errors
 /// What is wrong with the program, and those of [`lower`](crate::lower()).
 pub fn plan(
     program: &syntax::Program,
+    check: Checker,
     options: &dyn Fn(&typed::Program) -> Options,
 ) -> Result<Vec<Planned>, Vec<Diagnostic>> {
     with_room(|| {

@@ -47,6 +47,14 @@ fn takes(statement: &str) -> typed::Program {
     accepts(&format!("{A}{statement}"))
 }
 
+/// Nothing that only programs over labels declare is passed over.
+#[test]
+fn labels_are_refused() {
+    let of = |name: &str| format!("`{name}` is of a program over labels");
+    let all = "dim CITY: string  table sales[row: N] { amount: i64 }  tensor due: date[N] dense  tensor paid: dec(2)[N] dense";
+    rejects(&format!("{all}  s[] = 1"), &[&of("CITY"), &of("sales"), &of("due"), &of("paid")]);
+}
+
 #[test]
 fn sums_are_spelled_out() {
     let p = takes("y[i] = A[i,j] * x[j]");

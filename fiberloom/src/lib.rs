@@ -44,13 +44,14 @@ pub mod builder;
 mod cache;
 mod clock;
 pub mod data;
-mod error;
 mod kernel;
 mod machine;
 mod program;
 pub mod relation;
 pub mod shards;
 pub mod show;
+
+use fiberloom_data::error;
 
 pub use cache::compiled;
 pub use error::Error;

@@ -12,11 +12,11 @@ use crate::data::{self, Declared, Source};
 use crate::error::Error;
 use crate::kernel::{Kernel, Options};
 use crate::machine;
+use crate::relation::{self, Fitted, Relations};
 use fiberloom_core::algebra::{Mode, Value};
 use fiberloom_core::format::{Format, Tensor};
 use fiberloom_core::iteration::{Spares, Thin, show_spaces};
 use fiberloom_core::loops::{self, Gpu};
-use fiberloom_core::notation::relation::Fitted;
 use fiberloom_core::notation::spell::Planned;
 use fiberloom_core::notation::typed::{self, Role, SizeId, TURNS, TensorId};
 use fiberloom_core::notation::{self, Diagnostic, Span, syntax};
@@ -42,6 +42,8 @@ struct Inner {
     text: String,
     syntax: syntax::Program,
     typed: typed::Program,
+    /// What it says of labels.
+    relations: Relations,
     /// How it is fitted to data.
     fitted: Fitted,
     /// The plan by which it is lowered: its file and its text.
@@ -109,7 +111,7 @@ impl Program {
         syntax: syntax::Program,
         fitted: &Fitted,
     ) -> Result<Program, Vec<Diagnostic>> {
-        let typed = fiberloom_core::check::check_fitted(&syntax, fitted)?;
+        let checked = relation::check_fitted(&syntax, fitted)?;
         let mut canonical = syntax.to_string();
         fitted.stored.iter().for_each(|(name, ty)| canonical += &format!("# {name}: {ty}\n"));
         fitted.guarded.iter().for_each(|name| canonical += &format!("# {name}, guarded\n"));
@@ -118,7 +120,7 @@ impl Program {
         if fitted.wide {
             canonical += "# conditions are wide\n";
         }
-        Program::of_typed((file, text), (syntax, typed), canonical, fitted.clone())
+        Program::of_typed((file, text), (syntax, checked), canonical, fitted.clone())
     }
 
     /// A program of some of this one's statements, over coordinates: what is read of its tables has one structure here, too.
@@ -127,18 +129,19 @@ impl Program {
     /// [`Error::Program`]: what the checker finds.
     pub(crate) fn part(&self, syntax: syntax::Program) -> Result<Program, Error> {
         let made = || {
-            let mut typed = fiberloom_core::check::check_fitted(&syntax, &Fitted::default())?;
-            let notation::Relations { tables, asked, .. } = &self.typed().relations;
-            (typed.relations.tables, typed.relations.asked) = (tables.clone(), asked.clone());
+            let (typed, own) = relation::check_fitted(&syntax, &Fitted::default())?;
+            let typed = typed::Program { tables: self.typed().tables.clone(), ..typed };
+            let Relations { tables, asked, .. } = self.relations().clone();
+            let relations = Relations { tables, asked, ..own };
             let canonical = format!("{syntax}# over coordinates\n");
-            Program::of_typed(self.source(), (syntax.clone(), typed), canonical, Fitted::default())
+            Program::of_typed(self.source(), (syntax.clone(), (typed, relations)), canonical, Fitted::default())
         };
         made().map_err(|diagnostics| self.refused(diagnostics))
     }
 
     fn of_typed(
         (file, text): (&str, &str),
-        (syntax, typed): (syntax::Program, typed::Program),
+        (syntax, (typed, relations)): (syntax::Program, (typed::Program, Relations)),
         canonical: String,
         fitted: Fitted,
     ) -> Result<Program, Vec<Diagnostic>> {
@@ -154,6 +157,7 @@ impl Program {
                 text,
                 syntax,
                 typed,
+                relations,
                 fitted,
                 plan: None,
                 canonical,
@@ -281,7 +285,7 @@ impl Program {
             let thin = options.thin.iter().filter_map(|(id, kept)| Some((tensor(*id)?, *kept))).collect();
             fiberloom_core::Options { operands, initial, thin, ..options.clone() }
         };
-        plan(&self.inner.syntax, &of).map_err(|diagnostics| self.refused(diagnostics))
+        plan(&self.inner.syntax, &relation::check, &of).map_err(|diagnostics| self.refused(diagnostics))
     }
 
     /// What of extents says how it is lowered, if it can be: found out once.

@@ -1,7 +1,7 @@
 //! Gradients and tangents in Python: texts of programs, which `compile` takes (`fiberloom/_gradients.py`).
 
 use crate::error::raised;
-use fiberloom::Error;
+use fiberloom::{Error, relation};
 use fiberloom_core::gradient::{Ask, grad, jvp};
 use pyo3::prelude::*;
 
@@ -18,7 +18,9 @@ pub fn gradient(py: Python<'_>, text: &str, asked: Asked, value: bool, forward: 
     let (of, by, seed, dense) = asked;
     let ask = Ask { of, by, seed, dense, value };
     let made = match fiberloom_front::parse(text) {
-        (Some(program), wrong) if wrong.is_empty() => (if forward { jvp } else { grad })(&program, &ask),
+        (Some(program), wrong) if wrong.is_empty() => {
+            (if forward { jvp } else { grad })(&program, &relation::check, &ask)
+        }
         (_, wrong) => Err(wrong),
     };
     made.map(|program| program.to_string()).map_err(|diagnostics| {

@@ -49,7 +49,19 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("front", &["fiberloom-core"]),
     ("semantics", &["fiberloom-core"]),
     ("codegen", &["fiberloom-core"]),
-    ("fiberloom", &["fiberloom-core", "fiberloom-front", "fiberloom-semantics", "fiberloom-codegen"]),
+    ("data", &["fiberloom-core", "fiberloom-front"]),
+    ("relation", &["fiberloom-core", "fiberloom-data"]),
+    (
+        "fiberloom",
+        &[
+            "fiberloom-core",
+            "fiberloom-front",
+            "fiberloom-data",
+            "fiberloom-relation",
+            "fiberloom-semantics",
+            "fiberloom-codegen",
+        ],
+    ),
     ("fuzz/check", &["fiberloom-core", "fiberloom-front", "fiberloom-semantics", "fiberloom-codegen", "fiberloom"]),
     ("proofs", &["fiberloom-core", "fiberloom-semantics"]),
     (

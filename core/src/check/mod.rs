@@ -30,7 +30,6 @@ mod undeclared;
 
 use crate::algebra::{Mode, Type};
 use crate::notation::diagnostic::{Diagnostic, Span};
-use crate::notation::relation::{Fitted, Relations, relate};
 use crate::notation::syntax::{self, Ident, Item};
 use crate::notation::typed::{self, FnId, LocalId, SizeId, TensorId, VarId};
 use crate::schedule::loops::Loops;
@@ -42,32 +41,41 @@ use steps::Statements;
 
 pub use undeclared::{Undeclared, undeclared};
 
-/// Checks a program.
+/// What checks a program: [`check`], or for programs over labels what makes such a program one over coordinates before.
+pub type Checker<'c> = &'c dyn Fn(&syntax::Program) -> Result<typed::Program, Vec<Diagnostic>>;
+
+/// Checks a program over coordinates.
 ///
 /// # Errors
-/// All that is wrong with it, in the order of the text.
+/// All that is wrong with it, in the order of the text; what only programs over labels declare.
 pub fn check(program: &syntax::Program) -> Result<typed::Program, Vec<Diagnostic>> {
-    check_fitted(program, &Fitted::default())
+    check_depth(program)?;
+    let labelled = |name: &Ident| {
+        let message = format!("`{name}` is of a program over labels, and this checks programs over coordinates");
+        Diagnostic::new(name.span, message).help("check the program by `fiberloom::relation::check`")
+    };
+    let labelled: Vec<Diagnostic> = program.labelled().map(labelled).collect();
+    if labelled.is_empty() { check_related(program) } else { Err(labelled) }
 }
 
-/// Checks a program that is fitted to its tables' data: columns of integers, dates, decimals and coordinates are stored in narrower integers
-/// than their values have, and results of decimals are guarded.
+/// Refuses a program that nests too deep for what recurses over it.
 ///
 /// # Errors
-/// All that is wrong with it, in the order of the text.
-pub fn check_fitted(program: &syntax::Program, fitted: &Fitted) -> Result<typed::Program, Vec<Diagnostic>> {
-    with_room(|| check_here(program, fitted))
+/// Where it does.
+pub fn check_depth(program: &syntax::Program) -> Result<(), Vec<Diagnostic>> {
+    depth::check(program).map_err(|e| vec![e])
 }
 
-fn check_here(program: &syntax::Program, fitted: &Fitted) -> Result<typed::Program, Vec<Diagnostic>> {
-    depth::check(program).map_err(|e| vec![e])?;
-    let related = relate(program, fitted)?;
-    let (program, relations) = match &related {
-        Some((plain, relations)) => (plain, relations.clone()),
-        None => (program, Relations::default()),
-    };
+/// Checks a program over coordinates that was made of one which [is not too deep](check_depth).
+///
+/// # Errors
+/// As of [`check`].
+pub fn check_related(program: &syntax::Program) -> Result<typed::Program, Vec<Diagnostic>> {
+    with_room(|| check_here(program))
+}
+
+fn check_here(program: &syntax::Program) -> Result<typed::Program, Vec<Diagnostic>> {
     let mut c = Check::default();
-    c.out.relations = relations;
     let results = declare::declarations(&program.items, &mut c);
     function::functions(&program.items, &mut c);
     declare::computed(&mut c);

@@ -8,24 +8,13 @@
 
 use super::out::Out;
 use crate::notation::concrete::{Access, Column, Expr, Nest, Place, Role};
-use crate::notation::relation::What;
 use crate::notation::typed::{Program, TensorId};
 use rustc_hash::FxHashMap;
 
 /// The table of each operand that belongs to one, by the table's place in the program.
 pub fn structures(program: &Program) -> FxHashMap<TensorId, usize> {
-    let tables = program.relations.tables.iter().enumerate().filter(|(_, table)| !table.made);
-    let own = tables.flat_map(|(n, table)| {
-        let columns = table.columns.iter().map(|column| &column.name);
-        [&table.name].into_iter().chain(columns).map(move |name| (name, n))
-    });
-    let asked = program.relations.asked.iter().filter_map(|asked| match asked.what {
-        What::Column { table, .. } => Some((&asked.tensor, table)),
-        _ => None,
-    });
-    let named: FxHashMap<&String, usize> = own.chain(asked).collect();
     let ids = program.tensors.iter().enumerate();
-    ids.filter_map(|(id, t)| Some((TensorId(id as u32), *named.get(&t.name)?))).collect()
+    ids.filter_map(|(id, t)| Some((TensorId(id as u32), *program.tables.get(&t.name)?))).collect()
 }
 
 /// The columns of a program's tables.

@@ -29,7 +29,7 @@ mod text;
 mod turns;
 mod versions;
 
-use crate::check::check;
+use crate::check::Checker;
 use crate::notation::typed::TensorId;
 use crate::notation::{Diagnostic, Span, syntax};
 use crate::stack::with_room;
@@ -62,24 +62,28 @@ pub struct Ask {
 /// operand with the levels of `A`.
 ///
 /// # Errors
-/// What is wrong with the program; a name that it has not, or of integers; a construct that has no derivative, by name.
-pub fn grad(source: &syntax::Program, ask: &Ask) -> Result<syntax::Program, Vec<Diagnostic>> {
-    with_room(|| grad_here(source, ask))
+/// What is wrong with the program, as `checker` says; a name that it has not, or of integers; a construct that has no derivative, by name.
+pub fn grad(source: &syntax::Program, checker: Checker, ask: &Ask) -> Result<syntax::Program, Vec<Diagnostic>> {
+    with_room(|| grad_here(source, checker, ask))
 }
 
-fn grad_here(source: &syntax::Program, ask: &Ask) -> Result<syntax::Program, Vec<Diagnostic>> {
+fn grad_here(source: &syntax::Program, checker: Checker, ask: &Ask) -> Result<syntax::Program, Vec<Diagnostic>> {
     let has_blocks = source.items.iter().any(|item| matches!(item, syntax::Item::Repeat(_)));
     // What keeps a block from staying one may not keep its statements from being written out.
-    backward(source, ask, true).or_else(|wrong| match has_blocks {
-        true => backward(source, ask, false).map_err(|_| wrong),
+    backward((source, checker), ask, true).or_else(|wrong| match has_blocks {
+        true => backward((source, checker), ask, false).map_err(|_| wrong),
         false => Err(wrong),
     })
 }
 
 /// A gradient; with `blocks` those of the program stay blocks.
-fn backward(source: &syntax::Program, ask: &Ask, blocks: bool) -> Result<syntax::Program, Vec<Diagnostic>> {
+fn backward(
+    (source, checker): (&syntax::Program, Checker),
+    ask: &Ask,
+    blocks: bool,
+) -> Result<syntax::Program, Vec<Diagnostic>> {
     let one = |d: Diagnostic| vec![d];
-    let mut draft = plain(source)?;
+    let mut draft = plain(source, checker)?;
     let tensors = |names: &[String]| -> Result<Vec<TensorId>, Diagnostic> {
         names.iter().map(|name| float(&draft, name)).collect()
     };
@@ -97,7 +101,10 @@ fn backward(source: &syntax::Program, ask: &Ask, blocks: bool) -> Result<syntax:
     declared.extend(patterns.chain(asked.seed).chain(gradients));
     let made = std::mem::take(&mut backward.made);
     let wanted = if ask.value { vec![of] } else { vec![] };
-    Parts { source, pieces, made, declared, wanted }.program(&mut draft).map_err(one).and_then(sound)
+    Parts { source, pieces, made, declared, wanted }
+        .program(&mut draft)
+        .map_err(one)
+        .and_then(|made| sound(made, checker))
 }
 
 /// The program that computes how `of` moves if the tensors of `by` do: for `A` of `by` an operand `A_dot` with the format of `A`, and the result
@@ -105,13 +112,13 @@ fn backward(source: &syntax::Program, ask: &Ask, blocks: bool) -> Result<syntax:
 ///
 /// # Errors
 /// As of [`grad`]; blocks have tangents.
-pub fn jvp(source: &syntax::Program, ask: &Ask) -> Result<syntax::Program, Vec<Diagnostic>> {
-    with_room(|| jvp_here(source, ask))
+pub fn jvp(source: &syntax::Program, checker: Checker, ask: &Ask) -> Result<syntax::Program, Vec<Diagnostic>> {
+    with_room(|| jvp_here(source, checker, ask))
 }
 
-fn jvp_here(source: &syntax::Program, ask: &Ask) -> Result<syntax::Program, Vec<Diagnostic>> {
+fn jvp_here(source: &syntax::Program, checker: Checker, ask: &Ask) -> Result<syntax::Program, Vec<Diagnostic>> {
     let one = |d: Diagnostic| vec![d];
-    let mut draft = plain(source)?;
+    let mut draft = plain(source, checker)?;
     let of = float(&draft, &ask.of).map_err(one)?;
     let by: Vec<TensorId> = ask.by.iter().map(|name| float(&draft, name)).collect::<Result<_, _>>().map_err(one)?;
     let order = draft.program.order.clone();
@@ -130,12 +137,12 @@ fn jvp_here(source: &syntax::Program, ask: &Ask) -> Result<syntax::Program, Vec<
     Parts { source, pieces: vec![], made: vec![], declared, wanted }
         .forward(&mut draft, (begun, &steps))
         .map_err(one)
-        .and_then(sound)
+        .and_then(|made| sound(made, checker))
 }
 
 /// A derivative that the checker takes. It does not where terms that do not move are dropped which alone say an extent.
-fn sound(made: syntax::Program) -> Result<syntax::Program, Vec<Diagnostic>> {
-    match check(&made) {
+fn sound(made: syntax::Program, checker: Checker) -> Result<syntax::Program, Vec<Diagnostic>> {
+    match checker(&made) {
         Ok(_) => Ok(made),
         Err(wrong) => {
             let said = wrong.first().map_or("", |d| &d.message);
@@ -148,9 +155,9 @@ fn sound(made: syntax::Program) -> Result<syntax::Program, Vec<Diagnostic>> {
 }
 
 /// A draft of a program without tables.
-fn plain(source: &syntax::Program) -> Result<Draft, Vec<Diagnostic>> {
-    let program = check(source)?;
-    if !program.relations.domains.is_empty() || !program.relations.tables.is_empty() {
+fn plain(source: &syntax::Program, checker: Checker) -> Result<Draft, Vec<Diagnostic>> {
+    let program = checker(source)?;
+    if source.items.iter().any(|item| matches!(item, syntax::Item::Domain(_) | syntax::Item::Table(_))) {
         let message = "programs with tables have no gradients: values of labels do not move";
         return Err(vec![Diagnostic::new(Span::default(), message)]);
     }

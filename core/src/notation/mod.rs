@@ -17,12 +17,11 @@ pub mod function;
 mod print;
 mod print_typed;
 pub mod property;
-pub mod relation;
 pub mod spell;
 pub mod syntax;
 pub mod typed;
 mod warn;
 
 pub use diagnostic::{Diagnostic, Severity, Span};
-pub use relation::{MOST_DIGITS, Relations, relate};
+pub use syntax::MOST_DIGITS;
 pub use warn::{Warning, warnings};

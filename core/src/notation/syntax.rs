@@ -95,6 +95,20 @@ pub struct Domain {
     pub labels: Sort,
 }
 
+impl Program {
+    /// What only programs over labels declare: domains, tables, tensors whose values are more than they are stored as.
+    pub fn labelled(&self) -> impl Iterator<Item = &Ident> {
+        self.items.iter().filter_map(|item| match item {
+            Item::Domain(Domain { name, .. }) | Item::Table(Table { name, .. }) => Some(name),
+            Item::Tensor(t) if !matches!(t.sort, Sort::Plain(_)) => Some(&t.name),
+            _ => None,
+        })
+    }
+}
+
+/// The most digits behind the point of a decimal: so many an `i64` holds.
+pub const MOST_DIGITS: u8 = 18;
+
 /// What values are beyond how they are stored.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Sort {

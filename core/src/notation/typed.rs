@@ -32,11 +32,11 @@ pub use extents::Extents;
 pub use schedule::{Command, CommandKind, Stage, TensorCommand};
 
 use super::Span;
-use super::relation::Relations;
 use super::syntax;
 use crate::algebra::{self, Op, Type, Value};
 use crate::format::Format;
 use rustc_hash::FxHashSet;
+use std::collections::BTreeMap;
 
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
@@ -78,8 +78,8 @@ pub struct Program {
     pub statements: Vec<Statement>,
     /// What runs, in order.
     pub order: Vec<Step>,
-    /// What it says of labels.
-    pub relations: Relations,
+    /// The table of each operand that belongs to one, by the operand's name: operands of one table have one structure.
+    pub tables: BTreeMap<String, usize>,
     /// Index variables that staging has left without a place: what they stood in is read from a temporary.
     pub unbound: FxHashSet<VarId>,
 }

@@ -2,7 +2,8 @@
 
 use super::args::Gradient;
 use super::{memory, print, source};
-use fiberloom::Error;
+use fiberloom::{Error, relation};
+use fiberloom_core::check::Checker;
 use fiberloom_core::gradient::{Ask, grad, jvp};
 use fiberloom_core::notation::{Diagnostic, syntax};
 
@@ -16,7 +17,7 @@ pub fn forward(args: &Gradient) -> Result<(), Error> {
     printed(args, jvp)
 }
 
-type Rewrite = fn(&syntax::Program, &Ask) -> Result<syntax::Program, Vec<Diagnostic>>;
+type Rewrite = fn(&syntax::Program, Checker, &Ask) -> Result<syntax::Program, Vec<Diagnostic>>;
 
 fn printed(args: &Gradient, rewrite: Rewrite) -> Result<(), Error> {
     let source::Text { name, text } = source::read(&args.source)?;
@@ -29,7 +30,7 @@ fn printed(args: &Gradient, rewrite: Rewrite) -> Result<(), Error> {
         value: args.value,
     };
     let made = match fiberloom_front::parse(&text) {
-        (Some(program), diagnostics) if diagnostics.is_empty() => rewrite(&program, &ask),
+        (Some(program), diagnostics) if diagnostics.is_empty() => rewrite(&program, &relation::check, &ask),
         (_, diagnostics) => Err(diagnostics),
     };
     match made {

@@ -11,7 +11,7 @@ use fiberloom_core::notation::typed::TensorId;
 impl Program {
     /// What the program says of labels.
     pub fn relations(&self) -> &Relations {
-        &self.typed().relations
+        &self.inner.relations
     }
 
     /// The table of that name, if there is one whose data are read.
@@ -124,7 +124,7 @@ impl Program {
 
     /// The operands that are a table's, each with its table, in their order.
     pub(crate) fn structures(&self) -> Vec<(TensorId, usize)> {
-        if self.relations().tables.is_empty() {
+        if self.typed().tables.is_empty() {
             return Vec::new();
         }
         let mut all: Vec<(TensorId, usize)> =

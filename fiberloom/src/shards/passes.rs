@@ -21,40 +21,24 @@ mod parts;
 mod stages;
 mod twin;
 
+pub use fiberloom_relation::Batches;
+
 use super::program::fresh;
 use super::rules;
 use crate::error::Error;
 use crate::kernel::{Options, Outcome};
 use crate::program::Program;
-use crate::relation::{self, Bound, Dictionary, Given, Holds, Table, Wanted};
+use crate::relation::{self, Bound, Dictionary, Given, Holds, Table};
 use boxes::{Boxes, Place};
 use cut::{Cut, over};
 use fiberloom_core::format::Tensor;
 use fiberloom_core::notation::typed::{TensorId, VarId};
-use fiberloom_core::notation::{Diagnostic, Span, relate};
+use fiberloom_core::notation::{Diagnostic, Span};
 use fiberloom_semantics::algebra::Agreement;
 use parts::{Source, is_keyed};
 use stages::Stage;
 use std::collections::BTreeSet;
 use twin::Twin;
-
-/// A table whose rows come in batches, one behind the other.
-pub trait Batches {
-    /// How many batches there are.
-    fn count(&self) -> usize;
-
-    /// How many rows all of them have.
-    fn rows(&self) -> u64;
-
-    /// The wanted columns of a batch.
-    ///
-    /// # Errors
-    /// What is wrong with the data.
-    fn read(&self, batch: usize, wanted: &[Wanted]) -> Result<relation::Frame<'static>, crate::data::Error>;
-
-    /// An error about a row of a batch as one about a row of the data.
-    fn placed(&self, batch: usize, error: crate::data::Error) -> crate::data::Error;
-}
 
 /// What is given beside the batches.
 pub struct Beside<'g, 'a> {
@@ -243,7 +227,7 @@ impl Passes {
     /// The stages of a program, which is this one or this one fitted to data.
     fn staged(&self, program: &Program) -> Result<Staged, Error> {
         // The whole program was checked, so that it has no errors here.
-        let mut plain = relate(program.syntax(), program.fitting())
+        let mut plain = relation::relate(program.syntax(), program.fitting())
             .map_err(|diagnostics| program.refused(diagnostics))?
             .map_or_else(|| program.syntax().clone(), |(plain, _)| plain);
         let (mut twin, mut paired) = (Twin::default(), Vec::new());

@@ -101,7 +101,7 @@ pub fn reads_back(text: &str) -> Read {
         "formatted it is another program\n{formatted}"
     );
     assert_eq!(fiberloom_front::format(&formatted).as_ref(), Ok(&formatted), "formatted twice");
-    let checked = fiberloom_core::check::check(&program);
+    let checked = fiberloom::relation::check(&program);
     if let Ok(typed) = &checked {
         einsum::by_the_rule(&program, typed).unwrap_or_else(|what| panic!("{what}"));
     }

@@ -24,7 +24,7 @@ fn damaged_plans_are_refused_or_well_formed() {
         if !errors.is_empty() {
             continue;
         }
-        let Ok(program) = fiberloom_core::check::check(&syntax) else { continue };
+        let Ok(program) = fiberloom::relation::check(&syntax) else { continue };
         let lowered = match lower(&program, &Options::default()) {
             Ok(lowered) => lowered,
             Err(why) => {

@@ -139,7 +139,9 @@ const TESTS: &[(&str, &str, &str)] = &[
     ("sorted lanes' tests", "fiberloom-codegen", "few"),
     ("prefetches' tests", "fiberloom-codegen", "prefetch"),
     ("rewrites' tests", "fiberloom-check", "rewrites"),
-    ("readers' tests", "fiberloom", "fiberloom"),
+    ("readers' tests", "fiberloom-data", "fiberloom_data"),
+    ("table readers' tests", "fiberloom-relation", "fiberloom_relation"),
+    ("builder's tests", "fiberloom", "fiberloom"),
     ("library's tests", "fiberloom", "library"),
     ("levels' tests", "fiberloom", "levels"),
     ("boxes' tests", "fiberloom", "shards"),
@@ -217,7 +219,15 @@ const ORDER: &[(&str, &[&str])] = &[
     ("gradients", &[FILES, "gradients", "core's tests"]),
     (
         "relations",
-        &["relations' tests", "readers' tests", "table files' tests", "core's tests", FILES, "tables", DRAWN_FILES],
+        &[
+            "relations' tests",
+            "table readers' tests",
+            "table files' tests",
+            "core's tests",
+            FILES,
+            "tables",
+            DRAWN_FILES,
+        ],
     ),
     ("readers", &["readers' tests", DRAWN_FILES, "scalars' tests", "command's tests"]),
     ("schedule", &[FILES, "loops under commands", "commands"]),
@@ -264,6 +274,7 @@ const ORDER: &[(&str, &[&str])] = &[
             "workspaces' tests",
             "gathers' tests",
             "relations' tests",
+            "table readers' tests",
             "table files' tests",
             "scalars' tests",
             "assembled results' tests",
@@ -292,7 +303,7 @@ const ORDER: &[(&str, &[&str])] = &[
             "command's tests",
         ],
     ),
-    ("", &["levels' tests", "rewrites' tests", CORES_PRINTS, PRINTS]),
+    ("", &["builder's tests", "levels' tests", "rewrites' tests", CORES_PRINTS, PRINTS]),
 ];
 
 /// Builds them: all, or those of these names.

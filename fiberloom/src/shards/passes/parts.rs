@@ -9,11 +9,11 @@
 //! Boxes of keys are ranges of coordinates, of which each has all of its rows: so no key is in two boxes, and one that has no row is in one, too.
 
 use super::Batches;
-use crate::data::{Fault, Place};
 use crate::error::Error;
 use crate::program::Program;
 use crate::relation::{self, Dictionary, Frame, Given, Over, Table, Wanted};
 use fiberloom_core::format::Tensor;
+use fiberloom_data::{Fault, Place};
 use std::ops::Range;
 use std::path::Path;
 

@@ -8,8 +8,8 @@
 //! An outline has the folds of an expression with their variables, what stands in each, and names, by which variables are
 //! compared. It leaves out functions, literals and types. What `f=` folds over has no written form, and is compared by name.
 
+use fiberloom::relation::relate;
 use fiberloom_core::algebra::{COUNT, Op};
-use fiberloom_core::notation::relate;
 use fiberloom_core::notation::syntax::{self, Argument, Assign, ExprKind, Factor, Ident, Item};
 use fiberloom_core::notation::typed::{Expr, Fun, Index, Kind, Map, Program, SizeId, Statement, TensorId, VarId};
 use fiberloom_semantics::notation::einsum;
@@ -293,8 +293,9 @@ mod tests {
     use crate::notation::programs_under;
     use crate::notation::{language, product};
     use arbitrary::Unstructured;
+    use fiberloom::relation::check;
     use fiberloom_core::algebra::Type;
-    use fiberloom_core::check::{check, undeclared};
+    use fiberloom_core::check::undeclared;
     use std::path::{Path, PathBuf};
 
     fn read(text: &str) -> Option<syntax::Program> {

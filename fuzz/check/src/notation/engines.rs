@@ -291,7 +291,7 @@ pub(super) fn checked(subject: &impl Subject, reads_back: bool) -> Result<typed:
     if reads_back && fiberloom_front::parse(&syntax.to_string()).0.as_ref() != Some(&syntax) {
         return Err(Finding::new("round trip", &syntax).into());
     }
-    let typed = fiberloom_core::check::check(&syntax).map_err(|wrong| {
+    let typed = fiberloom::relation::check(&syntax).map_err(|wrong| {
         super::stand_in(&text, &wrong);
         refused(subject, "checker", first(&wrong))
     })?;

@@ -15,6 +15,7 @@ use super::work::{Stage, Work};
 use arbitrary::Unstructured;
 use fiberloom_core::Options;
 use fiberloom_core::algebra::{Mode, Op, Type, Value};
+use fiberloom_core::check::check;
 use fiberloom_core::format::{Assembly, Format, Tensor};
 use fiberloom_core::gradient::{Ask, grad, jvp, keeps_entries};
 use fiberloom_core::notation::{Diagnostic, syntax, typed};
@@ -263,8 +264,8 @@ fn rewritten<'s, S: Subject>(
         let words = wrong.first().map_or("it reads as another program", |d| &d.message);
         return Err(Finding::new("gradient round trip", format!("{words}\n{text}")).into());
     }
-    let typed = fiberloom_core::check::check(&made)
-        .map_err(|wrong| Finding::new("gradient rejected", format!("{}\n{text}", wrong[0].message)))?;
+    let typed =
+        check(&made).map_err(|wrong| Finding::new("gradient rejected", format!("{}\n{text}", wrong[0].message)))?;
     let named = |name: &String| typed.tensors.iter().any(|t| t.name == *name);
     // Kernels are made for narrow indices.
     let narrow = |tensor: Tensor<'static>| {
@@ -295,7 +296,7 @@ fn tangents<S: Subject + Clone>(
         let Ok(like) = like else { return Err(Stop::Left("a direction that its format does not take")) };
         operands.insert(format!("{name}_dot"), like);
     }
-    let (typed, made) = rewritten(subject, jvp(source, &case.ask), operands)?;
+    let (typed, made) = rewritten(subject, jvp(source, &check, &case.ask), operands)?;
     let got = made.meaning(&typed, subject.mode())?;
     let got = &got[&format!("{}_dot", case.ask.of)];
     for at in everywhere(&tangent.extents).unwrap_or_default() {
@@ -324,7 +325,7 @@ fn gradients<S: Subject + Clone>(
     };
     let seed = if case.ask.by.contains(&case.ask.of) { "seed" } else { "bar" };
     operands.insert(format!("{}_{seed}", case.ask.of), v.clone());
-    let (typed, made) = rewritten(subject, grad(source, &case.ask), operands)?;
+    let (typed, made) = rewritten(subject, grad(source, &check, &case.ask), operands)?;
     let got = made.meaning(&typed, subject.mode())?;
     let forward =
         if at == [Vec::<i64>::new()] { tangent.at(&[0_i64; 0]) } else { inner(tangent, &Function::of(&v), tangent.ty) };

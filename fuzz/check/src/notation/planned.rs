@@ -21,7 +21,8 @@ pub(super) fn reads_back(subject: &impl Subject, lowered: &Lowered) -> Result<()
     let (syntax, _) = fiberloom_front::parse(&subject.to_string());
     let mut told = syntax.expect("it has been parsed before");
     let options = |typed: &typed::Program| Options { mode: subject.mode(), ..subject.options(typed) };
-    let planned = fiberloom_core::plan(&told, &options).expect("it has been lowered before");
+    let planned =
+        fiberloom_core::plan(&told, &fiberloom::relation::check, &options).expect("it has been lowered before");
     if planned.is_empty() {
         return Ok(());
     }
@@ -34,7 +35,7 @@ pub(super) fn reads_back(subject: &impl Subject, lowered: &Lowered) -> Result<()
     let text = told.to_string();
     let (syntax, wrong) = fiberloom_front::parse(&text);
     let syntax = syntax.filter(|_| wrong.is_empty()).ok_or_else(|| refused(wrong))?;
-    let typed = fiberloom_core::check::check(&syntax).map_err(refused)?;
+    let typed = fiberloom::relation::check(&syntax).map_err(refused)?;
     let again = fiberloom_core::lower(&typed, &options(&typed)).map_err(refused)?;
     let [loops, other] = [&lowered.kernel, &again.kernel].map(|kernel| unnumbered(&kernel.to_string()));
     if loops != other {

@@ -12,13 +12,13 @@ use super::engines::{self, Engine, Finding, Outcome, Stop};
 use super::subject::{Operands, Subject};
 use super::work::{Stage, Work};
 use arbitrary::Unstructured;
-use fiberloom::relation::{self, Bound, Dictionary, Frame, Given};
+use fiberloom::relation::{self, Bound, Dictionary, Fitted, Frame, Given, Relations};
 use fiberloom::{Kernel, Program};
 use fiberloom_core::Options;
 use fiberloom_core::algebra::{Mode, Type, Value};
 use fiberloom_core::format::{Array, Tensor};
 use fiberloom_core::notation::syntax::{Item, Sort};
-use fiberloom_core::notation::{relation::Relations, typed};
+use fiberloom_core::notation::typed;
 use fiberloom_semantics::relation::{self as labelled, Cell, Function, Key, Moment, Of, Rows};
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};
@@ -297,7 +297,9 @@ impl Subject for Labelled {
     }
 
     fn operands(&self, typed: &typed::Program) -> Option<Operands> {
-        Some(self.bound(&typed.relations, typed).ok()?.operands.into_iter().collect())
+        let syntax = fiberloom_front::parse(&self.to_string()).0?;
+        let (_, relations) = relation::check_fitted(&syntax, &Fitted::default()).ok()?;
+        Some(self.bound(&relations, typed).ok()?.operands.into_iter().collect())
     }
 
     fn shortened(&self, extent: u64) -> Option<Self> {

@@ -1,0 +1,77 @@
+//! A program fitted to its tables' data: columns are in the narrowest integers that hold them, since what a query reads is what it takes,
+//! and sums of decimals that 64 bits may not hold are guarded.
+
+use super::bind::Bound;
+use super::guard::{Unsure, unsure};
+use super::{Holds, Relations, Table};
+use crate::relate::Fitted;
+use fiberloom_core::algebra::{Type, Value};
+use fiberloom_core::format::{Array, Error as Unassembled, Tensor, room};
+use fiberloom_core::notation::typed::Program;
+use fiberloom_data::Fault;
+use fiberloom_data::error::Error;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Integers from the narrowest on.
+const NARROW: [Type; 3] = [Type::I8, Type::I16, Type::I32];
+
+/// How a program is fitted to its operands, and these operands for the program that is.
+///
+/// # Errors
+/// Memory.
+pub fn fit((relations, program): (&Relations, &Program), bound: Bound) -> Result<(Fitted, Bound), Error> {
+    let Bound { operands, labels } = bound;
+    let mut types = BTreeMap::new();
+    let narrowed = operands.into_iter().map(|(name, tensor)| {
+        if !relations.tables.iter().any(|table| holds_integers(table, &name)) {
+            return Ok((name, tensor));
+        }
+        let tensor = narrowed(tensor)?;
+        if tensor.values.ty() != Type::I64 {
+            types.insert(name.clone(), tensor.values.ty());
+        }
+        Ok((name, tensor))
+    });
+    let operands = narrowed.collect::<Result<Vec<_>, Error>>()?;
+    let Unsure { results: guarded, floats, turns, conditions: wide } = unsure((relations, program), &operands);
+    let fitted = Fitted { stored: types, guarded, floats, turns, wide };
+    Ok((fitted, Bound { operands, labels }))
+}
+
+/// Each value as another, into a vector that is made at once.
+fn each<T>(values: &[i64], narrowed: impl Fn(i64) -> T) -> Result<Vec<T>, Unassembled> {
+    let mut all = room::room(values.len())?;
+    all.extend(values.iter().map(|x| narrowed(*x)));
+    Ok(all)
+}
+
+/// Whether this is a column that is read, of values in 64 bits with a sign.
+fn holds_integers(table: &Table, name: &str) -> bool {
+    let wide = |holds| match holds {
+        Holds::Plain(ty) => ty == Type::I64,
+        Holds::Date | Holds::Timestamp | Holds::Decimal(_) | Holds::Domain(_) => true,
+        Holds::Text => false,
+    };
+    !table.made && table.columns.iter().any(|column| column.name == name && wide(column.holds))
+}
+
+/// The same tensor, its values and its fill value in the narrowest type that holds them.
+fn narrowed(tensor: Tensor<'static>) -> Result<Tensor<'static>, Error> {
+    let Array::I64(values) = &tensor.values else { return Ok(tensor) };
+    let Some(fill) = tensor.fill.as_i64() else { return Ok(tensor) };
+    let (least, most) = values.iter().fold((fill, fill), |(least, most), x| (least.min(*x), most.max(*x)));
+    let holds = |ty: &Type| {
+        let (from, to) = ty.range().expect("integers have a range");
+        from <= i128::from(least) && i128::from(most) <= to
+    };
+    let Some(ty) = NARROW.into_iter().find(holds) else { return Ok(tensor) };
+    let values = match ty {
+        Type::I8 => each(values, |x| x as i8).map(Array::from),
+        Type::I16 => each(values, |x| x as i16).map(Array::from),
+        _ => each(values, |x| x as i32).map(Array::from),
+    };
+    let values = values.map_err(Fault::from).map_err(|fault| Error::Data(fault.within(Path::new(""))))?;
+    let fill = Value::from_i128(ty, i128::from(fill));
+    Ok(Tensor { values, fill, ..tensor })
+}
