@@ -1,7 +1,7 @@
 //! A program that is being written: the original with further tensors, variables and functions.
 
-use super::expr::{call, distinct, made, number};
-use super::pull::set;
+use super::expr::{add_kept, call, distinct, made, nothing_of, number};
+use super::pull::{anchor, says, set};
 use crate::algebra::{Op, Type, Value};
 use crate::format::Format;
 use crate::map::ClassId;
@@ -46,7 +46,11 @@ impl Draft {
         let mut draft =
             Draft { known: program.sizes.len() as u32, program, classes, extents, taken, slopes: FxHashMap::default() };
         draft.told_apart();
-        draft.program.statements.iter_mut().for_each(summed);
+        draft.program.statements.iter_mut().for_each(|s| {
+            summed(s);
+            let whole = s.rhs.clone();
+            grounded(&mut s.rhs, &whole);
+        });
         let steps = std::mem::take(&mut draft.program.order);
         draft.program.order = draft.begun(steps, &mut FxHashSet::default());
         Ok(draft)
@@ -276,5 +280,24 @@ fn summed(s: &mut Statement) {
         let (ty, span) = (s.rhs.ty, s.rhs.span);
         let body = Box::new(s.rhs.clone());
         s.rhs = Expr { kind: Kind::Reduce { fun: Fun::Op(Op::Add), vars, body, start: None }, ty, span };
+    }
+}
+
+/// Lets each fold say how far its variables go. In the short form terms share a variable, of which one term may say that for all; folds that
+/// are spelled out have variables of their own.
+fn grounded(e: &mut Expr, whole: &Expr) {
+    match &mut e.kind {
+        Kind::Literal(_) | Kind::Index(_) | Kind::Size(_) | Kind::Local(_) | Kind::Access(..) => {}
+        Kind::Call(_, parts) | Kind::Concat { parts, .. } => parts.iter_mut().for_each(|part| grounded(part, whole)),
+        Kind::Collapse { body, .. } | Kind::Split { body, .. } | Kind::Slice { body, .. } => grounded(body, whole),
+        Kind::Reduce { vars, body, start, .. } => {
+            start.iter_mut().for_each(|start| grounded(start, whole));
+            grounded(body, whole);
+            for v in vars.iter().filter(|v| !says(body, **v)).copied().collect::<Vec<_>>() {
+                if let Some(there) = anchor(whole, v) {
+                    **body = add_kept(nothing_of(&there, body.ty), (**body).clone());
+                }
+            }
+        }
     }
 }

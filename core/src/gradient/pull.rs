@@ -236,7 +236,7 @@ pub(super) fn divides(value: &Expr, v: VarId) -> bool {
 /// shape operator's value: it says how far the variable goes.
 pub(super) fn anchor(body: &Expr, v: VarId) -> Option<Expr> {
     let (mut bound, mut found) = (vec![], None);
-    body.walk(&mut |e| bound.extend(binds(e)));
+    body.walk(&mut |e| bound.extend(binds(e).into_iter().filter(|bound| *bound != v)));
     body.walk(&mut |e| {
         let read = match &e.kind {
             Kind::Access(_, indices) => {
