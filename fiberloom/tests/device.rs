@@ -109,6 +109,12 @@ fn a_warp_a_row_reads_neighbours() {
     assert_eq!(of(&warps, "segments"), 32 * (2 + 8 + 8 * 2 + 8 * 2 + 1));
     // Five steps of two halves.
     assert_eq!(of(&warps, "shuffles"), 32 * 5 * 2);
+    // The same of blocks of 8 rows, of which each warp has every fourth.
+    let blocks = counted(
+        "schedule { split(i -> b, r, 8); split(r -> r0, w, 4); pos(j -> q, A); split(q -> z, t, 32); reorder(b, w, r0, t, z);
+         parallelize(b, gpu_block, no_races); parallelize(w, gpu_warp, no_races); parallelize(t, gpu_thread, parallel_reduction); }",
+    );
+    assert_eq!(of(&blocks, "shuffles"), 32 * 5 * 2);
 }
 
 /// Where `ptxas` is: on the path, or where `FIBERLOOM_PTXAS` says.

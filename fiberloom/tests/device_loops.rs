@@ -2,8 +2,7 @@
 
 use fiberloom_codegen::device::{Ptx, ptx};
 use fiberloom_core::format::Array;
-use fiberloom_core::loops::Gpu;
-use fiberloom_core::loops::{Failure, check, read};
+use fiberloom_core::loops::{Failure, Gpu, Runner, check, read};
 use fiberloom_semantics::machine::{Fault, Prepared};
 use fiberloom_semantics::ptx::{Host, Limits, Module, Shape};
 
@@ -122,7 +121,7 @@ fn lanes_share_a_loop() {
             &format!(
                 "  parallel for i in 0..n_i {{
     t = {start}
-    warp for p in A1_pos[i]..A1_pos[i + 1] {{
+    lane for p in A1_pos[i]..A1_pos[i + 1] {{
       t = {fold}
     }}
     y_vals[i] = t
@@ -140,12 +139,105 @@ fn lanes_share_a_loop() {
         let (sums, code) = made(&shared(start, fold), 4);
         assert_eq!(sums, Ok(wanted.to_vec()), "{fold}");
         assert!(code.text.contains("shfl.sync.bfly"), "{}", code.text);
-        assert!(code.entries[0].warps);
+        assert_eq!(code.entries[0].runner, Runner::Warp);
     }
     // One that does more than fold is not shared, and answers all the same.
     let (sums, code) = made(&shared("0", "t + A_vals[p]\n      y_vals[i] = t"), 4);
     assert_eq!(sums, Ok(vec![3, 0, 3, 15]));
-    assert!(!code.entries[0].warps);
+    assert_eq!(code.entries[0].runner, Runner::Thread);
+}
+
+/// Lanes share a loop that sets variables of its own, but not one that sets what is read behind it, or leaves what it sets.
+#[test]
+fn lanes_have_variables_of_their_own() {
+    let rows = "  parallel for i in 0..n_i {
+    t = 0
+    u = 0
+    lane for p in A1_pos[i]..A1_pos[i + 1] {
+      u = A_vals[p]
+      if u > 2 {
+        u = u * 10
+      }
+      t = t + u
+    }
+    y_vals[i] = t
+  }";
+    let behind = rows.replace("y_vals[i] = t", "y_vals[i] = t + u");
+    let left = rows.replace("      u = A_vals[p]", "      u = u + A_vals[p]");
+    for (body, wanted, runner) in [
+        (rows.to_string(), [3, 0, 30, 150], Runner::Warp),
+        (behind, [5, 0, 60, 210], Runner::Thread),
+        (left, [1 + 30, 0, 30, 40 + 450 + 4560], Runner::Thread),
+    ] {
+        let (sums, code) = made(&kernel("i64", &body), 4);
+        assert_eq!((sums, code.entries[0].runner), (Ok(wanted.to_vec()), runner), "{body}");
+    }
+}
+
+/// Blocks run iterations, their warps those of a loop inside, the lanes of a warp share a row: sums, and rows stored by lanes.
+#[test]
+fn loops_are_dealt_out_to_blocks_warps_and_lanes() {
+    let sums = "  block parallel for b in 0..n_k / 2 {
+    let first = b * 2
+    warp parallel for w in 0..2 {
+      t = 7
+      lane for p in A1_pos[first + w]..A1_pos[first + w + 1] {
+        t = t + A_vals[p] * x_vals[A1_crd[p]]
+      }
+      y_vals[first + w] = t
+    }
+  }";
+    let rows = "  block parallel for b in 0..n_i / 2 {
+    warp parallel for w in 0..2 {
+      parallel for r in 0..1 {
+        let i = b * 2 + w + r
+        lane parallel for j in 0..n_j {
+          t = 0
+          for p in A1_pos[i]..A1_pos[i + 1] {
+            if i64(A1_crd[p]) == j {
+              t = A_vals[p]
+            }
+          }
+          y_vals[i * n_j + j] = t
+        }
+      }
+    }
+  }";
+    let dense = vec![1, 2, 0, 0, 0, 0, 0, 0, 3, 4, 5, 6];
+    for (body, results, wanted) in [(sums, 4, vec![28, 7, 307, 661]), (rows, 12, dense)] {
+        let (values, code) = made(&kernel("i64", body), results);
+        assert_eq!((values, code.entries[0].runner), (Ok(wanted), Runner::Block), "{body}");
+        assert_eq!(code.not_dealt, []);
+        assert!(code.text.contains("%ctaid.x"));
+    }
+    // Threads of a block, without warps.
+    let threads = rows.replace("warp parallel", "parallel");
+    let (values, code) = made(&kernel("i64", &threads), 12);
+    assert_eq!(values, Ok(vec![1, 2, 0, 0, 0, 0, 0, 0, 3, 4, 5, 6]));
+    assert_eq!(code.entries[0].runner, Runner::Block);
+}
+
+/// A block does not run an iteration in which what warps share is not all that is stored, or is read: a thread, or a warp, does.
+#[test]
+fn a_block_shares_no_iteration_that_stores_elsewhere() {
+    let sums = "  block parallel for b in 0..2 {
+    warp parallel for w in 0..2 {
+      y_vals[b * 2 + w] = w
+    }
+  }";
+    let (values, code) = made(&kernel("i64", sums), 4);
+    assert_eq!((values, code.entries[0].runner), (Ok(vec![0, 1, 0, 1]), Runner::Block));
+    let stores = sums.replace("    }\n  }", "    }\n    y_vals[b * 2] = 9\n  }");
+    let reads = sums.replace("= w\n    }\n  }", "= w\n    }\n    z = y_vals[b * 2]\n  }");
+    let waits =
+        sums.replace("    warp", "    for r in 0..2 {\n    warp").replace("= w\n    }", "= w + r\n    }\n    }");
+    for (body, wanted) in [(stores, [9, 1, 9, 1]), (reads, [0, 1, 0, 1]), (waits, [1, 2, 1, 2])] {
+        assert_ne!(body, sums);
+        let (values, code) = made(&kernel("i64", &body), 4);
+        assert_eq!((values, code.entries[0].runner), (Ok(wanted.to_vec()), Runner::Thread), "{body}");
+        let not_dealt = [("b", "block", "a thread runs each"), ("w", "warp", "what runs the loop around runs each")];
+        assert_eq!(code.not_dealt, not_dealt.map(|(var, unit, what)| (var.to_string(), unit, what.to_string())));
+    }
 }
 
 /// Where an element is among the next eight, before an end.
@@ -169,4 +261,9 @@ fn loops_stay_on_the_host() {
         made(&kernel("i64", "  parallel for i in 0..n_i {\n    y_vals[i] = gcd(i64(A1_pos[i]), 4)\n  }"), 4);
     assert_eq!(values, Ok(vec![4, 2, 2, 1]));
     assert_eq!(code.refused, [("i".to_string(), "it calls `gcd`".to_string())]);
+    let serial = "  t = 0\n  block for i in 0..n_i {\n    y_vals[i] = t\n    t = y_vals[i] + 1\n  }";
+    let (values, code) = made(&kernel("i64", serial), 4);
+    assert_eq!(values, Ok(vec![0, 1, 2, 3]));
+    let why = "its iterations, dealt out to blocks, are not shown to be independent";
+    assert_eq!(code.refused, [("i".to_string(), why.to_string())]);
 }
