@@ -21,7 +21,7 @@ use crate::program::Program;
 /// refuse it, by the result's name.
 ///
 /// ```
-/// use fiberloom_relation::{self, Given};
+/// use fiberloom::relation::{self, Given};
 /// use fiberloom::{Options, Program, Tensor, data};
 /// let program = Program::parse(
 ///     "dim CITY: string  table sales[row: N] { city: CITY, amount: dec(2) }

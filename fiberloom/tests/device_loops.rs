@@ -179,18 +179,18 @@ fn lanes_have_variables_of_their_own() {
 fn loops_are_dealt_out_to_blocks_warps_and_lanes() {
     let sums = "  block parallel for b in 0..n_k / 2 {
     let first = b * 2
-    warp parallel for w in 0..2 {
+    warp parallel for u in 0..2 {
       t = 7
-      lane for p in A1_pos[first + w]..A1_pos[first + w + 1] {
+      lane for p in A1_pos[first + u]..A1_pos[first + u + 1] {
         t = t + A_vals[p] * x_vals[A1_crd[p]]
       }
-      y_vals[first + w] = t
+      y_vals[first + u] = t
     }
   }";
     let rows = "  block parallel for b in 0..n_i / 2 {
-    warp parallel for w in 0..2 {
+    warp parallel for u in 0..2 {
       parallel for r in 0..1 {
-        let i = b * 2 + w + r
+        let i = b * 2 + u + r
         lane parallel for j in 0..n_j {
           t = 0
           for p in A1_pos[i]..A1_pos[i + 1] {
@@ -221,21 +221,21 @@ fn loops_are_dealt_out_to_blocks_warps_and_lanes() {
 #[test]
 fn a_block_shares_no_iteration_that_stores_elsewhere() {
     let sums = "  block parallel for b in 0..2 {
-    warp parallel for w in 0..2 {
-      y_vals[b * 2 + w] = w
+    warp parallel for u in 0..2 {
+      y_vals[b * 2 + u] = u
     }
   }";
     let (values, code) = made(&kernel("i64", sums), 4);
     assert_eq!((values, code.entries[0].runner), (Ok(vec![0, 1, 0, 1]), Runner::Block));
     let stores = sums.replace("    }\n  }", "    }\n    y_vals[b * 2] = 9\n  }");
-    let reads = sums.replace("= w\n    }\n  }", "= w\n    }\n    z = y_vals[b * 2]\n  }");
+    let reads = sums.replace("= u\n    }\n  }", "= u\n    }\n    z = y_vals[b * 2]\n  }");
     let waits =
-        sums.replace("    warp", "    for r in 0..2 {\n    warp").replace("= w\n    }", "= w + r\n    }\n    }");
+        sums.replace("    warp", "    for r in 0..2 {\n    warp").replace("= u\n    }", "= u + r\n    }\n    }");
     for (body, wanted) in [(stores, [9, 1, 9, 1]), (reads, [0, 1, 0, 1]), (waits, [1, 2, 1, 2])] {
         assert_ne!(body, sums);
         let (values, code) = made(&kernel("i64", &body), 4);
         assert_eq!((values, code.entries[0].runner), (Ok(wanted.to_vec()), Runner::Thread), "{body}");
-        let not_dealt = [("b", "block", "a thread runs each"), ("w", "warp", "what runs the loop around runs each")];
+        let not_dealt = [("b", "block", "a thread runs each"), ("u", "warp", "what runs the loop around runs each")];
         assert_eq!(code.not_dealt, not_dealt.map(|(var, unit, what)| (var.to_string(), unit, what.to_string())));
     }
 }

@@ -247,7 +247,7 @@ T @= E2
 d += T
 d *= T
 float(T.sum())
-int(T.sum())
+int(T.max())
 bool(T.sum())
 round(T.sum(), 2)
 f"{T.sum():.2f}"

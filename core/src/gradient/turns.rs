@@ -95,7 +95,8 @@ impl<'s> Order<'_, 's> {
         let mut read = FxHashSet::default();
         reads(&turn, &mut read);
         let carried = ends.into_iter().enumerate().map(|(n, (first, last))| {
-            let first = first.filter(|t| read.contains(t));
+            // A turn whose statements are all in blocks that never run leaves a tensor as it is.
+            let first = first.filter(|t| read.contains(t) || *t == last);
             Carried {
                 of: defined[n],
                 before: before[n].filter(|_| first.is_some() || stays[n]),

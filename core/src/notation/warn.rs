@@ -8,7 +8,7 @@
 //!  y[j] = w[j] where { w[i] = A[i,k] * A[k,j] }    another j, which is summed
 //! ```
 //!
-//! A loop that a schedule wants on a GPU runs on one thread, and this says so.
+//! A loop that a schedule wants on a GPU runs there under `--engine ptx` alone, and this says so.
 //! A sum that is spelled out, `sum(j: …)`, and one of a term with one access, `y[i] = A[i,j]`, say what they mean.
 
 use super::spell::spelled;
@@ -52,20 +52,22 @@ fn warnings_here(program: &Program) -> Vec<Warning> {
                 }
             }
         });
-        all.extend(s.commands.iter().filter_map(|command| runs_serially(program, command)).map(Warning::from));
+        all.extend(s.commands.iter().filter_map(|command| runs_elsewhere(program, command)).map(Warning::from));
     }
     all.extend(program.starts().into_iter().filter_map(|id| begins_elsewhere(program, id)));
     all.sort_by_key(|warning| warning.diagnostic.span.start);
     all
 }
 
-/// A loop that is to run on a GPU runs on one thread, where there is none.
-fn runs_serially(program: &Program, command: &Command) -> Option<Diagnostic> {
+/// A loop that is to run on a GPU runs on the CPU, where another engine is asked.
+fn runs_elsewhere(program: &Program, command: &Command) -> Option<Diagnostic> {
     let CommandKind::Parallelize(v, unit, _) = &command.kind else { return None };
     let name = &program.vars[v.index()].name;
     let message = match unit {
         Unit::CpuVector | Unit::CpuThread => return None,
-        unit => format!("the loop over `{name}` runs on one thread: there is no `{unit}` yet"),
+        unit => {
+            format!("only `--engine ptx` deals the loop over `{name}` out to `{unit}`: other engines run it on the CPU")
+        }
     };
     Some(Diagnostic::warning(command.span, message).help("what it computes is the same"))
 }

@@ -112,8 +112,8 @@ pub struct Program {
     pub mode: Mode,
     /// Commands for the last statement, in the place of those that it has
     ///
-    /// What each does, and when it may, docs/schedule.md says; one that may not is refused. A loop that is to run in parallel, and runs
-    /// on one thread so far, has a warning.
+    /// What each does, and when it may, docs/schedule.md says; one that may not is refused. A loop for a GPU
+    /// that another engine runs has a warning.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, conflicts_with = "no_schedule")]
     pub schedule: Option<String>,
     /// Take the program's own schedules away

@@ -377,23 +377,23 @@ mod tests {
     #[test]
     fn loops_that_are_dealt_out_are_parallel() {
         let rows = "  block for b in 0..n_K {
-    warp for w in 0..8 {
+    warp for u in 0..8 {
       for r in 0..max(min(n_I - b * 64, 8), 0) {
         lane for j in 0..n_J {
-          y_vals[(b * 64 + w + r * 8) * n_J + j] = x_vals[j]
+          y_vals[(b * 64 + u + r * 8) * n_J + j] = x_vals[j]
         }
       }
     }
   }";
         let got = rewritten(rows);
-        for parallel in ["block parallel for b", "warp parallel for w", "    parallel for r", "lane parallel for j"] {
+        for parallel in ["block parallel for b", "warp parallel for u", "    parallel for r", "lane parallel for j"] {
             assert!(got.contains(parallel), "{got}");
         }
         for (from, to, loops) in [
-            ("w in 0..8", "w in 0..9", 0),
-            ("w in 0..8", "w in -1..8", 0),
+            ("u in 0..8", "u in 0..9", 0),
+            ("u in 0..8", "u in -1..8", 0),
             ("b * 64, 8)", "b * 64, 9)", 0),
-            ("w + r * 8", "w + r * 7", 1),
+            ("u + r * 8", "u + r * 7", 1),
             ("+ r * 8)", "+ 8)", 2),
             (" + j]", " + A1_crd[j]]", 3),
         ] {
