@@ -395,7 +395,7 @@ mod tests {
             ("b * 64, 8)", "b * 64, 9)", 0),
             ("u + r * 8", "u + r * 7", 1),
             ("+ r * 8)", "+ 8)", 2),
-            (" + j]", " + A1_crd[j]]", 3),
+            (" + j]", " + A1_crd[j]]", 2),
         ] {
             let body = rows.replace(from, to);
             assert_ne!(body, rows);
