@@ -10,10 +10,9 @@
 //! ```
 //!
 //! All lanes run all other statements, on the same values; one of them stores. So iterations may not read what they write, nor fail. Lanes
-//! share a loop too whose iterations are shown to be independent (`lane parallel for`), and those of the loops around it: each stores what
-//! its own iterations store. (Bell and
-//! Garland, *Implementing Sparse Matrix-Vector Multiplication on Throughput-Oriented Processors*, SC 2009, call this form of a product a vector
-//! kernel.)
+//! also share a loop whose iterations, and those of the loops around it, are shown to be independent (`lane parallel for`): each lane stores
+//! what its own iterations store. (Bell and Garland, *Implementing Sparse Matrix-Vector Multiplication on Throughput-Oriented Processors*, SC
+//! 2009, call this form of a product a vector kernel.)
 
 use super::{Used, grid, marked};
 use crate::algebra::{Op, Value, identity};

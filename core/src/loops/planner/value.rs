@@ -251,8 +251,8 @@ pub(super) fn value(cx: &Context, b: &mut Block, scope: &Scope, body: &concrete:
     }
 }
 
-/// The value of a call. Where a missing entry annihilates it, it is what it is there by the annihilation, and not what the machine computes:
-/// another argument may be infinite. `asked` are the accesses for which a call around it does so.
+/// The value of a call. Where an access has no entry, and its fill value annihilates the call, the value is that of the annihilation and not
+/// what the machine computes: another argument may be infinite. Calls around this one choose by the entries of `asked` already.
 fn called(cx: &Context, b: &mut Block, scope: &Scope, e: &concrete::Expr, asked: &[AccessId]) -> Sym {
     let concrete::Expr::Call(fun, args, ty) = e else { return value(cx, b, scope, e) };
     let annihilates = annihilating(cx, scope, e, asked);

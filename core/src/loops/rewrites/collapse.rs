@@ -26,8 +26,8 @@ pub fn collapse(kernel: &mut Kernel) {
     both.into_iter().for_each(|loops| keep_apart(kernel, loops));
 }
 
-/// Leaves it said that iterations of a loop that two became are apart, if those of both were: of one outer iteration the inner ones may be,
-/// and not those of two.
+/// Keeps the claim that iterations of the joined loop are apart only if both loops have it: the inner loop's holds within one iteration of
+/// the outer one.
 fn keep_apart(kernel: &mut Kernel, (outer, inner): (Var, Var)) {
     let claim = |v: Var| kernel.hints.get(&v).map_or(Claim::Nothing, |hints| hints.claim);
     if claim(outer) != Claim::Apart

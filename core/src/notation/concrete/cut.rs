@@ -64,7 +64,8 @@ pub struct Within {
     pub beyond: Vec<(Terms, Length)>,
 }
 
-/// Hints for the machine code of a loop. They change no answer, and may be ignored.
+/// What a schedule asks of a loop, and says of its iterations. It changes no answer, and may be ignored; a claim that does not hold makes a
+/// parallel loop wrong.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hints {
     /// The number of iterations that are written out one after the other; 0 leaves it to the compiler.
