@@ -248,6 +248,7 @@ d += T
 d *= T
 float(T.sum())
 int(T.max())
+int(T.sum().round())
 bool(T.sum())
 round(T.sum(), 2)
 f"{T.sum():.2f}"
