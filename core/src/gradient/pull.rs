@@ -108,26 +108,37 @@ impl<'d> Pull<'d> {
         }
         let w = if w.may_miss().is_some() { call(Op::Coalesce, vec![w.clone(), number(0.0, w.ty)]) } else { w };
         let left = made(Kind::Access(tensor, indices.clone()), w.ty).free();
+        let own = |v: VarId| if left.contains(&v) { &indices[..] } else { &[] };
+        let is_uncounted =
+            |pull: &Self, v| pull.count(v, w.ty, span).is_err() && pull.anchors.iter().any(|(of, _)| *of == v);
+        let (mut value, said) = self.said((w.clone(), span), (&left, own), is_uncounted)?;
         let mut summed = vec![];
-        let mut value = w;
         for v in self.scope.clone() {
-            let is_read = left.contains(&v) || value.free().contains(&v);
-            if !is_read {
-                match self.count(v, value.ty, span) {
-                    Ok(count) => {
-                        value = mul(count, value);
-                        continue;
-                    }
-                    Err(unnamed) if !self.anchors.iter().any(|(of, _)| *of == v) => return Err(unnamed),
-                    Err(_) => {}
-                }
+            match said.contains(&v) {
+                true => summed.extend((!left.contains(&v)).then_some(v)),
+                false => value = mul(self.count(v, value.ty, span)?, value),
             }
-            let own = if left.contains(&v) { &indices[..] } else { &[] };
-            value = self.anchored(v, own, value, span)?;
-            summed.extend((!left.contains(&v)).then_some(v));
         }
         self.found.push(Found { tensor, indices, value: expr::sum(summed, value) });
         Ok(())
+    }
+
+    /// A value that says how far each variable in scope goes that it reads, or the left side, or what is read to say so, or that is `wanted`; and
+    /// these variables.
+    fn said<'i>(
+        &mut self,
+        (mut value, span): (Expr, Span),
+        (left, own): (&FxHashSet<VarId>, impl Fn(VarId) -> &'i [Index]),
+        wanted: impl Fn(&Self, VarId) -> bool,
+    ) -> Result<(Expr, Vec<VarId>), Diagnostic> {
+        let mut said = vec![];
+        loop {
+            let free = value.free();
+            let is_next = |v: &VarId| !said.contains(v) && (left.contains(v) || free.contains(v) || wanted(self, *v));
+            let Some(v) = self.scope.iter().copied().find(is_next) else { return Ok((value, said)) };
+            value = self.anchored(v, own(v), value, span)?;
+            said.push(v);
+        }
     }
 
     /// A value that says how far a variable goes, unless the left side does: by a bare index of what is read, or a shape operator. To one that does
@@ -149,7 +160,7 @@ impl<'d> Pull<'d> {
     }
 
     /// How many coordinates a variable has, as a number of type `ty`.
-    fn count(&mut self, v: VarId, ty: Type, span: Span) -> Result<Expr, Diagnostic> {
+    fn count(&self, v: VarId, ty: Type, span: Span) -> Result<Expr, Diagnostic> {
         let size = counted(self.draft.extent(v, span)?);
         Ok(call(Op::Convert(ty), vec![size]))
     }
@@ -196,10 +207,9 @@ impl<'d> Pull<'d> {
 
     /// A temporary that holds a value at each coordinate that it depends on, of which something says how far they go.
     fn named(&mut self, wanted: &str, value: Expr) -> Result<Expr, Diagnostic> {
-        let free = value.free();
-        let vars: Vec<VarId> = self.scope.iter().copied().filter(|v| free.contains(v)).collect();
         let span = value.span;
-        let value = vars.iter().try_fold(value, |value, v| self.anchored(*v, &[], value, span))?;
+        let (value, said) = self.said((value, span), (&FxHashSet::default(), |_| &[]), |_, _| false)?;
+        let vars: Vec<VarId> = self.scope.iter().copied().filter(|v| said.contains(v)).collect();
         let under = self.draft.vars(&vars);
         let renamed = Change::vars(vars.iter().copied().zip(under.iter().copied()));
         let ty = value.ty;
