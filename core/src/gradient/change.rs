@@ -139,11 +139,13 @@ impl Change {
 
     fn map(&self, map: &Map) -> Result<Map, Diagnostic> {
         let boxed = |m: &Map| self.map(m).map(Box::new);
+        // `A[1*j]` does not say how far j goes, so that it stays one.
+        let computed = |m: Map| if matches!(m, Map::Var(_)) { Map::Mul(1, Box::new(m)) } else { m };
         Ok(match map {
             Map::Var(v) => self.maps.get(v).cloned().unwrap_or(Map::Var(*v)),
             Map::Const(_) | Map::Bound(_) => map.clone(),
-            Map::Add(a, b) => plus(self.map(a)?, self.map(b)?),
-            Map::Mul(n, a) => times(*n, self.map(a)?),
+            Map::Add(a, b) => computed(plus(self.map(a)?, self.map(b)?)),
+            Map::Mul(n, a) => computed(times(*n, self.map(a)?)),
             Map::Div(a, n) => Map::Div(boxed(a)?, *n),
             Map::Mod(a, n) => Map::Mod(boxed(a)?, *n),
             Map::Gather(t, indices) => Map::Gather(self.tensor(*t), self.indices(indices)?),
