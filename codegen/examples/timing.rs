@@ -13,7 +13,7 @@ mod common;
 use common::*;
 use fiberloom_codegen::{Compiled, Limits, Options, compile};
 use fiberloom_core::format::Array;
-use fiberloom_core::loops::Kernel;
+use fiberloom_loops::Kernel;
 use std::hint::black_box;
 use std::time::Instant;
 

@@ -13,7 +13,7 @@
 //! runtime's addresses derive from it.
 
 use fiberloom_core::algebra::{Op, Type};
-use fiberloom_core::loops::Failure;
+use fiberloom_loops::Failure;
 
 /// One buffer of a kernel, as generated code and C see it.
 ///

@@ -7,7 +7,7 @@ use crate::runtime::memory::{Heap, Memory};
 use crate::runtime::{Block, Interrupt, NEVER, Session, lent};
 use fiberloom_core::algebra::Type;
 use fiberloom_core::format::Array;
-use fiberloom_core::loops::{BufferId, Failure, Kernel, Role};
+use fiberloom_loops::{BufferId, Failure, Kernel, Role};
 use std::alloc::Layout;
 use std::sync::atomic::AtomicUsize;
 
@@ -85,7 +85,7 @@ impl Compiled {
     ///
     /// # Safety
     /// The code checks no access. On these operands and params the kernel must stay inside its buffers, as a kernel of
-    /// `fiberloom_core::lower` does that `loops::bind` bound to well-formed tensors (`format::Checked`). For any other kernel the caller
+    /// `fiberloom_lower::lower` does that `loops::bind` bound to well-formed tensors (`format::Checked`). For any other kernel the caller
     /// has to know this, for example from the interpreter of loops.
     #[allow(unsafe_code)]
     pub unsafe fn run(

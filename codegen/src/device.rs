@@ -9,7 +9,7 @@
 
 use crate::target::Machine;
 use crate::{Error, diagnostics, emit, room, symbol};
-use fiberloom_core::loops::{
+use fiberloom_loops::{
     BufferId, DeviceArgument, DeviceEntry, DeviceLoop, DeviceLoops, Gpu, Kernel, Runner, Var, check, device_loops,
 };
 use inkwell::context::Context;
@@ -156,7 +156,7 @@ fn entry(kernel: &Kernel, n: usize, each: &DeviceLoop) -> DeviceEntry {
 mod tests {
     use super::*;
     use crate::abi::code;
-    use fiberloom_core::loops::Failure;
+    use fiberloom_loops::Failure;
 
     /// What emitted code reports is what the host understands.
     #[test]

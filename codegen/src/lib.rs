@@ -37,7 +37,7 @@ pub use header::{Contract, header, symbol};
 pub use room::{addresses_left, room};
 pub use runtime::{Interrupt, LoopRun, set_threads, threads, watched};
 
-use fiberloom_core::loops::{Kernel, check};
+use fiberloom_loops::{Kernel, check};
 use inkwell::builder::BuilderError;
 use inkwell::context::Context;
 use inkwell::module::Module;

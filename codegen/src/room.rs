@@ -4,7 +4,7 @@
 //! if [`room`] is left, an upper bound that grows with the kernel's length (`docs/findings.md`).
 
 use crate::Error;
-use fiberloom_core::loops::{Kernel, Stmt};
+use fiberloom_loops::{Kernel, Stmt};
 
 /// The most bytes that compiling any kernel needs for the JIT, the target, and one page of each pool.
 const BASE: u64 = 32 << 20;

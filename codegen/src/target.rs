@@ -3,7 +3,7 @@
 use crate::device;
 use crate::emit::elementary;
 use crate::{Cpu, Error, OptLevel, Options};
-use fiberloom_core::loops::Gpu;
+use fiberloom_loops::Gpu;
 use inkwell::OptimizationLevel;
 use inkwell::llvm_sys::support::LLVMParseCommandLineOptions;
 use inkwell::module::Module;

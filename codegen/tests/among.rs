@@ -8,7 +8,7 @@ use common::*;
 use fiberloom_codegen::{Cpu, Limits, OptLevel, Options, compile};
 use fiberloom_core::algebra::Type;
 use fiberloom_core::format::Array;
-use fiberloom_core::loops::{LANES, Sought};
+use fiberloom_loops::{LANES, Sought};
 
 /// Elements of the array: fewer than two blocks.
 const LENGTH: i64 = 13;

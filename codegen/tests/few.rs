@@ -8,7 +8,7 @@ use common::*;
 use fiberloom_codegen::{Cpu, Limits, OptLevel, Options, compile};
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::format::Array;
-use fiberloom_core::loops::Entry;
+use fiberloom_loops::Entry;
 
 /// How many elements stand before those that are sorted, and after them.
 const MARGIN: i64 = 3;

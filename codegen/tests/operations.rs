@@ -7,7 +7,7 @@ use common::*;
 use fiberloom_codegen::{Limits, OptLevel, Options, compile};
 use fiberloom_core::algebra::{Op, Type, Value, apply, result_type};
 use fiberloom_core::format::Array;
-use fiberloom_core::loops::{BufferId, Expr, Kernel, Stmt};
+use fiberloom_loops::{BufferId, Expr, Kernel, Stmt};
 
 /// Values at which something happens: bounds, zeros, ties, exceptional floats.
 fn boundary(ty: Type) -> Vec<Value> {

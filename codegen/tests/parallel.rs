@@ -2,7 +2,7 @@
 
 use fiberloom_codegen::{Compiled, Limits, Options, Pieces, compile};
 use fiberloom_core::format::{Array, Elements};
-use fiberloom_core::loops::{Failure, read};
+use fiberloom_loops::{Failure, read};
 
 fn compiled(text: &str) -> Compiled {
     let kernel = read(text).unwrap_or_else(|e| panic!("{e}\n{text}"));

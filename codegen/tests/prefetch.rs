@@ -8,7 +8,7 @@ use common::*;
 use fiberloom_codegen::{Cpu, Limits, Options, assembly, compile};
 use fiberloom_core::algebra::Type;
 use fiberloom_core::format::Array;
-use fiberloom_core::loops::Kernel;
+use fiberloom_loops::Kernel;
 
 /// `C[i,j] = sum(k: A[i,k] * B[k,j])` for rows of B of so many elements.
 fn product(width: usize) -> Kernel {

@@ -7,7 +7,7 @@ use common::*;
 use fiberloom_codegen::{Compiled, Error, Limits, OptLevel, Options, compile};
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::format::Array;
-use fiberloom_core::loops::Failure;
+use fiberloom_loops::Failure;
 use std::collections::BTreeMap;
 
 const LEVELS: [OptLevel; 2] = [OptLevel::None, OptLevel::Full];

@@ -8,7 +8,7 @@ use common::*;
 use fiberloom_codegen::{Cpu, Limits, OptLevel, Options, compile};
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::format::Array;
-use fiberloom_core::loops::Kernel;
+use fiberloom_loops::Kernel;
 
 /// How a value is folded in.
 type Fold = fn(i64, i64) -> i64;

@@ -1,43 +1,32 @@
-//! What Fiberloom's programs, formats, schedules and loops *are*, and the passes between them.
+//! What Fiberloom's programs and formats *are*.
 //!
 //! Each module imports those before it only (`cargo xtask tidy`):
 //!
 //! ```text
-//!  algebra ─▶ looplet ─▶ format ─▶ notation ─▶ shape ─▶ iteration ─▶ schedule ─▶ stream ─▶ loops
-//!  scalars    fibers     levels    programs    extents  lattices     orders      iterators what runs
+//!  algebra ─▶ looplet ─▶ format ─▶ notation ─▶ shape ─▶ iteration
+//!  scalars    fibers     levels    programs    extents  lattices
 //! ```
 //!
-//! [`check`] makes typed programs of syntax, [`gradient`] programs of derivatives of these, [`concretize`] concrete ones of typed, [`loops::lower`] loops of those. Index maps
-//! ([`map`]) stand below all but scalars: programs, extents and loops are made of them.
+//! Index maps ([`map`]) stand below all but scalars: programs, extents and loops are made of them. [`text`] is what printed forms have in
+//! common.
 //!
-//! Beside them stand [`lower()`], the passes in a row, [`plan()`], what the planner decides as commands, and what their texts have in common (`text.rs`).
+//! Upon this crate stand `fiberloom-passes`, which makes concrete programs of syntax, and `fiberloom-loops`, which makes loops of concrete
+//! programs; `fiberloom-lower` has them in a row.
 //!
 //! Invariants, as absences: this crate does no I/O, knows no LLVM, holds no `unsafe`, and reads no text but its own
-//! prints. What each noun *means* stands in `fiberloom-semantics`, which uses these types and none of these passes.
+//! prints. What each noun *means* stands in `fiberloom-semantics`, which uses these types and none of the passes.
 #![forbid(unsafe_code)]
 
 pub mod algebra;
-pub mod check;
-pub mod concretize;
 pub mod format;
-pub mod gradient;
 pub mod iteration;
 pub mod looplet;
-pub mod loops;
 pub mod map;
 pub mod notation;
-pub mod schedule;
 pub mod shape;
 pub mod stack;
-pub mod stream;
+pub mod text;
 
-mod pipeline;
-mod plan;
-mod text;
 mod words;
 
-pub use loops::lower::{Options, Widths};
-pub use loops::{REWRITES, Rewrite};
-pub use pipeline::{Lowered, Unplanned, lower, lower_by, lower_planned};
-pub use plan::{give, plan};
 pub use words::{counted, nearest};

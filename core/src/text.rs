@@ -27,7 +27,7 @@ pub fn is_name(name: &str) -> bool {
 }
 
 /// How a literal is written; see this module's page.
-pub(crate) fn literal(value: Value) -> String {
+pub fn literal(value: Value) -> String {
     let (ty, suffix) =
         (value.ty(), if matches!(value.ty(), Type::Bool | Type::I64 | Type::F64) { "" } else { value.ty().name() });
     match ty {
@@ -37,7 +37,7 @@ pub(crate) fn literal(value: Value) -> String {
 }
 
 /// The operator's symbol and how tightly it binds, if it is written between its arguments.
-pub(crate) fn infix(op: Op) -> Option<(&'static str, u8)> {
+pub fn infix(op: Op) -> Option<(&'static str, u8)> {
     let binds = match op {
         Op::Mul | Op::Div | Op::Rem => 9,
         Op::Add | Op::Sub => 8,
@@ -60,7 +60,7 @@ const UNARY: u8 = 10;
 
 /// A piece of text.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) enum Token<'t> {
+pub enum Token<'t> {
     /// Letters, digits, `_`.
     Word(&'t str),
     /// A number with what sticks to it: `1`, `1u8`, `0x7ff8`, `1.5e-7f32`.
@@ -90,7 +90,7 @@ impl fmt::Display for Token<'_> {
 }
 
 /// All tokens of a text, each with its line, from 1.
-pub(crate) fn tokens(text: &str) -> Result<Vec<(Token<'_>, usize)>, String> {
+pub fn tokens(text: &str) -> Result<Vec<(Token<'_>, usize)>, String> {
     let mut out = vec![];
     for (n, line) in text.lines().enumerate() {
         let mut rest = line.trim_start();
@@ -144,7 +144,7 @@ fn number_len(text: &[u8]) -> usize {
 }
 
 /// A text that is being read.
-pub(crate) struct Text<'t> {
+pub struct Text<'t> {
     tokens: Vec<(Token<'t>, usize)>,
     at: usize,
     /// How many expressions stand around the one that is being read.
@@ -165,15 +165,16 @@ impl<'t> Text<'t> {
 }
 
 /// What was read, or what is not as it should be.
-pub(crate) type Read<T> = Result<T, String>;
+pub type Read<T> = Result<T, String>;
 
 /// Reading tokens one after the other.
-pub(crate) trait Reading<'t> {
+pub trait Reading<'t> {
     /// The text that is read, at the place where reading stands.
     fn text(&self) -> &Text<'t>;
     /// The text that is read, to move on in it.
     fn text_mut(&mut self) -> &mut Text<'t>;
 
+    /// The line where reading stands, from 1.
     fn line(&self) -> usize {
         let text = self.text();
         text.tokens.get(text.at).or(text.tokens.last()).map_or(1, |(_, line)| *line)
@@ -188,15 +189,18 @@ pub(crate) trait Reading<'t> {
         read(self).map_err(|e| if e.starts_with("line ") { e } else { format!("line {line}: {e}") })
     }
 
+    /// The next token.
     fn peek(&self) -> Token<'t> {
         self.ahead(0)
     }
 
+    /// The token behind `n` others.
     fn ahead(&self, n: usize) -> Token<'t> {
         let text = self.text();
         text.tokens.get(text.at + n).map_or(Token::End, |(token, _)| *token)
     }
 
+    /// On to the token behind the next one.
     fn skip(&mut self) {
         self.text_mut().at += 1;
     }
@@ -206,20 +210,24 @@ pub(crate) trait Reading<'t> {
         self.text_mut().at -= 1;
     }
 
+    /// On behind a token, if it is the next; whether it is.
     fn eat(&mut self, token: Token) -> bool {
         let found = self.peek() == token;
         self.text_mut().at += found as usize;
         found
     }
 
+    /// On behind a token, which has to be the next.
     fn expect(&mut self, token: Token) -> Read<()> {
         if self.eat(token) { Ok(()) } else { Err(format!("expected {token}, found {}", self.peek())) }
     }
 
+    /// On behind a sign, which has to be the next token.
     fn sign(&mut self, sign: &'static str) -> Read<()> {
         self.expect(Token::Sign(sign))
     }
 
+    /// A name.
     fn word(&mut self) -> Read<&'t str> {
         match self.peek() {
             Token::Word(word) => {
@@ -258,11 +266,13 @@ pub(crate) trait Reading<'t> {
         Ok(items)
     }
 
+    /// The name of a type.
     fn ty(&mut self) -> Read<Type> {
         let word = self.word()?;
         Type::from_name(word).ok_or_else(|| format!("`{word}` is no type"))
     }
 
+    /// A number without sign.
     fn number<N: std::str::FromStr>(&mut self) -> Read<N> {
         let token = self.peek();
         let number = if let Token::Number(digits) = token { digits.parse().ok() } else { None };
@@ -270,6 +280,7 @@ pub(crate) trait Reading<'t> {
         number.ok_or_else(|| format!("expected a number, found {token}"))
     }
 
+    /// A format: `dense`, or levels in braces and their order.
     fn format(&mut self) -> Read<Format>
     where
         Self: Sized,
@@ -313,6 +324,7 @@ pub(crate) trait Reading<'t> {
         })
     }
 
+    /// The bits of a NaN, behind its type.
     fn bits(&mut self, word: &str) -> Read<Value> {
         self.sign("(")?;
         let token = self.peek();
@@ -329,10 +341,11 @@ pub(crate) trait Reading<'t> {
 }
 
 /// Reading expressions.
-pub(crate) trait Operators<'t>: Reading<'t> + Sized {
+pub trait Operators<'t>: Reading<'t> + Sized {
     /// An expression as it is read.
     type Term;
 
+    /// A literal.
     fn literal(&mut self, value: Value) -> Self::Term;
     /// The function applied.
     fn apply(&mut self, op: Op, args: Vec<Self::Term>) -> Read<Self::Term>;
@@ -344,6 +357,7 @@ pub(crate) trait Operators<'t>: Reading<'t> + Sized {
         self.constant_term()
     }
 
+    /// An expression.
     fn expr(&mut self) -> Read<Self::Term> {
         self.binary(0)
     }
@@ -362,11 +376,13 @@ pub(crate) trait Operators<'t>: Reading<'t> + Sized {
         }
     }
 
+    /// The operator that stands next, and how tightly it binds.
     fn operator(&self) -> Option<(Op, u8)> {
         let Token::Sign(sign) = self.peek() else { return None };
         Op::all().find_map(|op| infix(op).filter(|(symbol, _)| *symbol == sign).map(|(_, binds)| (op, binds)))
     }
 
+    /// An operand with its signs.
     fn unary(&mut self) -> Read<Self::Term> {
         self.text_mut().depth += 1;
         if self.text().depth > DEPTH {
@@ -377,6 +393,7 @@ pub(crate) trait Operators<'t>: Reading<'t> + Sized {
         term
     }
 
+    /// An operand with its signs, whose depth has been counted.
     fn prefixed(&mut self) -> Read<Self::Term> {
         let number = matches!(self.ahead(1), Token::Number(_) | Token::Word("inf" | "inff32"));
         let bits =
@@ -405,6 +422,7 @@ pub(crate) trait Operators<'t>: Reading<'t> + Sized {
         }
     }
 
+    /// A literal, as an expression.
     fn constant_term(&mut self) -> Read<Self::Term> {
         let value = self.constant()?;
         Ok(self.literal(value))
@@ -422,7 +440,7 @@ pub(crate) trait Operators<'t>: Reading<'t> + Sized {
 }
 
 /// The type of a function of arguments of these types.
-pub(crate) fn applied(op: Op, types: &[Type]) -> Read<Type> {
+pub fn applied(op: Op, types: &[Type]) -> Read<Type> {
     result_type(op, types).ok_or_else(|| {
         let types: Vec<_> = types.iter().map(|t| t.name()).collect();
         format!("`{}` does not take ({})", op.name(), types.join(", "))
@@ -430,13 +448,15 @@ pub(crate) fn applied(op: Op, types: &[Type]) -> Read<Type> {
 }
 
 /// Writing expressions.
-pub(crate) trait Printing {
+pub trait Printing {
     /// A tree.
     type Expr;
 
+    /// Where it is written.
     fn out(&mut self) -> &mut dyn fmt::Write;
     /// In parentheses if it binds less tightly than `least`.
     fn expr(&mut self, e: &Self::Expr, least: u8) -> fmt::Result;
+    /// Whether an expression is a literal.
     fn is_literal(e: &Self::Expr) -> bool;
 
     /// A function of arguments.

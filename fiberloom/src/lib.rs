@@ -55,16 +55,16 @@ use fiberloom_data::error;
 
 pub use cache::compiled;
 pub use error::Error;
-pub use fiberloom_core::Lowered;
 pub use fiberloom_core::algebra::{Mode, OtherType, Type, Value};
 pub use fiberloom_core::format::{
     Array, Assembly, Checked, Duplicates, Element, Elements, Entries, Error as AssemblyError, Format, Level, LevelKind,
     Malformed, NoFormat, Tensor, added,
 };
-pub use fiberloom_core::loops::Gpu;
 pub use fiberloom_core::notation::spell::Planned;
 pub use fiberloom_core::notation::typed::Role;
 pub use fiberloom_core::notation::{Diagnostic, Severity, syntax};
+pub use fiberloom_loops::Gpu;
+pub use fiberloom_lower::Lowered;
 pub use fiberloom_semantics::algebra::{Agreement, Unpromised};
 pub use kernel::{Call, Engine, Kernel, Operand, Options, Outcome, Shape};
 pub use machine::{Interrupt, LoopRun, addresses_left, set_threads, threads, watched};

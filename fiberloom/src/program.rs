@@ -16,14 +16,14 @@ use crate::relation::{self, Fitted, Relations};
 use fiberloom_core::algebra::{Mode, Value};
 use fiberloom_core::format::{Format, Tensor};
 use fiberloom_core::iteration::{Spares, Thin, show_spaces};
-use fiberloom_core::loops::{self, Gpu};
 use fiberloom_core::notation::spell::Planned;
 use fiberloom_core::notation::typed::{self, Role, SizeId, TURNS, TensorId};
 use fiberloom_core::notation::{self, Diagnostic, Span, syntax};
-use fiberloom_core::schedule::legal;
-use fiberloom_core::schedule::storage::Asked;
 use fiberloom_core::shape::{self, Classes};
-use fiberloom_core::{Lowered, Unplanned, lower, lower_planned, plan};
+use fiberloom_loops::{self as loops, Gpu};
+use fiberloom_lower::{Lowered, Unplanned, lower, lower_planned, plan};
+use fiberloom_passes::schedule::legal;
+use fiberloom_passes::schedule::storage::Asked;
 pub use given::Given;
 pub(crate) use given::literal;
 use std::borrow::Cow;
@@ -246,7 +246,7 @@ impl Program {
     /// # Errors
     /// [`Error::Program`] names a construct that is not lowered.
     pub fn lowered(&self, mode: Mode) -> Result<Lowered, Error> {
-        self.lowered_for(&fiberloom_core::Options { mode, ..Default::default() })
+        self.lowered_for(&fiberloom_loops::Options { mode, ..Default::default() })
     }
 
     /// The spaces of each statement along its index variables, with their lattices, as text.
@@ -268,11 +268,11 @@ impl Program {
     /// # Errors
     /// [`Error::Program`] says what is not lowered.
     pub fn plan(&self, mode: Mode) -> Result<Vec<Planned>, Error> {
-        self.planned_for(&fiberloom_core::Options { mode, ..Default::default() })
+        self.planned_for(&fiberloom_loops::Options { mode, ..Default::default() })
     }
 
     /// The same under these options.
-    pub(crate) fn planned_for(&self, options: &fiberloom_core::Options) -> Result<Vec<Planned>, Error> {
+    pub(crate) fn planned_for(&self, options: &fiberloom_loops::Options) -> Result<Vec<Planned>, Error> {
         let own = &self.inner.typed;
         // A program with more commands has other numbers, of the same names.
         let of = |program: &typed::Program| {
@@ -283,7 +283,7 @@ impl Program {
             let operands = options.operands.iter().filter_map(|(id, w)| Some((tensor(*id)?, w.clone()))).collect();
             let initial = options.initial.iter().filter_map(|id| tensor(*id)).collect();
             let thin = options.thin.iter().filter_map(|(id, kept)| Some((tensor(*id)?, *kept))).collect();
-            fiberloom_core::Options { operands, initial, thin, ..options.clone() }
+            fiberloom_loops::Options { operands, initial, thin, ..options.clone() }
         };
         plan(&self.inner.syntax, &relation::check, &of).map_err(|diagnostics| self.refused(diagnostics))
     }
@@ -310,7 +310,7 @@ impl Program {
         }
     }
 
-    pub(crate) fn lowered_for(&self, options: &fiberloom_core::Options) -> Result<Lowered, Error> {
+    pub(crate) fn lowered_for(&self, options: &fiberloom_loops::Options) -> Result<Lowered, Error> {
         let Some((file, text)) = &self.inner.plan else {
             return lower(&self.inner.typed, options).map_err(|diagnostics| self.refused(diagnostics));
         };

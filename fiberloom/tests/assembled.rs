@@ -12,8 +12,8 @@
 //! are compared, and whether results are well-formed. `COMBINATIONS=10000` draws as many, in the place of some hundred.
 
 use fiberloom::{Assembly, Engine, Format, LevelKind, Mode, Options, Program, Tensor, Type, Value};
-use fiberloom_core::loops::{self, Failure};
 use fiberloom_core::shape::Extents;
+use fiberloom_loops::{self as loops, Failure};
 use fiberloom_semantics::machine;
 use std::collections::BTreeMap;
 

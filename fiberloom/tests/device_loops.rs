@@ -2,7 +2,7 @@
 
 use fiberloom_codegen::device::{Ptx, ptx};
 use fiberloom_core::format::Array;
-use fiberloom_core::loops::{Failure, Gpu, Runner, check, read};
+use fiberloom_loops::{Failure, Gpu, Runner, check, read};
 use fiberloom_semantics::machine::{Fault, Prepared};
 use fiberloom_semantics::ptx::{Host, Limits, Module, Shape};
 

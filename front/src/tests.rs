@@ -219,7 +219,7 @@ fn the_page_declares_what_is_so() {
     let start = page.find("fn mygcd").expect("the page shows a function");
     let function = page[start..].split("\nR[i]").next().expect("a statement calls it");
     let text = format!("{function}\ntensor A: u64[I] sparse\ntensor R: u64[I] sparse\nR[i] = mygcd(A[i], 6)");
-    fiberloom_core::check::check(&read(&text)).expect("the checker takes it");
+    fiberloom_passes::check::check(&read(&text)).expect("the checker takes it");
 }
 
 /// The reserved words that the page lists are those that cannot be names.

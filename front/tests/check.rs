@@ -1,8 +1,8 @@
 //! The checker on text: what it accepts, and what it says of what it refuses, by place and message.
 
-use fiberloom_core::check::check;
 use fiberloom_core::notation::typed;
 use fiberloom_front::{parse, render};
+use fiberloom_passes::check::check;
 
 fn checked(text: &str) -> Result<typed::Program, Vec<String>> {
     let (program, diagnostics) = parse(text);

@@ -1,9 +1,9 @@
 //! Lines as people bring them from NumPy, Python, MATLAB and C: each is refused, and its help shows the line of this language. What help
 //! shows is right: it is parsed and checked in the place of the line.
 
-use fiberloom_core::check::check;
 use fiberloom_core::notation::Diagnostic;
 use fiberloom_front::parse;
+use fiberloom_passes::check::check;
 
 /// What is said of a program: what the parser refuses, else what the checker does.
 fn said(text: &str) -> Vec<Diagnostic> {

@@ -5,7 +5,7 @@
 
 use crate::choose::Choose;
 use crate::stream::{Broken, Fiber, LISTS, Operations as Moves};
-use fiberloom_core::stream::{BucketIndex, Concrete, Domain, List, ListFiber, TABLE, View};
+use fiberloom_loops::stream::{BucketIndex, Concrete, Domain, List, ListFiber, TABLE, View};
 
 /// Most positions of a fiber.
 pub const POSITIONS: usize = 4;

@@ -12,8 +12,8 @@
 
 use crate::choose::Choose;
 use crate::stream::{Broken, Fiber};
-use fiberloom_core::loops::BufferId;
-use fiberloom_core::stream::{Arith, Compare, Concrete, Domain, ListFiber};
+use fiberloom_loops::BufferId;
+use fiberloom_loops::stream::{Arith, Compare, Concrete, Domain, ListFiber};
 
 /// A domain that checks what it is told.
 pub trait Claims: Domain {
@@ -224,7 +224,7 @@ impl Data {
         };
         let arrays = L::ARRAYS.iter().map(&mut array).collect();
         let numbers = (0..L::NUMBERS).map(|_| c.upto(extent) as i64).collect();
-        Data { arrays, numbers, places: extent.min(fiberloom_core::stream::PLACES) }
+        Data { arrays, numbers, places: extent.min(fiberloom_loops::stream::PLACES) }
     }
 }
 

@@ -15,7 +15,7 @@ use crate::choose::every;
 use crate::merge::{INTERSECT, LEAP, LEAP_BESIDE, MEET, Merge, Of, UNITE_TWO, Visit, WIDE, WIDE_WHILE_FIRST, visits};
 use crate::stream::{EXTENT, Fiber, LIST, LISTS, Operations};
 use crate::wrong::Wrong;
-use fiberloom_core::stream::{Concrete, List};
+use fiberloom_loops::stream::{Concrete, List};
 use fiberloom_semantics::stream::{
     Bound, END, LAWS, Law, Level, Nested, Polynomial, Relation, Schema, Semiring, Stream, Typed,
 };

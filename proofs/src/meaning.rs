@@ -122,7 +122,7 @@ fn meant<K: Spoken>(case: &Case, value: impl Fn(u32) -> K) -> Function {
     let text = program::<K>(case, &|_, rank| Format::dense(rank));
     let (syntax, wrong) = fiberloom_front::parse(&text);
     let syntax = syntax.unwrap_or_else(|| panic!("{wrong:?}\n{text}"));
-    let typed = fiberloom_core::check::check(&syntax).unwrap_or_else(|wrong| panic!("{wrong:?}\n{text}"));
+    let typed = fiberloom_passes::check::check(&syntax).unwrap_or_else(|wrong| panic!("{wrong:?}\n{text}"));
     let context = case.context(value);
     let variables = case.variables.iter().zip(&context.variables).enumerate();
     let variables = variables.map(|(n, ((shape, _), v))| (format!("v{n}"), tensor(case, shape, |t| v.relation.at(t))));

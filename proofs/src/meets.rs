@@ -5,7 +5,7 @@
 
 use crate::claims::{Claims, Given, Law, Order};
 use crate::seeks::Viewing;
-use fiberloom_core::stream::{
+use fiberloom_loops::stream::{
     Domain, List, ListFiber, Side, State, intersect, leap, meet, meet_lanes, unite_flat, unite_two, wide,
 };
 use std::marker::PhantomData;
@@ -32,9 +32,9 @@ macro_rules! pairs {
         impl $crate::meets::Pair for $pair {
             const NAME: &'static str = $name;
             $(const LEAVES: bool = $leaves;)?
-            fn run<D: fiberloom_core::stream::Domain>(
+            fn run<D: fiberloom_loops::stream::Domain>(
                 $d: &mut D,
-                $lists: [&fiberloom_core::stream::List<D::I>; 2],
+                $lists: [&fiberloom_loops::stream::List<D::I>; 2],
                 $body: $crate::meets::Body<D>,
             ) {
                 $does
@@ -46,7 +46,7 @@ macro_rules! pairs {
 /// A truth.
 pub fn yes<D: Domain>(d: &mut D) -> D::B {
     let zero = d.int(0);
-    d.compare(fiberloom_core::stream::Compare::Le, &zero, &zero)
+    d.compare(fiberloom_loops::stream::Compare::Le, &zero, &zero)
 }
 
 fn told<D: Domain>(d: &mut D, at: &D::I, body: Body<D>) {

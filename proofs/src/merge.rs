@@ -11,8 +11,8 @@
 //! lists gather those in vectors of a known length, which is all the memory that Kani sees taken.
 
 use crate::stream::{Broken, EXTENT, Fiber};
-use fiberloom_core::loops::BufferId;
-use fiberloom_core::stream::{
+use fiberloom_loops::BufferId;
+use fiberloom_loops::stream::{
     Concrete, List, ListFiber, Side, intersect, leap, meet, meet_lanes, unite_flat, unite_two, wide,
 };
 use fiberloom_semantics::stream::{Polynomial, Semiring};
@@ -391,7 +391,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::choose::every;
     use crate::wrong::Wrong;
-    use fiberloom_core::stream::Domain;
+    use fiberloom_loops::stream::Domain;
 
     /// Bounds: all pairs of lists of at most 4 positions below 5, repeating or not.
     #[test]

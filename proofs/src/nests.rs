@@ -17,9 +17,10 @@ use crate::semiring::sample;
 use crate::theorem::{Case, Kinds, Tree, tuples};
 use fiberloom_core::algebra::Type;
 use fiberloom_core::format::{Format, LevelKind, Tensor};
-use fiberloom_core::loops::{self, Sound};
 use fiberloom_core::notation::typed;
-use fiberloom_core::{Options, shape};
+use fiberloom_core::shape;
+use fiberloom_loops::Options;
+use fiberloom_loops::{self as loops, Sound};
 use fiberloom_semantics::machine;
 use fiberloom_semantics::stream::{Attribute, Context, Expr, MinPlus, Relation, Semiring, Shape};
 use quickcheck::{Arbitrary, Gen};
@@ -84,8 +85,8 @@ impl Nest {
         let text = program::<K>(case, &|name, rank| formats.get(name).cloned().unwrap_or(Format::dense(rank)));
         let (syntax, wrong) = fiberloom_front::parse(&text);
         let syntax = syntax.unwrap_or_else(|| panic!("{wrong:?}\n{text}"));
-        let typed = fiberloom_core::check::check(&syntax).unwrap_or_else(|wrong| panic!("{wrong:?}\n{text}"));
-        let lowered = fiberloom_core::lower(&typed, &Options::default());
+        let typed = fiberloom_passes::check::check(&syntax).unwrap_or_else(|wrong| panic!("{wrong:?}\n{text}"));
+        let lowered = fiberloom_lower::lower(&typed, &Options::default());
         let kernel = lowered.unwrap_or_else(|wrong| panic!("{wrong:?}\n{text}")).kernel;
         Nest { typed, kernel }
     }

@@ -9,8 +9,8 @@
 
 use crate::choose::Choose;
 use crate::stream::Broken;
-use fiberloom_core::loops::BufferId;
-use fiberloom_core::stream::{Concrete, Interval, Kind, ListFiber, Pieces, Places, View};
+use fiberloom_loops::BufferId;
+use fiberloom_loops::stream::{Concrete, Interval, Kind, ListFiber, Pieces, Places, View};
 
 /// Coordinates are below this.
 pub const EXTENT: usize = 5;

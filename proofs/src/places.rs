@@ -3,7 +3,7 @@
 
 use crate::claims::{Claims, Given, Law, Order, Place};
 use crate::seeks::Seek;
-use fiberloom_core::stream::{
+use fiberloom_loops::stream::{
     Arith, BucketIndex, Interval, Kind, List, ListFiber, Pieces, Places, PositionMap, TABLE, Table, View, slot,
 };
 use std::marker::PhantomData;

@@ -5,8 +5,8 @@
 
 use crate::choose::Choose;
 use crate::stream::{Broken, Fiber};
-use fiberloom_core::loops::BufferId;
-use fiberloom_core::stream::{Concrete, ListFiber, PositionMap, TABLE};
+use fiberloom_loops::BufferId;
+use fiberloom_loops::stream::{Concrete, ListFiber, PositionMap, TABLE};
 
 /// Most positions of a fiber.
 pub const POSITIONS: usize = 3;

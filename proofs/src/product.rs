@@ -14,8 +14,8 @@
 
 use crate::choose::Choose;
 use crate::stream::{Broken, Fiber};
-use fiberloom_core::loops::BufferId;
-use fiberloom_core::stream::{
+use fiberloom_loops::BufferId;
+use fiberloom_loops::stream::{
     Arith, Compare, Concrete, Domain, Entry, List, ListFiber, Shift, Side, View, bounds, each, intersect, unite_two,
 };
 use std::cell::RefCell;

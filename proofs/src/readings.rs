@@ -16,11 +16,11 @@ use crate::product::{LENGTH, Operands, Seeks, WALKS, Walk, walk};
 use crate::stream::positions;
 use fiberloom_core::algebra::Type;
 use fiberloom_core::format::Array;
-use fiberloom_core::loops::{self, BufferId, Entry, Expr, Kernel, Role, Stmt, Symbolic, Term, Var};
-use fiberloom_core::stream::{
+use fiberloom_loops::stream::{
     Arith, Compare, Concrete, Domain, Interval, Kind, List, ListFiber, Pieces, Shift, Side, View, bounds, intersect,
     leap, meet_lanes, unite_flat, unite_two, wide,
 };
+use fiberloom_loops::{self as loops, BufferId, Entry, Expr, Kernel, Role, Stmt, Symbolic, Term, Var};
 use fiberloom_semantics::machine;
 
 /// What an iterator can be asked to do, each thing by itself.

@@ -3,7 +3,7 @@
 //! A seek from any entry is one from the first: the fiber begins at any place of its array.
 
 use crate::claims::{Claims, Given, Law, Order, Place};
-use fiberloom_core::stream::{Arith, Compare, Domain, List, ListFiber, Shift, View};
+use fiberloom_loops::stream::{Arith, Compare, Domain, List, ListFiber, Shift, View};
 use std::marker::PhantomData;
 
 /// A way to the first entry at or after a coordinate.
@@ -25,7 +25,7 @@ macro_rules! seeks {
         impl $crate::seeks::Seek for $way {
             const NAME: &'static str = $name;
             $(const FROM_BEFORE: bool = $before;)?
-            fn seek<D: fiberloom_core::stream::Domain>($list: &fiberloom_core::stream::List<D::I>, $d: &mut D, $to: &D::I) {
+            fn seek<D: fiberloom_loops::stream::Domain>($list: &fiberloom_loops::stream::List<D::I>, $d: &mut D, $to: &D::I) {
                 $does
             }
         })*
@@ -541,7 +541,7 @@ impl Law for Each {
     fn text<D: Claims>(d: &mut D, given: &Given<D::I>) {
         let place = &given.places[0];
         let wanted = d.state("wanted", place.begin.clone());
-        fiberloom_core::stream::each(d, "p", &place.fiber(), &mut |d, entry, at| {
+        fiberloom_loops::stream::each(d, "p", &place.fiber(), &mut |d, entry, at| {
             let next = d.get(wanted);
             let there = d.eq(&entry.position, &next);
             d.claim("it is not at the next entry", there);

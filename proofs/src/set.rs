@@ -5,7 +5,7 @@
 
 use crate::choose::Choose;
 use crate::stream::Broken;
-use fiberloom_core::stream::{Concrete, Set, written};
+use fiberloom_loops::stream::{Concrete, Set, written};
 use std::cell::Cell;
 use std::collections::BTreeSet;
 

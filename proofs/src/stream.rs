@@ -7,8 +7,8 @@
 
 use crate::choose::Choose;
 use fiberloom_core::format::hash;
-use fiberloom_core::loops::BufferId;
-use fiberloom_core::stream::{Concrete, Domain, EntryRun, List, ListFiber, Table, bounds, each};
+use fiberloom_loops::BufferId;
+use fiberloom_loops::stream::{Concrete, Domain, EntryRun, List, ListFiber, Table, bounds, each};
 
 /// Most positions of a fiber.
 pub const POSITIONS: usize = 4;
@@ -414,7 +414,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::choose::every;
     use crate::wrong::Wrong;
-    use fiberloom_core::stream::Domain;
+    use fiberloom_loops::stream::Domain;
 
     /// Bounds: as stated on the harness; every choice is run.
     #[test]

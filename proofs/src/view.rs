@@ -11,7 +11,7 @@
 use crate::choose::Choose;
 use crate::product::{SEEKING, Seeking};
 use crate::stream::{Broken, EXTENT, Fiber};
-use fiberloom_core::stream::{Concrete, Domain, List, ListFiber, Shift, View};
+use fiberloom_loops::stream::{Concrete, Domain, List, ListFiber, Shift, View};
 
 /// Turns that any loop may take.
 const FUEL: u32 = 64;

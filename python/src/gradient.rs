@@ -2,7 +2,7 @@
 
 use crate::error::raised;
 use fiberloom::{Error, relation};
-use fiberloom_core::gradient::{Ask, grad, jvp};
+use fiberloom_passes::gradient::{Ask, grad, jvp};
 use pyo3::prelude::*;
 
 /// A result, the operands by which, the name of what is given for its gradient, and operands whose gradients are wanted everywhere.

@@ -33,7 +33,7 @@ mod tests;
 pub use device::{Device, Ended, Parallel};
 
 use fiberloom_core::format::Array;
-use fiberloom_core::loops::{self, Entry, Failure, Kernel, Role, Sound};
+use fiberloom_loops::{self as loops, Entry, Failure, Kernel, Role, Sound};
 use std::fmt;
 
 /// The limits on a run's memory and steps.

@@ -44,9 +44,9 @@
 //!   every expression.
 //! * Terms of a sum may have dummy attributes in different places; [`Typed::plus`] puts in those that are missing.
 //!
-//! **The emitted iterators** (`core/src/stream/`) are these streams with three restrictions: they are *settled* (every state but the last
+//! **The emitted iterators** (`loops/src/stream/`) are these streams with three restrictions: they are *settled* (every state but the last
 //! is ready); `skip` is split into `next`, which is δ, and `seek(i)`, which is skip to (i, 0); and a product or sum of them is a loop,
-//! not a stream (`core/src/stream/merge.rs`). `proofs/src/emitted.rs` reads them as streams and tests the same laws.
+//! not a stream (`loops/src/stream/merge.rs`). `proofs/src/emitted.rs` reads them as streams and tests the same laws.
 
 mod expression;
 mod index;

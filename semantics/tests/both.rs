@@ -4,8 +4,8 @@
 //! Index variables have extents 2, 4, 8 and 16, so that slices, bare indices, concatenations, and collapsed modes fit.
 
 use fiberloom_core::algebra::{Mode, Type, Value};
-use fiberloom_core::check::check;
 use fiberloom_core::format::{Format, Tensor};
+use fiberloom_passes::check::check;
 use fiberloom_semantics::algebra::same;
 use fiberloom_semantics::meaning::{Limits, Refusal, evaluate, evaluate_stored};
 use std::collections::BTreeMap;

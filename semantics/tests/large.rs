@@ -1,8 +1,8 @@
 //! Data whose extents are too large to visit: the meaning is found in time about proportional to what is stored.
 
 use fiberloom_core::algebra::{Mode, Type, Value};
-use fiberloom_core::check::check;
 use fiberloom_core::format::{Format, Tensor};
+use fiberloom_passes::check::check;
 use fiberloom_semantics::agree;
 use fiberloom_semantics::meaning::{Function, Limits, Refusal, evaluate, evaluate_stored};
 use std::collections::BTreeMap;

@@ -1,8 +1,8 @@
 //! The reference semantics on programs small enough to be worked out by hand.
 
 use fiberloom_core::algebra::{Mode, Type, Value};
-use fiberloom_core::check::check;
 use fiberloom_core::format::{Array, Tensor};
+use fiberloom_passes::check::check;
 use fiberloom_semantics::algebra::{Number, same};
 use fiberloom_semantics::meaning::{Function, Limits, Refusal, evaluate, evaluate_stored};
 use fiberloom_semantics::{Difference, agree};

@@ -1,9 +1,9 @@
 //! `cargo xtask tidy`, also a test: the code held to what `docs/architecture.md` says about it.
 //!
 //! ```text
-//!  mirror      core/src and tests hold the nine nouns, and nothing that is none; which rooms are empty, its table says
+//!  mirror      each noun has its room; tests hold nouns, and little else; which rooms are empty, a table says
 //!  arrows      each crate depends on those below it only
-//!  circles     each module of `core` imports those before it only
+//!  circles     each module of `core` and of `passes` imports those before it only
 //!  ignorance   what decides takes nothing of what is emitted
 //!  paths       a path that a document names exists
 //!  headers     each module begins with `//!`
@@ -18,43 +18,43 @@ use std::path::{Path, PathBuf};
 const NOUNS: [&str; 9] =
     ["algebra", "shape", "format", "notation", "schedule", "iteration", "stream", "looplet", "loops"];
 
-/// The modules of `core`: each imports those before it only, but in tests. `lib` has them all.
-const MODULES: [&str; 18] = [
-    "words",
-    "stack",
-    "algebra",
-    "map",
-    "looplet",
-    "format",
-    "text",
-    "notation",
-    "shape",
-    "iteration",
-    "schedule",
-    "check",
-    "gradient",
-    "concretize",
-    "stream",
-    "loops",
-    "pipeline",
-    "plan",
+/// Each noun's room.
+const ROOMS: [&str; 9] = [
+    "core/src/algebra/mod.rs",
+    "core/src/shape/mod.rs",
+    "core/src/format/mod.rs",
+    "core/src/notation/mod.rs",
+    "passes/src/schedule/mod.rs",
+    "core/src/iteration/mod.rs",
+    "loops/src/stream/mod.rs",
+    "core/src/looplet/mod.rs",
+    "loops/src/lib.rs",
 ];
 
-/// Modules of `core` that are no noun, but passes between nouns, and have folders.
-const PASSES: [&str; 3] = ["check", "gradient", "concretize"];
+/// The modules of a crate, by its sources: each imports those before it only, but in tests. `lib` has them all.
+const MODULES: [(&str, &[&str]); 2] = [
+    ("core/src/", &["words", "stack", "algebra", "map", "looplet", "format", "text", "notation", "shape", "iteration"]),
+    ("passes/src/", &["schedule", "check", "gradient", "concretize"]),
+];
 
 /// Each crate's folder, its name, and the workspace's crates that it may depend on.
 const ARROWS: &[(&str, &[&str])] = &[
     ("core", &[]),
+    ("passes", &["fiberloom-core"]),
+    ("loops", &["fiberloom-core"]),
+    ("lower", &["fiberloom-core", "fiberloom-passes", "fiberloom-loops"]),
     ("front", &["fiberloom-core"]),
-    ("semantics", &["fiberloom-core"]),
-    ("codegen", &["fiberloom-core"]),
+    ("semantics", &["fiberloom-core", "fiberloom-loops"]),
+    ("codegen", &["fiberloom-core", "fiberloom-loops"]),
     ("data", &["fiberloom-core", "fiberloom-front"]),
-    ("relation", &["fiberloom-core", "fiberloom-data"]),
+    ("relation", &["fiberloom-core", "fiberloom-passes", "fiberloom-data"]),
     (
         "fiberloom",
         &[
             "fiberloom-core",
+            "fiberloom-passes",
+            "fiberloom-loops",
+            "fiberloom-lower",
             "fiberloom-front",
             "fiberloom-data",
             "fiberloom-relation",
@@ -62,12 +62,26 @@ const ARROWS: &[(&str, &[&str])] = &[
             "fiberloom-codegen",
         ],
     ),
-    ("fuzz/check", &["fiberloom-core", "fiberloom-front", "fiberloom-semantics", "fiberloom-codegen", "fiberloom"]),
-    ("proofs", &["fiberloom-core", "fiberloom-semantics"]),
+    (
+        "fuzz/check",
+        &[
+            "fiberloom-core",
+            "fiberloom-passes",
+            "fiberloom-loops",
+            "fiberloom-lower",
+            "fiberloom-front",
+            "fiberloom-semantics",
+            "fiberloom-codegen",
+            "fiberloom",
+        ],
+    ),
+    ("proofs", &["fiberloom-core", "fiberloom-passes", "fiberloom-loops", "fiberloom-lower", "fiberloom-semantics"]),
     (
         "proofs/smt",
         &[
             "fiberloom-core",
+            "fiberloom-loops",
+            "fiberloom-lower",
             "fiberloom-semantics",
             "fiberloom",
             "fiberloom-check",
@@ -77,21 +91,17 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("tests", &["fiberloom-core", "fiberloom-front", "fiberloom-semantics", "fiberloom", "fiberloom-check"]),
     ("bench", &["fiberloom-core", "fiberloom"]),
-    ("python", &["fiberloom", "fiberloom-core", "fiberloom-front"]),
+    ("python", &["fiberloom", "fiberloom-core", "fiberloom-passes", "fiberloom-front"]),
     ("play", &["fiberloom", "fiberloom-core", "fiberloom-front"]),
     ("xtask", &[]),
 ];
 
 /// Folders whose files take nothing of these names, by import or by path.
-const IGNORANT: &[(&str, &[&str])] = &[
-    ("core/src/loops/choose/", &EMISSION),
-    ("core/src/loops/planner/", &EMISSION),
-    ("core/src/loops/lower/", &["planner"]),
-];
+const IGNORANT: &[(&str, &[&str])] =
+    &[("loops/src/choose/", &EMISSION), ("loops/src/planner/", &EMISSION), ("loops/src/lower/", &["planner"])];
 
 /// Folders in which files take of files beside them in one direction.
-const LAYERED: [&str; 4] =
-    ["core/src/concretize", "core/src/loops/choose", "core/src/loops/lower", "core/src/loops/planner"];
+const LAYERED: [&str; 4] = ["passes/src/concretize", "loops/src/choose", "loops/src/lower", "loops/src/planner"];
 
 /// The names that code which emits loops uses.
 const EMISSION: [&str; 12] = [
@@ -113,7 +123,7 @@ const EMISSION: [&str; 12] = [
 const ARCHITECTURE: &str = "docs/architecture.md";
 
 /// Folders with a room for each noun.
-const MIRRORED: [&str; 5] = ["core/src", "semantics/src", "fuzz/check/src", "proofs/src", "tests"];
+const MIRRORED: [&str; 4] = ["semantics/src", "fuzz/check/src", "proofs/src", "tests"];
 
 /// Folders of `tests/` that are no noun.
 const OTHER_TESTS: [&str; 7] = ["src", "errors", "issues", "gradients", "plans", "conformance", "data"];
@@ -208,13 +218,8 @@ fn in_a_circle(texts: BTreeMap<String, String>) -> Vec<String> {
 }
 
 fn mirror(tidied: &mut Tidied) {
-    for noun in NOUNS {
-        let module = Path::new("core/src").join(noun).join("mod.rs");
-        tidied.expect(module.exists(), || format!("{}: missing; it says what {noun} is", module.display()));
-    }
-    for folder in folders("core/src") {
-        let known = NOUNS.contains(&&*folder) || PASSES.contains(&&*folder);
-        tidied.expect(known, || format!("core/src/{folder}: is none of the nine nouns, nor of {PASSES:?}"));
+    for (noun, room) in NOUNS.iter().zip(ROOMS) {
+        tidied.expect(Path::new(room).exists(), || format!("{room}: missing; it says what {noun} is"));
     }
     for folder in folders("tests") {
         let known = NOUNS.contains(&&*folder) || OTHER_TESTS.contains(&&*folder);
@@ -251,20 +256,24 @@ fn folders(path: &str) -> Vec<String> {
     names
 }
 
-/// Reads a file of `core`: what it imports of the crate stands in a module before its own. What is behind `#[cfg(test)]` may import
+/// Reads a file of a crate with ordered modules: what it imports of the crate stands in a module before its own. What is behind `#[cfg(test)]` may import
 /// everything.
 fn circles(name: &str, text: &str, tidied: &mut Tidied) {
-    let Some(path) = name.strip_prefix("core/src/").filter(|path| *path != "lib.rs" && !path.contains("tests")) else {
+    let found = MODULES.iter().find_map(|(folder, modules)| Some((folder, modules, name.strip_prefix(folder)?)));
+    let Some((folder, modules, path)) = found.filter(|(_, _, path)| *path != "lib.rs" && !path.contains("tests"))
+    else {
         return;
     };
     let own = path.split(['/', '.']).next().unwrap_or_default();
-    let place = MODULES.iter().position(|module| *module == own);
-    tidied.expect(place.is_some(), || format!("{name}: `{own}` is not among the modules of core (xtask/src/tidy.rs)"));
+    let place = modules.iter().position(|module| *module == own);
+    tidied.expect(place.is_some(), || {
+        format!("{name}: `{own}` is not among the modules of {folder} (xtask/src/tidy.rs)")
+    });
     let compiled = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     for (number, line) in compiled.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//")) {
         for imported in line.split("crate::").skip(1).map(|rest| rest.split(|c: char| !is_word(c)).next().unwrap_or(""))
         {
-            let before = MODULES.iter().position(|module| *module == imported).is_some_and(|at| Some(at) <= place);
+            let before = modules.iter().position(|module| *module == imported).is_some_and(|at| Some(at) <= place);
             tidied.expect(before, || {
                 format!("{name}:{}: `{own}` imports `{imported}`, which is no module before it", number + 1)
             });
@@ -277,7 +286,7 @@ fn ignorance(name: &str, text: &str, tidied: &mut Tidied) {
     let Some((_, unknown)) = IGNORANT.iter().find(|(folder, _)| name.starts_with(folder)) else { return };
     let code: String = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
     let above = if name.ends_with("/mod.rs") { "super::" } else { "super::super::" };
-    let taken = ["crate::loops::", above].into_iter().flat_map(|path| code.split(path).skip(1)).flat_map(first_names);
+    let taken = ["crate::", above].into_iter().flat_map(|path| code.split(path).skip(1)).flat_map(first_names);
     for taken in taken {
         let message = || format!("{name}: takes `{taken}` of `loops`, which this folder is not to know");
         tidied.expect(!unknown.contains(&taken), message);
@@ -470,9 +479,13 @@ mod tests {
             circles(path, text, &mut tidied);
             tidied.wrong.len()
         };
-        assert_eq!(wrong("core/src/format/mod.rs", "use crate::loops::Kernel;\n"), 1);
-        assert_eq!(wrong("core/src/loops/bind.rs", "use crate::format::Format;\nuse crate::loops::Kernel;\n"), 0);
-        assert_eq!(wrong("core/src/format/mod.rs", "#[cfg(test)]\nmod tests {\n    use crate::loops::Kernel;\n}\n"), 0);
+        assert_eq!(wrong("core/src/format/mod.rs", "use crate::shape::Classes;\n"), 1);
+        assert_eq!(wrong("core/src/shape/solve.rs", "use crate::format::Format;\nuse crate::shape::Classes;\n"), 0);
+        assert_eq!(
+            wrong("core/src/format/mod.rs", "#[cfg(test)]\nmod tests {\n    use crate::shape::Classes;\n}\n"),
+            0
+        );
+        assert_eq!(wrong("passes/src/schedule/order.rs", "use crate::check::check;\n"), 1);
         assert_eq!(wrong("core/src/new.rs", ""), 1);
         assert_eq!(wrong("codegen/src/lib.rs", "use crate::jit::Kernel;\n"), 0);
     }
@@ -484,12 +497,12 @@ mod tests {
             ignorance(path, text, &mut tidied);
             tidied.wrong.len()
         };
-        let imports = "use crate::loops::{choose::{Facts, scope::Scope}, Expr};\n";
+        let imports = "use crate::{choose::{Facts, scope::Scope}, Expr};\n";
         assert_eq!(first_names("{choose::{Facts, scope::Scope}, Expr};"), ["choose", "Expr"]);
-        assert_eq!(wrong("core/src/loops/choose/along.rs", imports), 1);
-        assert_eq!(wrong("core/src/loops/choose/mod.rs", "use super::lower::Widths;\n"), 1);
-        assert_eq!(wrong("core/src/loops/choose/along.rs", "use crate::notation::concrete::Expr;\n"), 0);
-        assert_eq!(wrong("core/src/loops/lower/cut.rs", imports), 0);
+        assert_eq!(wrong("loops/src/choose/along.rs", imports), 1);
+        assert_eq!(wrong("loops/src/choose/mod.rs", "use super::lower::Widths;\n"), 1);
+        assert_eq!(wrong("loops/src/choose/along.rs", "use fiberloom_core::notation::concrete::Expr;\n"), 0);
+        assert_eq!(wrong("loops/src/lower/cut.rs", imports), 0);
     }
 
     #[test]

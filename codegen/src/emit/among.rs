@@ -16,7 +16,7 @@
 use super::{Emitter, Typed};
 use crate::Error;
 use fiberloom_core::algebra::Type;
-use fiberloom_core::loops::{BufferId, LANES, Sought};
+use fiberloom_loops::{BufferId, LANES, Sought};
 use inkwell::IntPredicate;
 use inkwell::types::{IntType, VectorType};
 use inkwell::values::{IntValue, VectorValue};

@@ -4,7 +4,7 @@ use super::{Emitter, attribute};
 use crate::Error;
 use crate::abi::{Kind, Slot, code};
 use fiberloom_core::algebra::{Type, Value};
-use fiberloom_core::loops::{BufferId, Entry, Expr, Failure};
+use fiberloom_loops::{BufferId, Entry, Expr, Failure};
 use inkwell::attributes::AttributeLoc;
 use inkwell::builder::Builder;
 use inkwell::intrinsics::Intrinsic;

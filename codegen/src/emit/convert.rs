@@ -3,7 +3,7 @@
 use super::{Emitter, Typed};
 use crate::Error;
 use fiberloom_core::algebra::Type;
-use fiberloom_core::loops::Expr;
+use fiberloom_loops::Expr;
 use inkwell::values::{BasicValueEnum, IntValue};
 use inkwell::{FloatPredicate, IntPredicate};
 

@@ -12,9 +12,7 @@ use super::{Emitter, Place, Typed, Unit, attribute, mark_set, say};
 use crate::Error;
 use crate::target::Machine;
 use fiberloom_core::algebra::Type;
-use fiberloom_core::loops::{
-    BufferId, DeviceArgument as Argument, DeviceEntry, DeviceLoop, Expr, LANES, Role, Sought, Var,
-};
+use fiberloom_loops::{BufferId, DeviceArgument as Argument, DeviceEntry, DeviceLoop, Expr, LANES, Role, Sought, Var};
 use inkwell::attributes::AttributeLoc;
 use inkwell::context::Context;
 use inkwell::module::Module;

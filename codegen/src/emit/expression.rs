@@ -3,7 +3,7 @@
 use super::{Emitter, Place, Typed};
 use crate::Error;
 use fiberloom_core::algebra::{Op, Type, Value, result_type};
-use fiberloom_core::loops::Expr;
+use fiberloom_loops::Expr;
 use inkwell::types::BasicTypeEnum;
 use inkwell::values::{BasicValueEnum, FloatValue, IntValue};
 use inkwell::{FloatPredicate, IntPredicate};

@@ -7,7 +7,7 @@
 
 use super::{Emitter, WIDTH, attribute, say};
 use crate::Error;
-use fiberloom_core::loops::{BufferId, Expr};
+use fiberloom_loops::{BufferId, Expr};
 use inkwell::IntPredicate;
 use inkwell::attributes::AttributeLoc;
 use inkwell::module::Linkage;

@@ -14,7 +14,7 @@ use super::Emitter;
 use super::statement::Range;
 use crate::Error;
 use fiberloom_core::algebra::{Op, Type};
-use fiberloom_core::loops::{BufferId, Expr, How, Iteration, Role, Stmt, Var, gathers, runs_statements};
+use fiberloom_loops::{BufferId, Expr, How, Iteration, Role, Stmt, Var, gathers, runs_statements};
 use inkwell::IntPredicate;
 use inkwell::values::{IntValue, MetadataValue};
 

@@ -16,7 +16,7 @@ use super::statement::Range;
 use super::{Emitter, attribute};
 use crate::Error;
 use crate::abi::Slot;
-use fiberloom_core::loops::{Expr, Stmt, runs_statements};
+use fiberloom_loops::{Expr, Stmt, runs_statements};
 use inkwell::IntPredicate;
 use inkwell::attributes::AttributeLoc;
 use inkwell::basic_block::BasicBlock;

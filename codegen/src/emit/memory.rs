@@ -15,7 +15,7 @@ use super::parts::Home;
 use super::{Emitter, Typed, attribute};
 use crate::Error;
 use fiberloom_core::algebra::{Type, Value};
-use fiberloom_core::loops::{Argument, BufferId, Entry, Expr, Holds, Kernel, Role, Stmt};
+use fiberloom_loops::{Argument, BufferId, Entry, Expr, Holds, Kernel, Role, Stmt};
 use inkwell::attributes::AttributeLoc;
 use inkwell::module::Linkage;
 use inkwell::types::{BasicType, BasicTypeEnum, VectorType};

@@ -36,7 +36,7 @@ use crate::abi::Slot;
 use crate::target::Machine;
 use crate::{Error, Options};
 use fiberloom_core::algebra::Type;
-use fiberloom_core::loops::{Join, Kernel, Stmt, Var};
+use fiberloom_loops::{Join, Kernel, Stmt, Var};
 use gather::Fibers;
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::basic_block::BasicBlock;

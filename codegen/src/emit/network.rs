@@ -19,7 +19,7 @@
 use super::Emitter;
 use super::few::Ends;
 use crate::Error;
-use fiberloom_core::loops::Entry;
+use fiberloom_loops::Entry;
 use inkwell::IntPredicate;
 use inkwell::types::{IntType, VectorType};
 use inkwell::values::{BasicMetadataValueEnum, IntValue, PointerValue, VectorValue};

@@ -20,7 +20,7 @@ use super::{Emitter, Place, Typed, Unit, parts};
 use crate::Error;
 use crate::abi::Slot;
 use fiberloom_core::algebra::Op;
-use fiberloom_core::loops::{BufferId, Expr, How, Stmt, Var, array_in_pieces, fold_in_pieces, linear, work};
+use fiberloom_loops::{BufferId, Expr, How, Stmt, Var, array_in_pieces, fold_in_pieces, linear, work};
 use inkwell::IntPredicate;
 use inkwell::module::Linkage;
 use inkwell::types::BasicMetadataTypeEnum;

@@ -20,7 +20,7 @@ use super::parallel::words;
 use super::{Emitter, Place};
 use crate::Error;
 use crate::room::length;
-use fiberloom_core::loops::{BufferId, Expr, How, Joined, Kernel, Stmt, Var, linear, runs_statements, work};
+use fiberloom_loops::{BufferId, Expr, How, Joined, Kernel, Stmt, Var, linear, runs_statements, work};
 use inkwell::IntPredicate;
 use inkwell::values::{BasicValueEnum, IntValue, PointerValue};
 use std::collections::{BTreeMap, BTreeSet};

@@ -26,7 +26,7 @@ use super::Emitter;
 use super::statement::Range;
 use crate::Error;
 use fiberloom_core::algebra::{Op, Type};
-use fiberloom_core::loops::{BufferId, Expr, How, Iteration, Role, Stmt, Var, gathers};
+use fiberloom_loops::{BufferId, Expr, How, Iteration, Role, Stmt, Var, gathers};
 use inkwell::IntPredicate;
 use inkwell::values::IntValue;
 use std::collections::BTreeSet;

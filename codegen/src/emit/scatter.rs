@@ -13,7 +13,7 @@
 use super::Emitter;
 use super::statement::Range;
 use crate::Error;
-use fiberloom_core::loops::{BufferId, Expr, Holds, How, Iteration, LevelBuffers, Role, Stmt, Var, one_fiber};
+use fiberloom_loops::{BufferId, Expr, Holds, How, Iteration, LevelBuffers, Role, Stmt, Var, one_fiber};
 use inkwell::IntPredicate;
 use inkwell::values::IntValue;
 

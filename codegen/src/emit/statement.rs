@@ -5,7 +5,7 @@ use super::parts::Home;
 use super::{Emitter, Place, Typed};
 use crate::Error;
 use fiberloom_core::algebra::{Op, Type};
-use fiberloom_core::loops::{Element, Expr, Hints, How, Stmt, Var, gathers, runs_statements, whole_copy};
+use fiberloom_loops::{Element, Expr, Hints, How, Stmt, Var, gathers, runs_statements, whole_copy};
 use inkwell::IntPredicate;
 use inkwell::basic_block::BasicBlock;
 use inkwell::values::{BasicMetadataValueEnum, IntValue, MetadataValue};

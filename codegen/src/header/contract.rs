@@ -1,9 +1,9 @@
 //! The part of a kernel's contract that comes from its program and not from the kernel's own types, for callers without this library.
 
 use fiberloom_core::format::Format;
-use fiberloom_core::loops::{Kernel, Var};
 use fiberloom_core::notation::typed;
 use fiberloom_core::shape::{ClassId, Classes};
+use fiberloom_loops::{Kernel, Var};
 use std::collections::BTreeMap;
 
 /// The facts about a kernel's program that its caller has to know.

@@ -11,7 +11,7 @@ mod typed;
 
 use crate::abi::{Slot, code};
 use fiberloom_core::algebra::Type;
-use fiberloom_core::loops::{Argument, BufferId, Failure, Kernel, Role};
+use fiberloom_loops::{Argument, BufferId, Failure, Kernel, Role};
 use std::fmt::Write;
 
 pub use contract::Contract;

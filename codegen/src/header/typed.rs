@@ -12,7 +12,7 @@
 
 use super::{Contract, c_type, is_taken};
 use fiberloom_core::format::Step;
-use fiberloom_core::loops::{Argument, BufferId, Kernel, LevelBuffers, Role};
+use fiberloom_loops::{Argument, BufferId, Kernel, LevelBuffers, Role};
 use std::collections::BTreeSet;
 use std::fmt::{Result, Write};
 

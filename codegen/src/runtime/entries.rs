@@ -5,7 +5,7 @@ use super::Session;
 use super::parallel::parallel;
 use super::sort::{scratch_bytes, with_order};
 use crate::abi::{Buffer, Slot, code};
-use fiberloom_core::loops::Failure;
+use fiberloom_loops::Failure;
 
 /// The address of an entry point; `None` for a function on numbers.
 pub(crate) fn address(slot: Slot) -> Option<*const ()> {

@@ -11,7 +11,7 @@
 
 use super::{Block, Session};
 use crate::abi::Buffer;
-use fiberloom_core::loops::BufferId;
+use fiberloom_loops::BufferId;
 use std::collections::BTreeMap;
 use std::mem::MaybeUninit;
 use std::sync::{Mutex, PoisonError};

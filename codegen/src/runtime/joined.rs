@@ -14,7 +14,7 @@
 
 use super::{Block, Session, Snapshot};
 use crate::abi::{Buffer, code};
-use fiberloom_core::loops::{BufferId, Failure};
+use fiberloom_loops::{BufferId, Failure};
 use std::collections::BTreeMap;
 use std::mem::MaybeUninit;
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};

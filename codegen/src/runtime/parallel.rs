@@ -16,7 +16,7 @@ use super::watch::Times;
 use super::{Session, Snapshot};
 use crate::Pieces;
 use crate::abi::{Buffer, code};
-use fiberloom_core::loops::Failure;
+use fiberloom_loops::Failure;
 use std::mem::MaybeUninit;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::Relaxed};

@@ -8,7 +8,7 @@ use crate::Pieces;
 use crate::abi::{Buffer, Slot};
 use fiberloom_core::algebra::Type;
 use fiberloom_core::format::{Array, Elements};
-use fiberloom_core::loops::{BufferId, Failure};
+use fiberloom_loops::{BufferId, Failure};
 use std::alloc::Layout;
 use std::ptr::NonNull;
 use std::sync::LazyLock;

@@ -7,7 +7,7 @@
 //!   many, wide   keys and places in separate arrays, by radix sort
 //! ```
 
-use fiberloom_core::loops::Failure;
+use fiberloom_loops::Failure;
 
 /// The most bits of a digit: its counters (32 KiB) fit in a core's second-level cache beside the lines being filled.
 const DIGIT: u32 = 12;

@@ -2,7 +2,7 @@
 #![allow(dead_code)] // Each test program uses its part.
 
 use fiberloom_core::format::Array;
-use fiberloom_core::loops::{Kernel, read};
+use fiberloom_loops::{Kernel, read};
 
 /// `y[i] = sum(j: A[i,j] * x[j])`, `A` in CSR. Buffers: `A_pos`, `A_crd`, `A_vals`, `x`, `y`.
 pub const SPMV: &str = "\

@@ -68,7 +68,7 @@ impl Assembly<'_> {
 
 /// The relative difference up to which two floats of a type count as equal but for rounding: half of their digits. `None` for other
 /// types.
-pub(crate) fn rounding(ty: Type) -> Option<f64> {
+pub fn rounding(ty: Type) -> Option<f64> {
     let digits = match ty {
         Type::F32 => f32::MANTISSA_DIGITS,
         Type::F64 => f64::MANTISSA_DIGITS,

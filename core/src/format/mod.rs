@@ -56,7 +56,7 @@ mod tests;
 pub mod triangle;
 
 pub use array::Array;
-pub(crate) use assemble::rounding;
+pub use assemble::rounding;
 pub use assemble::{Assembly, Duplicates, Error, added};
 pub use checked::Checked;
 pub use element::Element;

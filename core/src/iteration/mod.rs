@@ -30,5 +30,5 @@ pub use formats::{Spares, Thin};
 pub use lattice::{Lattice, Point, Shape, shape};
 pub use sequence::{Sequence, background};
 pub use simplify::Simplify;
-pub(crate) use simplify::literal;
+pub use simplify::literal;
 pub use space::{Cut, Edge, Space, SpaceLattice, SpacePoint};

@@ -227,7 +227,7 @@ fn within(op: Op, args: &[Expr]) -> Option<(Op, [&Expr; 2], &Expr)> {
 }
 
 /// The value of an expression that is a literal.
-pub(crate) fn literal(e: &Expr) -> Option<Value> {
+pub fn literal(e: &Expr) -> Option<Value> {
     match e {
         Expr::Literal(v) => Some(*v),
         _ => None,

@@ -256,7 +256,7 @@ impl BinaryOp {
     }
 
     /// The function that it applies.
-    pub(crate) fn operation(self) -> Op {
+    pub fn operation(self) -> Op {
         use BinaryOp as B;
         match self {
             B::Mul => Op::Mul,

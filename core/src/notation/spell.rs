@@ -29,12 +29,12 @@ pub struct Planned {
 }
 
 /// A stage as a command. `program` has its tensors and variables.
-pub(crate) fn stage(program: &Program, stage: &Stage) -> CommandKind {
+pub fn stage(program: &Program, stage: &Stage) -> CommandKind {
     sum(program, &stage.expr, (&program.tensors[stage.tensor.index()].name, &stage.vars))
 }
 
 /// A sum that becomes a temporary over these variables as a command.
-pub(crate) fn sum(program: &Program, expr: &Expr, (name, vars): (&str, &[VarId])) -> CommandKind {
+pub fn sum(program: &Program, expr: &Expr, (name, vars): (&str, &[VarId])) -> CommandKind {
     let spell = Spell::new(program, expr);
     let under = |v: &VarId| spell.index(&Index { permit: false, map: Map::Var(*v), span: Span::default() });
     let into = Access { tensor: ident(name), indices: vars.iter().map(under).collect(), span: Span::default() };
@@ -42,12 +42,12 @@ pub(crate) fn sum(program: &Program, expr: &Expr, (name, vars): (&str, &[VarId])
 }
 
 /// An expression as it is written.
-pub(crate) fn spelled(program: &Program, expr: &Expr) -> syntax::Expr {
+pub fn spelled(program: &Program, expr: &Expr) -> syntax::Expr {
     Spell::new(program, expr).expr(expr)
 }
 
 /// A sum that is made inside of loops as a command: for each of some of its variables there is a loop of its own.
-pub(crate) fn precompute(program: &Program, expr: &Expr, (name, loops): (&str, &[(String, String)])) -> CommandKind {
+pub fn precompute(program: &Program, expr: &Expr, (name, loops): (&str, &[(String, String)])) -> CommandKind {
     let (from, to) = loops.iter().map(|(from, to)| (ident(from), ident(to))).unzip();
     CommandKind::Tensor(TensorCommand::Precompute {
         expr: Spell::new(program, expr).expr(expr),
@@ -58,27 +58,27 @@ pub(crate) fn precompute(program: &Program, expr: &Expr, (name, loops): (&str, &
 }
 
 /// A copy as a command.
-pub(crate) fn copy(tensor: &str, format: &Format) -> CommandKind {
+pub fn copy(tensor: &str, format: &Format) -> CommandKind {
     CommandKind::Tensor(TensorCommand::Copy(ident(tensor), written(format)))
 }
 
 /// How a temporary is stored as a command.
-pub(crate) fn store(tensor: &str, format: &Format) -> CommandKind {
+pub fn store(tensor: &str, format: &Format) -> CommandKind {
     CommandKind::Tensor(TensorCommand::Store(ident(tensor), written(format)))
 }
 
 /// A loop in parts of so many turns as a command.
-pub(crate) fn split(from: &str, (outer, inner): (&str, &str), factor: u64) -> CommandKind {
+pub fn split(from: &str, (outer, inner): (&str, &str), factor: u64) -> CommandKind {
     CommandKind::Split { from: ident(from), to: (ident(outer), ident(inner)), parts: Parts::Of(factor) }
 }
 
 /// An order of loops as a command.
-pub(crate) fn reorder<'a>(loops: impl Iterator<Item = &'a str>) -> CommandKind {
+pub fn reorder<'a>(loops: impl Iterator<Item = &'a str>) -> CommandKind {
     CommandKind::Reorder(loops.map(ident).collect())
 }
 
 /// A statement as it is written, without schedule.
-pub(crate) fn statement(program: &Program, s: &Statement) -> syntax::Statement {
+pub fn statement(program: &Program, s: &Statement) -> syntax::Statement {
     let left = Expr { kind: Kind::Access(s.tensor, s.indices.clone()), ty: s.rhs.ty, span: s.span };
     let spell = Spell::beside(program, &s.rhs, Some(&left));
     let op = match s.fold {
@@ -92,7 +92,7 @@ pub(crate) fn statement(program: &Program, s: &Statement) -> syntax::Statement {
 }
 
 /// A function as it is written; of its properties, the parameter where it is computed.
-pub(crate) fn function(program: &Program, f: &Function) -> syntax::Function {
+pub fn function(program: &Program, f: &Function) -> syntax::Function {
     let locals = f.locals.iter().map(|(name, _)| name.clone()).collect();
     let spell = Spell { program, names: FxHashMap::default(), locals };
     let params = f.locals[..f.arity].iter().map(|(name, ty)| (ident(name), *ty)).collect();
@@ -107,7 +107,7 @@ pub(crate) fn function(program: &Program, f: &Function) -> syntax::Function {
 }
 
 /// A format as it is written: its levels.
-pub(crate) fn format(format: &Format) -> syntax::Format {
+pub fn format(format: &Format) -> syntax::Format {
     written(format)
 }
 
@@ -370,7 +370,7 @@ impl Spell<'_> {
 }
 
 /// A literal as it is written.
-pub(crate) fn literal(value: Value) -> Literal {
+pub fn literal(value: Value) -> Literal {
     match value.as_i128() {
         _ if value.ty() == crate::algebra::Type::Bool => Literal::Bool(value.is_true()),
         Some(n) if value.ty().is_integer() => Literal::Int(n),

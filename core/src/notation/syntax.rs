@@ -538,7 +538,7 @@ pub enum BinaryOp {
 
 impl BinaryOp {
     /// All of them.
-    pub(crate) const ALL: [BinaryOp; 18] = {
+    pub const ALL: [BinaryOp; 18] = {
         use BinaryOp::*;
         [Mul, Div, Rem, Add, Sub, Shl, Shr, And, Xor, Or, Lt, Le, Gt, Ge, Eq, Ne, AndAlso, OrElse]
     };

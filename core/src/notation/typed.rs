@@ -26,6 +26,7 @@
 
 mod extents;
 mod schedule;
+mod vars;
 
 pub use super::command::Parts;
 pub use extents::Extents;
@@ -728,7 +729,7 @@ impl Function {
     }
 
     /// Gives `each` the expressions of its statements.
-    pub(crate) fn each_expr<'f>(&'f self, each: &mut impl FnMut(&'f Expr)) {
+    pub fn each_expr<'f>(&'f self, each: &mut impl FnMut(&'f Expr)) {
         let mut open: Vec<&Stmt> = self.stmts.iter().collect();
         while let Some(stmt) = open.pop() {
             match stmt {

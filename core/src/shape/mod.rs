@@ -11,10 +11,12 @@
 mod bounds;
 mod classes;
 mod equation;
+mod magnitude;
 mod solve;
 
 pub use crate::map::{ClassId, Map, Size};
 pub use crate::notation::typed::Extents;
 pub use classes::Classes;
 pub use equation::Formula;
+pub use magnitude::Magnitude;
 pub use solve::{Unsolved, check, known, solve};

@@ -3,9 +3,9 @@
 use super::args::Gradient;
 use super::{memory, print, source};
 use fiberloom::{Error, relation};
-use fiberloom_core::check::Checker;
-use fiberloom_core::gradient::{Ask, grad, jvp};
 use fiberloom_core::notation::{Diagnostic, syntax};
+use fiberloom_passes::check::Checker;
+use fiberloom_passes::gradient::{Ask, grad, jvp};
 
 /// Prints the program of a gradient.
 pub fn backward(args: &Gradient) -> Result<(), Error> {

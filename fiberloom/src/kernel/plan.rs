@@ -16,9 +16,9 @@ use crate::program::Program;
 use fiberloom_core::algebra::Mode;
 use fiberloom_core::iteration::Thin;
 use fiberloom_core::notation::typed::TensorId;
-use fiberloom_core::schedule::storage::Magnitude;
 use fiberloom_core::shape::Extents;
-use fiberloom_core::{Options as Lowering, Widths};
+use fiberloom_core::shape::Magnitude;
+use fiberloom_loops::{Options as Lowering, Widths};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 

@@ -1,8 +1,8 @@
 //! What of an operand its code depends on.
 
-use fiberloom_core::Widths;
 use fiberloom_core::algebra::Type;
 use fiberloom_core::format::{Format, Holds, Level, Tensor};
+use fiberloom_loops::Widths;
 
 /// What of an operand code is made for, besides what the program declares: its extents, and how wide its indices are.
 /// It is made of a tensor, or of extents alone: indices are then as wide as they have to be, positions 32 bits.

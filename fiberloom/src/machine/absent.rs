@@ -2,9 +2,9 @@
 
 use crate::error::Error;
 use fiberloom_core::format::Array;
-use fiberloom_core::loops::{Bound, BufferId, DeviceEntry, Failure, Gpu, Kernel, Sound};
 use fiberloom_core::notation::typed;
 use fiberloom_core::shape::Classes;
+use fiberloom_loops::{Bound, BufferId, DeviceEntry, Failure, Gpu, Kernel, Sound};
 use std::marker::PhantomData;
 
 /// Machine code, of which there is none.

@@ -5,9 +5,9 @@ use fiberloom_codegen as codegen;
 use fiberloom_codegen::device::Ptx;
 pub(crate) use fiberloom_codegen::{Compiled, Prepared, Take, room};
 pub use fiberloom_codegen::{Interrupt, LoopRun, addresses_left, set_threads, threads, watched};
-use fiberloom_core::loops::{Bound, DeviceEntry, Failure, Gpu, Kernel, Sound};
 use fiberloom_core::notation::typed;
 use fiberloom_core::shape::Classes;
+use fiberloom_loops::{Bound, DeviceEntry, Failure, Gpu, Kernel, Sound};
 
 /// Refuses what takes machine code where there is none: here there is.
 pub(crate) fn is_there() -> Result<(), Error> {

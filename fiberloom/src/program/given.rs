@@ -3,9 +3,9 @@
 use super::{Program, reformat, refused};
 use crate::error::Error;
 use fiberloom_core::algebra::{Mode, Type, Value};
-use fiberloom_core::check::{Undeclared, undeclared};
 use fiberloom_core::format::Tensor;
 use fiberloom_core::notation::syntax;
+use fiberloom_passes::check::{Undeclared, undeclared};
 use std::collections::HashSet;
 
 /// What data say of a tensor that a program does not declare.

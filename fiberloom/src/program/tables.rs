@@ -128,7 +128,7 @@ impl Program {
             return Vec::new();
         }
         let mut all: Vec<(TensorId, usize)> =
-            fiberloom_core::concretize::structures(self.typed()).into_iter().collect();
+            fiberloom_passes::concretize::structures(self.typed()).into_iter().collect();
         all.sort();
         all
     }

@@ -13,7 +13,7 @@ pub mod random;
 use arbitrary::Unstructured;
 use fiberloom_codegen::{OptLevel, Options, compile};
 use fiberloom_core::format::Array;
-use fiberloom_core::loops::{self, Failure, Kernel};
+use fiberloom_loops::{self as loops, Failure, Kernel};
 use fiberloom_semantics::machine::{self, Fault};
 
 /// A kernel with what it is called with.

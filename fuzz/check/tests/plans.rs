@@ -4,7 +4,8 @@ use arbitrary::Unstructured;
 use fiberloom_check::bytes;
 use fiberloom_check::notation::planned::{damaged, takes_damaged};
 use fiberloom_check::notation::programs_under;
-use fiberloom_core::{Options, lower};
+use fiberloom_loops::Options;
+use fiberloom_lower::lower;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 

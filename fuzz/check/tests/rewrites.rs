@@ -14,8 +14,8 @@ use arbitrary::Unstructured;
 use fiberloom_check::bytes;
 use fiberloom_core::algebra::Type;
 use fiberloom_core::format::Array;
-use fiberloom_core::loops::{self, Kernel, Tiles};
-use fiberloom_core::{REWRITES, Rewrite};
+use fiberloom_loops::{self as loops, Kernel, Tiles};
+use fiberloom_loops::{REWRITES, Rewrite};
 use fiberloom_semantics::loops::{Limits, Outcome, run};
 use std::collections::BTreeMap;
 

@@ -2,9 +2,9 @@
 
 use arbitrary::Unstructured;
 use fiberloom_check::notation::case::{case, compared};
-use fiberloom_core::Options;
-use fiberloom_core::check::check;
 use fiberloom_core::notation::concrete::WorkspaceKind;
+use fiberloom_loops::Options;
+use fiberloom_passes::check::check;
 use std::collections::BTreeMap;
 
 #[test]
@@ -16,7 +16,7 @@ fn every_kind_of_workspace_is_generated() {
         // Some programs say too little of an extent.
         let Ok(typed) = check(&syntax) else { continue };
         let options = Options { sizes: case.magnitudes(&typed), ..Options::default() };
-        let lowered = fiberloom_core::lower(&typed, &options).expect("generated programs are lowered");
+        let lowered = fiberloom_lower::lower(&typed, &options).expect("generated programs are lowered");
         for workspace in lowered.concrete.nests().filter_map(|nest| nest.workspace) {
             *seen.entry((workspace.kind.name(), workspace.apart)).or_default() += 1;
         }
@@ -35,7 +35,7 @@ fn joins_are_generated() {
         let syntax = fiberloom_front::parse(&case.to_string()).0.expect("generated programs can be read");
         let Ok(typed) = check(&syntax) else { continue };
         let options = Options { mode: case.mode, sizes: case.magnitudes(&typed), ..Options::default() };
-        let lowered = fiberloom_core::lower(&typed, &options).expect("generated programs are lowered");
+        let lowered = fiberloom_lower::lower(&typed, &options).expect("generated programs are lowered");
         let concrete = lowered.concrete.to_string();
         joins += (concrete.contains("inverse[at") && concrete.contains("floormod")) as usize;
     }

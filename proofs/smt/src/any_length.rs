@@ -14,7 +14,7 @@
 
 use crate::any_turn::{AnyTurn, Array, Duty, LOGIC, Num, What, int};
 use crate::domain::{Answer, Reply, ask};
-use fiberloom_core::loops::{BufferId, LANES};
+use fiberloom_loops::{BufferId, LANES};
 use fiberloom_proofs::claims::{Given, Law, Place};
 use std::collections::BTreeSet;
 use z3::ast::{Bool, Int};

@@ -8,8 +8,8 @@
 //! search is then a matter of differences of positions.
 
 use crate::invariants::{Candidate, Scene, propose};
-use fiberloom_core::loops::{BufferId, LANES, Sought};
-use fiberloom_core::stream::{Arith, Compare, Domain, State};
+use fiberloom_loops::stream::{Arith, Compare, Domain, State};
+use fiberloom_loops::{BufferId, LANES, Sought};
 use fiberloom_proofs::claims::{Claims, Law, Order};
 use std::collections::{BTreeMap, BTreeSet};
 use z3::ast::{Ast, Bool, Dynamic, Int};

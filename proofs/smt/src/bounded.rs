@@ -13,8 +13,8 @@
 
 use crate::domain::{Answer, Reply, ask};
 use crate::word::{Kind, Word};
-use fiberloom_core::loops::{BufferId, LANES, Sought};
-use fiberloom_core::stream::{Arith, Compare, Concrete, Domain, State, TABLE};
+use fiberloom_loops::stream::{Arith, Compare, Concrete, Domain, State, TABLE};
+use fiberloom_loops::{BufferId, LANES, Sought};
 use fiberloom_proofs::claims::{Claims, Data, Given, Law, Order, Place};
 use std::collections::HashSet;
 use z3::Model;

@@ -8,7 +8,7 @@
 //!   flags m            0 ≤ m ≤ 1; any of the above where m is 0, or where it is 1
 //! ```
 
-use fiberloom_core::loops::LANES;
+use fiberloom_loops::LANES;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use z3::ast::{Bool, Int};

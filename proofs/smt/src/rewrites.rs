@@ -26,7 +26,7 @@ pub mod tally;
 pub mod truth;
 pub mod turns;
 
-use fiberloom_core::loops::{Bound, Kernel, Role};
+use fiberloom_loops::{Bound, Kernel, Role};
 use memory::Buffer;
 use operands::{Coordinates, Operands};
 use path::{Budget, Gave, Path};

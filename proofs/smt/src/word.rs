@@ -1,7 +1,7 @@
 //! A number of 64 bits as a term: as its bits, where sums may wrap; where none may, as an integer, of which it is a claim
 //! that it fits. As long as that holds the two are one, and the solver is far quicker with integers.
 
-use fiberloom_core::stream::{Arith, Compare};
+use fiberloom_loops::stream::{Arith, Compare};
 use z3::ast::{BV, Bool, Int};
 
 const BITS: u32 = 64;

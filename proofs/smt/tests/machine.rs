@@ -3,7 +3,7 @@
 use fiberloom_check::notation::programs_under;
 use fiberloom_core::algebra::{Op, Type, Value};
 use fiberloom_core::format::Array;
-use fiberloom_core::loops::{Bound, Expr, Kernel, Stmt};
+use fiberloom_loops::{Bound, Expr, Kernel, Stmt};
 use fiberloom_semantics::machine::{self, Fault};
 use fiberloom_smt::rewrites::operands::{Coordinates, Operands, value};
 use fiberloom_smt::rewrites::path::{Budget, Gave, Path};

@@ -2,7 +2,7 @@
 
 use fiberloom_check::Effort;
 use fiberloom_check::notation::programs_under;
-use fiberloom_core::loops::{self, Kernel};
+use fiberloom_loops::{self as loops, Kernel};
 use fiberloom_smt::rewrites::operands::Coordinates;
 use fiberloom_smt::rewrites::path::Budget;
 use fiberloom_smt::rewrites::programs::Program;

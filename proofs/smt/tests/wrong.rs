@@ -2,7 +2,7 @@
 //! none it finds that it is right for lists of any length.
 
 use fiberloom_check::Effort;
-use fiberloom_core::stream::{Arith, Compare, Domain, List, ListFiber, View};
+use fiberloom_loops::stream::{Arith, Compare, Domain, List, ListFiber, View};
 use fiberloom_proofs::claims::{Claims, Given, Law, Order, Place};
 use fiberloom_proofs::meets::*;
 use fiberloom_proofs::places::*;
@@ -190,7 +190,7 @@ pairs! {
         a.next(d);
     });
     /// The body comes after the advance.
-    Late "the body comes after the advance" |d, [a, b], body| fiberloom_core::stream::intersect(d, &[a, b], &mut |d, at| {
+    Late "the body comes after the advance" |d, [a, b], body| fiberloom_loops::stream::intersect(d, &[a, b], &mut |d, at| {
         a.next(d);
         let yes = yes(d);
         body(d, at, [&yes, &yes]);
@@ -205,7 +205,7 @@ pairs! {
     /// The larger coordinate comes first.
     LargerFirst "the larger coordinate comes first" |d, lists, body| one_moves(d, lists, false, body);
     /// It ends with the first list.
-    EndsWithFirst "it ends with the first list" leaves false |d, [a, b], body| fiberloom_core::stream::wide(
+    EndsWithFirst "it ends with the first list" leaves false |d, [a, b], body| fiberloom_loops::stream::wide(
         d, &[a, b], &|_, valid| valid[0].clone(), &mut |d, at, here| body(d, at, [&here[0], &here[1]]),
     );
     /// The lists are taken for one another.

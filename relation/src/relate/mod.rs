@@ -46,10 +46,10 @@ mod text;
 mod time;
 
 use fiberloom_core::algebra::{Type, Value};
-use fiberloom_core::check::{check_depth, check_related};
 use fiberloom_core::notation::syntax::{self, Sort};
 use fiberloom_core::notation::{Diagnostic, MOST_DIGITS, Span, typed};
 use fiberloom_core::stack::with_room;
+use fiberloom_passes::check::{check_depth, check_related};
 pub use label::{Test, date, days, decimal};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};

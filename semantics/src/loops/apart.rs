@@ -11,7 +11,7 @@ use super::code::{Folded, For, Joined};
 use super::execute::{Halt, Machine};
 use super::turns::{Part, Turns, order};
 use fiberloom_core::algebra::{Value, apply};
-use fiberloom_core::loops::Failure;
+use fiberloom_loops::Failure;
 
 /// An iteration that ran, with the counters' values before and behind it.
 struct Ran {

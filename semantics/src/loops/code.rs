@@ -6,7 +6,7 @@
 //! ```
 
 use fiberloom_core::algebra::{Op, Type, Value};
-use fiberloom_core::loops::{
+use fiberloom_loops::{
     self, BufferId, Entry, Expr, How, Kernel, Sought, Stmt, Var, array_in_pieces, fold_in_pieces, private,
 };
 
@@ -136,7 +136,7 @@ pub(super) enum Kind<'k> {
         at: Code,
         len: Code,
     },
-    Fail(fiberloom_core::loops::Failure),
+    Fail(fiberloom_loops::Failure),
 }
 
 /// A counted loop.
@@ -210,7 +210,7 @@ fn own(how: &How) -> Vec<usize> {
     own
 }
 
-fn joined(kernel: &Kernel, index: Var, of: &loops::Joined) -> Result<Joined, String> {
+fn joined(kernel: &Kernel, index: Var, of: &fiberloom_loops::Joined) -> Result<Joined, String> {
     Ok(Joined {
         array: of.array.0 as usize,
         counter: of.counter(index).map(|(v, more)| (v.0 as usize, more)),

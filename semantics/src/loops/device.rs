@@ -1,7 +1,7 @@
 //! Parallel loops that something else runs in the place of the interpreter.
 
 use super::memory::Buffer;
-use fiberloom_core::loops::{BufferId, Failure, Var};
+use fiberloom_loops::{BufferId, Failure, Var};
 
 /// What runs parallel loops in the place of the interpreter.
 pub trait Device {

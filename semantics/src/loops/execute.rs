@@ -7,8 +7,8 @@ use super::turns::Turns;
 use super::{Breach, Fault, Limits, Ops, Outcome, Rule};
 use fiberloom_core::algebra::{Op, Type, Value, apply};
 use fiberloom_core::format::Array;
-use fiberloom_core::loops::{Entry, Failure, How, Kernel, Sought, Var, headline};
 use fiberloom_core::stack::with_room;
+use fiberloom_loops::{Entry, Failure, How, Kernel, Sought, Var, headline};
 
 /// Runs a kernel whose expressions have types and whose operands are given; nothing else is assumed.
 pub(super) fn execute(

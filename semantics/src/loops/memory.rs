@@ -3,7 +3,7 @@
 use super::Rule;
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::format::Array;
-use fiberloom_core::loops::{Failure, Kernel, Role};
+use fiberloom_loops::{Failure, Kernel, Role};
 
 /// A buffer.
 pub(super) enum Buffer<'a> {

@@ -4,7 +4,7 @@ mod random;
 
 use super::*;
 use fiberloom_core::algebra::{Type, Value};
-use fiberloom_core::loops::read;
+use fiberloom_loops::read;
 
 const SPMV: &str = "
 kernel spmv(n_i, n_j) reassociate

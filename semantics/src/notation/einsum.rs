@@ -20,7 +20,7 @@
 //! 6. Names appear from left to right, but what a shape operator leaves appears before what it is applied to, and a
 //!    `start` before the body of its fold.
 //!
-//! Statements of blocks and of `where` blocks are statements by themselves. `fiberloom_core::check` places the sums with which programs
+//! Statements of blocks and of `where` blocks are statements by themselves. `fiberloom_passes::check` places the sums with which programs
 //! run. This module uses nothing of it, and both are compared on programs (`fuzz/check`).
 
 use fiberloom_core::notation::syntax::{

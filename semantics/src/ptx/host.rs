@@ -6,7 +6,7 @@
 
 use super::{Buffer, Counts, Global, Launch, Limits, Module};
 use crate::loops::{Device, Ended, Parallel};
-use fiberloom_core::loops::{BufferId, DeviceArgument, DeviceEntry, Failure, Kernel, Runner};
+use fiberloom_loops::{BufferId, DeviceArgument, DeviceEntry, Failure, Kernel, Runner};
 use std::cell::RefCell;
 
 /// The most bytes of copies of workspaces.

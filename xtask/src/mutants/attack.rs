@@ -125,12 +125,14 @@ const TESTS: &[(&str, &str, &str)] = &[
     ("laws", "fiberloom-proofs", "fiberloom_proofs"),
     (NESTS, "fiberloom-proofs", "fiberloom_proofs"),
     ("core's tests", "fiberloom-core", "fiberloom_core"),
-    (CORES_PRINTS, "fiberloom-core", "fiberloom_core"),
-    ("notation's tests", "fiberloom-core", "concrete"),
-    ("checker's tests", "fiberloom-core", "check"),
-    ("properties' tests", "fiberloom-core", "properties"),
-    ("plans", "fiberloom-core", "plans"),
-    ("warnings' tests", "fiberloom-core", "warnings"),
+    ("passes' tests", "fiberloom-passes", "fiberloom_passes"),
+    ("loops' tests", "fiberloom-loops", "fiberloom_loops"),
+    (LOOPS_PRINTS, "fiberloom-loops", "fiberloom_loops"),
+    ("notation's tests", "fiberloom-lower", "concrete"),
+    ("checker's tests", "fiberloom-passes", "check"),
+    ("properties' tests", "fiberloom-passes", "properties"),
+    ("plans", "fiberloom-lower", "plans"),
+    ("warnings' tests", "fiberloom-passes", "warnings"),
     ("runtime's tests", "fiberloom-codegen", "fiberloom_codegen"),
     ("kernels' tests", "fiberloom-codegen", "run"),
     ("operators' tests", "fiberloom-codegen", "operations"),
@@ -178,16 +180,16 @@ const COMMAND: &str = "FIBERLOOM_BIN";
 /// The environment variable that says whether file tests run `without` their prints, or they `alone`.
 const COMPARED: &str = "FIBERLOOM_PRINTS";
 
-/// Tests of core that compare printed loops with loops that are written down, and the modules that have them.
-pub const CORES_PRINTS: &str = "core's prints";
+/// Tests of rewrites that compare printed loops with loops that are written down, and the modules that have them.
+pub const LOOPS_PRINTS: &str = "loops' prints";
 const PRINTED: &[&str] = &[
-    "loops::rewrites::early_exit::",
-    "loops::rewrites::privatize::",
-    "loops::rewrites::blocks::",
-    "loops::rewrites::collapse::",
-    "loops::rewrites::strip_mine::",
-    "loops::rewrites::distribute::",
-    "loops::rewrites::unroll_and_jam::",
+    "rewrites::early_exit::",
+    "rewrites::privatize::",
+    "rewrites::blocks::",
+    "rewrites::collapse::",
+    "rewrites::strip_mine::",
+    "rewrites::distribute::",
+    "rewrites::unroll_and_jam::",
 ];
 
 /// Whole nests take minutes, other laws seconds: they are attackers of their own.
@@ -216,7 +218,7 @@ const ORDER: &[(&str, &[&str])] = &[
     ),
     ("runtime", &["runtime's tests", "machine code", FILES, "long machine code", "directed machine code"]),
     ("shards", &["boxes' tests", "tests of keys", "batches' tests", "boxes"]),
-    ("gradients", &[FILES, "gradients", "core's tests"]),
+    ("gradients", &[FILES, "gradients", "passes' tests"]),
     (
         "relations",
         &[
@@ -232,10 +234,10 @@ const ORDER: &[(&str, &[&str])] = &[
     ("readers", &["readers' tests", DRAWN_FILES, "scalars' tests", "command's tests"]),
     ("schedule", &[FILES, "loops under commands", "commands"]),
     ("format", &["few loops", "core's tests", "readers' tests"]),
-    ("stream", &["few loops", "few directed loops", "core's tests", FILES, "long loops", "laws"]),
+    ("stream", &["few loops", "few directed loops", "loops' tests", FILES, "long loops", "laws"]),
     ("workspaces", &["few loops", "few directed loops", FILES, "long loops", "directed loops"]),
     ("lowering", &["few loops", "few directed loops", FILES, "long loops", "directed loops"]),
-    ("rewrites", &["rewrites' tests", "few loops", "few directed loops", "core's tests"]),
+    ("rewrites", &["rewrites' tests", "few loops", "few directed loops", "loops' tests"]),
     (
         "",
         &[
@@ -253,6 +255,8 @@ const ORDER: &[(&str, &[&str])] = &[
         &[
             "notation's tests",
             "core's tests",
+            "passes' tests",
+            "loops' tests",
             "library's tests",
             FILES,
             "quotients' tests",
@@ -303,7 +307,7 @@ const ORDER: &[(&str, &[&str])] = &[
             "command's tests",
         ],
     ),
-    ("", &["builder's tests", "levels' tests", "rewrites' tests", CORES_PRINTS, PRINTS]),
+    ("", &["builder's tests", "levels' tests", "rewrites' tests", LOOPS_PRINTS, PRINTS]),
 ];
 
 /// Builds them: all, or those of these names.
@@ -368,8 +372,8 @@ pub fn build(among: &[&str]) -> Result<Vec<Attacker>, String> {
             "laws" => vec!["--skip", NESTS],
             NESTS => vec![NESTS],
             DRAWN_FILES => vec!["format::"],
-            "core's tests" => PRINTED.iter().flat_map(|module| ["--skip", module]).collect(),
-            CORES_PRINTS => PRINTED.to_vec(),
+            "loops' tests" => PRINTED.iter().flat_map(|module| ["--skip", module]).collect(),
+            LOOPS_PRINTS => PRINTED.to_vec(),
             _ => vec![],
         };
         let args = args.iter().map(|a| a.to_string()).collect();
@@ -383,7 +387,8 @@ pub fn build(among: &[&str]) -> Result<Vec<Attacker>, String> {
 /// The attackers of which a file is a test program, and no other reads it.
 pub fn made_of(file: &Path) -> Vec<&'static str> {
     let crates = [
-        ("core", "fiberloom-core"),
+        ("passes", "fiberloom-passes"),
+        ("lower", "fiberloom-lower"),
         ("codegen", "fiberloom-codegen"),
         ("fuzz/check", "fiberloom-check"),
         ("fiberloom", "fiberloom"),
@@ -496,7 +501,7 @@ pub fn until_noticed(
 /// The attackers in the order that suits a mistake: its own test, who noticed it last, and then all.
 fn order(attackers: &[Attacker], mistake: &Mistake, before: &Before) -> Vec<Attacker> {
     // A printed loop is no answer, though it was written for the mistake: it is compared when all others have attacked.
-    let own = mistake.test.iter().filter(|(by, _)| by != CORES_PRINTS).filter_map(|(by, test)| {
+    let own = mistake.test.iter().filter(|(by, _)| by != LOOPS_PRINTS).filter_map(|(by, test)| {
         let whose = attackers.iter().find(|a| a.name == by)?;
         Some(Attacker { name: OWN, args: vec![test.clone()], reached: None, ..whose.clone() })
     });

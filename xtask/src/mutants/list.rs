@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  # Positions and coordinates of results.          a comment
-//!  file core/src/loops/lower/output.rs              of all that follow, until another
+//!  file loops/src/lower/output.rs              of all that follow, until another
 //!
 //!  positions of passed rows are not carried forward              its name, then what is said of it
 //!  in finish_positions                              the function it stands in: where the text stands in others too

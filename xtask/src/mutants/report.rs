@@ -1,7 +1,7 @@
 //! What became of all mistakes.
 
 use super::WANTED;
-use super::attack::{Attacker, CORES_PRINTS, OWN, Outcome};
+use super::attack::{Attacker, LOOPS_PRINTS, OWN, Outcome};
 use super::list::Mistake;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -34,8 +34,8 @@ pub fn print(chosen: &[(u32, &Mistake)], outcomes: &[Outcome], attackers: &[Atta
     }
     let each: Vec<String> = like.iter().map(|(n, (there, noticed))| format!("{n}: {noticed}/{there}")).collect();
     println!("\nlike public issue (noticed/made): {}", each.join(", "));
-    for (mistake, _) in all.iter().filter(|(_, o)| o.noticed.iter().any(|n| n.by == CORES_PRINTS)) {
-        println!("\nonly {CORES_PRINTS} notice: {} ({})", mistake.name, mistake.stage);
+    for (mistake, _) in all.iter().filter(|(_, o)| o.noticed.iter().any(|n| n.by == LOOPS_PRINTS)) {
+        println!("\nonly {LOOPS_PRINTS} notice: {} ({})", mistake.name, mistake.stage);
     }
     for (mistake, outcome) in all.iter().filter(|(_, o)| o.noticed.is_empty()) {
         let why = mistake.survives.as_deref().unwrap_or("nothing is said of it");

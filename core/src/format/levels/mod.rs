@@ -404,6 +404,18 @@ levels! {
     }
 }
 
+impl<A: Copy> Arrays<A> {
+    /// The level's arrays in storage order, each with its contents.
+    pub fn buffers(&self) -> impl Iterator<Item = (A, Holds)> {
+        self.holding().map(|(array, holds)| (*array, holds))
+    }
+
+    /// The first of the level's arrays with these contents.
+    pub fn array(&self, what: Holds) -> Option<A> {
+        self.first(what).copied()
+    }
+}
+
 impl<A> Arrays<A> {
     /// The arrays, each with its contents, in the order in which they are declared.
     pub fn holding(&self) -> impl Iterator<Item = (&A, Holds)> {

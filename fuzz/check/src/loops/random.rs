@@ -9,7 +9,7 @@ use super::Case;
 use arbitrary::Unstructured;
 use fiberloom_core::algebra::{Op, Type, Value, result_type};
 use fiberloom_core::format::Array;
-use fiberloom_core::loops::{Buffer, BufferId, Entry, Expr, Failure, How, Kernel, Role, Sought, Stmt, Var};
+use fiberloom_loops::{Buffer, BufferId, Entry, Expr, Failure, How, Kernel, Role, Sought, Stmt, Var};
 
 /// Elements that every buffer has at least.
 const ROOM: i64 = 6;

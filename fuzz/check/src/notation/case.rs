@@ -42,7 +42,7 @@ use super::legal::applied;
 use fiberloom_core::algebra::{Mode, Op, Type, Value, result_type, subject};
 use fiberloom_core::format::{Format, LevelKind};
 use fiberloom_core::notation::typed::{self, SizeId};
-use fiberloom_core::schedule::storage::Magnitude;
+use fiberloom_core::shape::Magnitude;
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 

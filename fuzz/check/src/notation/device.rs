@@ -4,7 +4,7 @@ use super::engines::{Finding, bits};
 use super::work::Work;
 use fiberloom_codegen::device::{Ptx, ptx};
 use fiberloom_core::format::Array;
-use fiberloom_core::loops::{Bound, Deal, DeviceEntry, Failure, Gpu, Kernel, Runner, Sound};
+use fiberloom_loops::{Bound, Deal, DeviceEntry, Failure, Gpu, Kernel, Runner, Sound};
 use fiberloom_semantics::machine::{self, Fault};
 use fiberloom_semantics::ptx::{Host, Limits, Module, Shape};
 

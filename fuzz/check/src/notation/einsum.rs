@@ -295,7 +295,7 @@ mod tests {
     use arbitrary::Unstructured;
     use fiberloom::relation::check;
     use fiberloom_core::algebra::Type;
-    use fiberloom_core::check::undeclared;
+    use fiberloom_passes::check::undeclared;
     use std::path::{Path, PathBuf};
 
     fn read(text: &str) -> Option<syntax::Program> {

@@ -14,9 +14,10 @@ use arbitrary::Unstructured;
 use fiberloom_codegen::{Compiled, Limits, OptLevel, Pieces, compile};
 use fiberloom_core::algebra::{Mode, Value};
 use fiberloom_core::format::{Array, Assembly, Entries, Format, Tensor};
-use fiberloom_core::loops::{self, Bound, Failure, Kernel, Sound, Tiles};
 use fiberloom_core::notation::{self, typed};
-use fiberloom_core::{Options, shape};
+use fiberloom_core::shape;
+use fiberloom_loops::Options;
+use fiberloom_loops::{self as loops, Bound, Failure, Kernel, Sound, Tiles};
 use fiberloom_semantics::algebra::same;
 use fiberloom_semantics::meaning::{Function, Refusal};
 use fiberloom_semantics::{agree, machine, meaning};
@@ -321,7 +322,7 @@ fn lowered(
 ) -> Result<Lowered, Stop> {
     let mut stages = Vec::new();
     let options = Options { mode: subject.mode(), empty: empty.clone(), ..subject.options(typed) };
-    let lowered = fiberloom_core::lower_by(typed, &options, &mut |name, kernel| {
+    let lowered = fiberloom_lower::lower_by(typed, &options, &mut |name, kernel| {
         if engine != Engine::Rewrites {
             return;
         }

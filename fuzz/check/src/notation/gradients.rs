@@ -13,12 +13,12 @@ use super::engines::{self, Engine, Finding, Outcome, Stop};
 use super::subject::{Operands, Subject};
 use super::work::{Stage, Work};
 use arbitrary::Unstructured;
-use fiberloom_core::Options;
 use fiberloom_core::algebra::{Mode, Op, Type, Value};
-use fiberloom_core::check::check;
 use fiberloom_core::format::{Assembly, Format, Tensor};
-use fiberloom_core::gradient::{Ask, grad, jvp, keeps_entries};
 use fiberloom_core::notation::{Diagnostic, syntax, typed};
+use fiberloom_loops::Options;
+use fiberloom_passes::check::check;
+use fiberloom_passes::gradient::{Ask, grad, jvp, keeps_entries};
 use fiberloom_semantics::algebra::{self, Number};
 use fiberloom_semantics::meaning::{self, Function, Limits, Refusal};
 use fiberloom_semantics::notation::dual::{self, Visiting};
@@ -237,6 +237,10 @@ fn moved<S: Subject + Clone>(subject: &Moved<S>, engine: Engine, work: &mut Work
     let other = stored[&case.ask.of].tangent();
     algebra::same(&tangent, &other, subject.mode()).map_err(|e| Finding::new("dual numbers over what is stored", e))?;
     let text = subject.whole.to_string();
+    if has_infinity(&text) {
+        // As above: a quotient by it is 0, and is divided before or behind another one.
+        return Err(Stop::Left("an infinite literal"));
+    }
     let Some(source) = fiberloom_front::parse(&text).0 else { return Err(Stop::Left("no program")) };
     let forward = tangents(subject, &case, (&source, &tangent), engine, work);
     let backward = gradients(subject, &case, (&source, &tangent), (engine, &mut draws), work);
@@ -245,6 +249,11 @@ fn moved<S: Subject + Clone>(subject: &Moved<S>, engine: Engine, work: &mut Work
         (Err(_), Err(stop)) => Err(stop),
         _ => Ok(()),
     }
+}
+
+/// Whether a program has an infinite literal.
+fn has_infinity(text: &str) -> bool {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| matches!(word, "inf" | "inff32"))
 }
 
 /// What a rewrite gives as a program that is read again, on these operands; what it refuses is left out by the name of its rule.
@@ -386,9 +395,13 @@ impl<S: Subject> Made<'_, S> {
     where
         S: Clone,
     {
-        match engines::run(self, engine)? {
-            Outcome::Ran(more) => work.join(&more),
-            Outcome::Left(_) => {}
+        match engines::run(self, engine) {
+            Ok(Outcome::Ran(more)) => work.join(&more),
+            Ok(Outcome::Left(_)) => {}
+            Err(f) => {
+                let what = format!("{}\n{self}\n{:?}", f.what, self.operands);
+                return Err(Finding { what, ..f }.into());
+            }
         }
         Ok(())
     }

@@ -124,8 +124,8 @@ fn taken(text: &str) -> Result<(), String> {
     let first = |wrong: Vec<notation::Diagnostic>| wrong.into_iter().next().map_or(String::new(), |d| d.message);
     let (syntax, wrong) = fiberloom_front::parse(text);
     let syntax = syntax.filter(|_| wrong.is_empty()).ok_or_else(|| first(wrong))?;
-    let typed = fiberloom_core::check::check(&syntax).map_err(first)?;
-    fiberloom_core::lower(&typed, &Default::default()).map(drop).map_err(first)
+    let typed = fiberloom_passes::check::check(&syntax).map_err(first)?;
+    fiberloom_lower::lower(&typed, &Default::default()).map(drop).map_err(first)
 }
 
 /// Arguments of a function that is asked for `ty`: all of it, but for a condition before it or a number behind it.

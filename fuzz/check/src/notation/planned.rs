@@ -11,7 +11,8 @@ use super::engines::{Finding, Stop};
 use super::subject::Subject;
 use arbitrary::Unstructured;
 use fiberloom_core::notation::{self, typed};
-use fiberloom_core::{Lowered, Options, Unplanned};
+use fiberloom_loops::Options;
+use fiberloom_lower::{Lowered, Unplanned};
 
 /// Holds a program to the law.
 ///
@@ -22,11 +23,11 @@ pub(super) fn reads_back(subject: &impl Subject, lowered: &Lowered) -> Result<()
     let mut told = syntax.expect("it has been parsed before");
     let options = |typed: &typed::Program| Options { mode: subject.mode(), ..subject.options(typed) };
     let planned =
-        fiberloom_core::plan(&told, &fiberloom::relation::check, &options).expect("it has been lowered before");
+        fiberloom_lower::plan(&told, &fiberloom::relation::check, &options).expect("it has been lowered before");
     if planned.is_empty() {
         return Ok(());
     }
-    fiberloom_core::give(&mut told, &planned);
+    fiberloom_lower::give(&mut told, &planned);
     let refused = |wrong: Vec<notation::Diagnostic>| {
         let message = wrong.first().map_or("", |d| &d.message);
         Finding::new("plan refused", format!("{message}\n{told}"))
@@ -36,7 +37,7 @@ pub(super) fn reads_back(subject: &impl Subject, lowered: &Lowered) -> Result<()
     let (syntax, wrong) = fiberloom_front::parse(&text);
     let syntax = syntax.filter(|_| wrong.is_empty()).ok_or_else(|| refused(wrong))?;
     let typed = fiberloom::relation::check(&syntax).map_err(refused)?;
-    let again = fiberloom_core::lower(&typed, &options(&typed)).map_err(refused)?;
+    let again = fiberloom_lower::lower(&typed, &options(&typed)).map_err(refused)?;
     let [loops, other] = [&lowered.kernel, &again.kernel].map(|kernel| unnumbered(&kernel.to_string()));
     if loops != other {
         let apart = loops.lines().zip(other.lines()).find(|(one, other)| one != other);
@@ -53,7 +54,7 @@ pub(super) fn reads_back(subject: &impl Subject, lowered: &Lowered) -> Result<()
 pub(super) fn makes_its_loops(typed: &typed::Program, options: &Options, lowered: &Lowered) -> Result<(), Stop> {
     let plan = lowered.show_plan();
     let found = |what: String| Finding::new("plan's text", format!("{what}\n{plan}"));
-    let again = fiberloom_core::lower_planned(typed, options, &plan).map_err(|wrong| found(format!("{wrong:?}")))?;
+    let again = fiberloom_lower::lower_planned(typed, options, &plan).map_err(|wrong| found(format!("{wrong:?}")))?;
     if again.kernel.to_string() != lowered.kernel.to_string() || again.show_plan() != plan {
         let texts = [&again, lowered].map(|lowered| format!("{}\n{}", lowered.show_plan(), lowered.kernel));
         let apart = texts[0].lines().zip(texts[1].lines()).find(|(one, other)| one != other);
@@ -67,7 +68,7 @@ pub(super) fn makes_its_loops(typed: &typed::Program, options: &Options, lowered
 /// # Errors
 /// Loops that their checker refuses: the plan's is to be first.
 pub fn takes_damaged(typed: &typed::Program, plan: &str) -> Result<bool, String> {
-    match fiberloom_core::lower_planned(typed, &Options::default(), plan) {
+    match fiberloom_lower::lower_planned(typed, &Options::default(), plan) {
         Ok(_) => Ok(true),
         // Which values a result with the arrays of an operand has, the checker of loops says.
         Err(Unplanned::Loops(what)) if !what.contains("and not each is stored") => Err(what),

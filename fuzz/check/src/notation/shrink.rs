@@ -7,10 +7,10 @@
 use super::case::{At, Case, Expr};
 use super::engines::{Engine, Finding};
 use super::subject::Subject;
-use fiberloom_core::Options;
 use fiberloom_core::algebra::{Mode, Type, Value};
 use fiberloom_core::format::{Format, LevelKind};
-use fiberloom_core::loops::Entry;
+use fiberloom_loops::Entry;
+use fiberloom_loops::Options;
 
 /// Runs that shrinking may take.
 const RUNS: usize = 3000;

@@ -8,10 +8,10 @@
 use super::engines::{self, Engine, Finding, Outcome};
 use super::statistics::Statistics;
 use arbitrary::Unstructured;
-use fiberloom_core::Options;
 use fiberloom_core::algebra::Mode;
 use fiberloom_core::format::Tensor;
 use fiberloom_core::notation::typed;
+use fiberloom_loops::Options;
 use fiberloom_semantics::machine;
 use fiberloom_semantics::meaning::Limits;
 use std::collections::BTreeMap;

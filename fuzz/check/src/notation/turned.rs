@@ -10,10 +10,10 @@
 
 use super::subject::{Operands, Subject};
 use arbitrary::Unstructured;
-use fiberloom_core::Options;
 use fiberloom_core::algebra::{Mode, Type, Value};
 use fiberloom_core::format::{Format, Tensor};
 use fiberloom_core::notation::typed;
+use fiberloom_loops::Options;
 use fiberloom_semantics::meaning::Limits;
 use std::fmt::{self, Display};
 

@@ -4,7 +4,7 @@ use super::functions::at_most;
 use super::scalar::Scalar;
 use super::truth::Truth;
 use fiberloom_core::algebra::{Type, Value};
-use fiberloom_core::loops::Role;
+use fiberloom_loops::Role;
 
 /// A variable or an element.
 #[derive(Clone, Debug)]

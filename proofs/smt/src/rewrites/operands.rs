@@ -11,7 +11,7 @@ use super::scalar::{Bits, RING, Scalar, bits, width};
 use super::truth::Truth;
 use fiberloom_core::algebra::{Op, Type, Value};
 use fiberloom_core::format::{Array, LevelKind};
-use fiberloom_core::loops::{Argument, Bound, BufferId, Holds, Kernel};
+use fiberloom_loops::{Argument, Bound, BufferId, Holds, Kernel};
 use z3::Model;
 use z3::ast::{Ast, BV, Bool};
 

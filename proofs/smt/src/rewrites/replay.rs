@@ -3,7 +3,7 @@
 use super::operands::Operands;
 use fiberloom_core::algebra::Value;
 use fiberloom_core::format::Array;
-use fiberloom_core::loops::Kernel;
+use fiberloom_loops::Kernel;
 use fiberloom_semantics::machine::{self, Fault};
 use std::fmt;
 use z3::Model;

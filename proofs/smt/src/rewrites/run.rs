@@ -16,7 +16,7 @@ use super::scalar::Scalar;
 use super::truth::Truth;
 use super::turns::{Access, Turns};
 use fiberloom_core::algebra::{Op, Type};
-use fiberloom_core::loops::{Entry, Expr, Failure, How, Kernel, LANES, Role, Sought, Stmt, Var, private};
+use fiberloom_loops::{Entry, Expr, Failure, How, Kernel, LANES, Role, Sought, Stmt, Var, private};
 use fiberloom_semantics::machine::Rule;
 
 /// Elements that a buffer may have.

@@ -281,7 +281,7 @@ mod tests {
         let (syntax, wrong) = fiberloom_front::parse(&text);
         let syntax = syntax.filter(|_| wrong.is_empty()).expect("it is a program");
         let words = |wrong: Vec<fiberloom_core::notation::Diagnostic>| format!("{}\n{text}", wrong[0].message);
-        fiberloom_core::check::check(&syntax).map(drop).map_err(words)
+        fiberloom_passes::check::check(&syntax).map(drop).map_err(words)
     }
 
     /// Every command that may be drawn of a program that is legal without. Four of these programs once drew some that were not: terms that

@@ -3,9 +3,9 @@
 use super::{Case, Expr};
 use crate::notation::legal::named;
 use crate::notation::statistics::shaped;
-use fiberloom_core::check::check;
 use fiberloom_core::format::Format;
 use fiberloom_core::iteration::Thin;
+use fiberloom_passes::check::check;
 use std::collections::BTreeSet;
 
 /// The formats of results that are not declared.

@@ -4,11 +4,11 @@ use super::directed::settle;
 use super::{Case, Expr, KINDS, Place, SIZES, STRUCTURED, Statement, Tensor, VARS};
 use crate::notation::legal::{Call, LEGAL};
 use arbitrary::Unstructured;
-use fiberloom_core::Options;
 use fiberloom_core::algebra::{Mode, Op, Type, Value};
 use fiberloom_core::format::{Format, LevelKind};
-use fiberloom_core::loops::Entry;
-use fiberloom_core::schedule::storage::Magnitude;
+use fiberloom_core::shape::Magnitude;
+use fiberloom_loops::Entry;
+use fiberloom_loops::Options;
 
 /// The case of these bytes. Where they end, choices are the first ones.
 pub fn case(u: &mut Unstructured) -> Case {

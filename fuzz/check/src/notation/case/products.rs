@@ -15,7 +15,7 @@ use super::{Case, Expr, Statement, Tensor};
 use arbitrary::Unstructured;
 use fiberloom_core::algebra::{Op, Type};
 use fiberloom_core::format::{Format, LevelKind};
-use fiberloom_core::loops::Entry;
+use fiberloom_loops::Entry;
 
 /// The product of these bytes.
 pub fn products(u: &mut Unstructured) -> Case {

@@ -12,7 +12,7 @@ use fiberloom_core::algebra::{Mode, Type};
 use fiberloom_core::format;
 use fiberloom_core::iteration::Thin;
 use fiberloom_core::notation::typed;
-use fiberloom_core::{Options, Widths};
+use fiberloom_loops::{Options, Widths};
 use std::collections::BTreeMap;
 
 /// What may be said of a case: nothing says an extent, a variable stands in no index, a sum rebinds a variable that is free

@@ -90,7 +90,7 @@ fn everything_documented_is_generated() {
     let programs = Effort::said().of(6 * PROGRAMS, 2 * PROGRAMS);
     for seed in 0..programs {
         let made = program(&mut Unstructured::new(&bytes(seed, 1500)), 0);
-        if fiberloom_core::check::check(&made.program).is_ok() {
+        if fiberloom_passes::check::check(&made.program).is_ok() {
             for word in constructs(&made.program) {
                 *counts.entry(word).or_default() += 1;
             }

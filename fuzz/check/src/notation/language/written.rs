@@ -4,10 +4,10 @@ use super::{Made, constructs, lowered, program};
 use crate::notation::engines::UNKNOWN;
 use crate::notation::subject::{Operands, Subject};
 use arbitrary::Unstructured;
-use fiberloom_core::Options;
 use fiberloom_core::algebra::Mode;
 use fiberloom_core::notation::syntax::{Item, Program, Repeat, Size, Turns};
 use fiberloom_core::notation::typed;
+use fiberloom_loops::Options;
 use fiberloom_semantics::meaning::Limits;
 use std::fmt::{self, Display};
 
@@ -119,7 +119,7 @@ impl Subject for Written {
     }
 
     fn data(&self) -> String {
-        let typed = fiberloom_core::check::check(&self.made.program).ok();
+        let typed = fiberloom_passes::check::check(&self.made.program).ok();
         format!("{:?} {:#?}\n", self.mode, typed.and_then(|typed| self.operands(&typed)))
     }
 }

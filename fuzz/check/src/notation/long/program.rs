@@ -4,9 +4,9 @@ use super::data::Random;
 use super::{Long, Operand, Size};
 use fiberloom_core::algebra::{Mode, Type};
 use fiberloom_core::format::{Format, LevelKind};
-use fiberloom_core::loops::Entry;
-use fiberloom_core::schedule::storage::Magnitude;
-use fiberloom_core::{Options, Widths};
+use fiberloom_core::shape::Magnitude;
+use fiberloom_loops::Entry;
+use fiberloom_loops::{Options, Widths};
 
 /// Extents of long modes; what has to be an array is at most [`CELLS`] long.
 pub const EXTENTS: [u64; 20] = [

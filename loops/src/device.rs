@@ -1,0 +1,389 @@
+//! Parallel loops as kernels of a device, in which each thread runs every so many iterations.
+//!
+//! ```text
+//!   parallel for i in lo..hi with w          next = first + thread
+//!     w[j] = …                               while next < last
+//!     y[i] = w[j]                    ──▶       let i = next
+//!                                              w[j * threads + thread] = …
+//!                                              y[i] = w[j * threads + thread]
+//!                                              next = next + threads
+//! ```
+//!
+//! The caller evaluates the loop's bounds, and says how many threads there are. Of a workspace of which each thread has a copy, the copies
+//! lie interleaved in one array, so that threads which read the same element of theirs read neighbours.
+//!
+//! A kernel keeps the variables and buffers of the kernel that it was part of, under their numbers. Buffers that the loop does not write are
+//! operands of it. An iteration that fails ends its thread; the first of those that failed says why.
+
+mod grid;
+mod lanes;
+
+pub use grid::Runner;
+pub use lanes::Join;
+
+use super::arith::{binary, int, times};
+use super::{BufferId, Deal, Entry, Expr, Failure, How, Kernel, Role, Stmt, Var};
+use fiberloom_core::algebra::{Op, Type};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A generation of GPUs, as compilers name it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Gpu {
+    /// Volta, and all later ones.
+    #[default]
+    Sm70,
+    /// Ampere.
+    Sm80,
+    /// Hopper.
+    Sm90,
+}
+
+impl Gpu {
+    /// All of them.
+    pub const ALL: [Gpu; 3] = [Gpu::Sm70, Gpu::Sm80, Gpu::Sm90];
+
+    /// The name that compilers have for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Gpu::Sm70 => "sm_70",
+            Gpu::Sm80 => "sm_80",
+            Gpu::Sm90 => "sm_90",
+        }
+    }
+}
+
+/// A parallel loop as a kernel of a device.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeviceLoop {
+    /// The loop's variable, which tells it from other loops.
+    pub var: Var,
+    /// What one thread runs.
+    pub kernel: Kernel,
+    /// The loop's first iteration, and the one past the last.
+    pub bounds: [Var; 2],
+    /// The number of the thread, and how many there are.
+    pub thread: [Var; 2],
+    /// The number of the thread's block, and how many there are; its number in the block, and how many threads that has.
+    pub grid: [Var; 4],
+    /// The variable that holds the iteration that runs.
+    pub next: Var,
+    /// The variables, and params of the whole kernel, that iterations read.
+    pub values: Vec<Var>,
+    /// The arrays that iterations read or write, in order.
+    pub buffers: Vec<BufferId>,
+    /// The arrays whose lengths iterations read.
+    pub lengths: Vec<BufferId>,
+    /// The workspaces of which each thread has a copy, each with the variable that holds the length of a copy.
+    pub own: Vec<(BufferId, Var)>,
+    /// Whether an iteration may end the kernel.
+    pub fails: bool,
+    /// What runs each iteration.
+    pub runner: Runner,
+    /// The folds over the lanes of a warp.
+    pub joins: Vec<Join>,
+}
+
+/// An argument of an entry. All are 64 bits wide.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DeviceArgument {
+    /// The address of a buffer's first element.
+    Data(BufferId),
+    /// The address of every thread's copy of a workspace, interleaved: element `e` of thread `t` of `n` is at `e · n + t`.
+    Copies(BufferId),
+    /// The number of elements of a buffer, or of one copy of a workspace.
+    Length(BufferId),
+    /// The bits of a variable, extended by zeros; of an extent its value.
+    Value(Var),
+    /// The loop's first iteration.
+    First,
+    /// One past the loop's last iteration.
+    Last,
+    /// The address of a `u64` that begins with all bits set. Where iteration `i` fails, it becomes the least of what it was and
+    /// [`DeviceEntry::report`].
+    Status,
+}
+
+/// An entry of a device's code, which runs the iterations of one loop on any number of threads.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DeviceEntry {
+    /// The entry's name.
+    pub name: String,
+    /// The loop's variable, which tells it from other loops of the kernel.
+    pub var: Var,
+    /// The entry's arguments, in order.
+    pub arguments: Vec<DeviceArgument>,
+    /// The buffers that iterations write.
+    pub writes: Vec<BufferId>,
+    /// What runs each iteration.
+    pub runner: Runner,
+}
+
+/// The bits of a status that hold a failure's code.
+const CODES: u32 = 4;
+
+impl DeviceEntry {
+    /// What the failure of an iteration reports, so many iterations behind the first.
+    pub fn report(behind: u64, failure: Failure) -> u64 {
+        behind << CODES | u64::from(DeviceEntry::code(failure))
+    }
+
+    /// The failure that a status reports; `None` if no iteration failed.
+    pub fn reported(status: u64) -> Option<Failure> {
+        let code = (status & ((1 << CODES) - 1)) as u32;
+        Failure::ALL.into_iter().find(|failure| status != u64::MAX && DeviceEntry::code(*failure) == code)
+    }
+
+    /// A failure's code, from 1.
+    fn code(failure: Failure) -> u32 {
+        Failure::ALL.into_iter().zip(1..).find(|(known, _)| *known == failure).map_or(0, |(_, code)| code)
+    }
+}
+
+impl DeviceLoop {
+    /// The loop's entry, of this name.
+    pub fn entry(&self, name: String) -> DeviceEntry {
+        let is_own = |b: &BufferId| self.own.iter().any(|(own, _)| own == b);
+        let data = |b: &BufferId| if is_own(b) { DeviceArgument::Copies(*b) } else { DeviceArgument::Data(*b) };
+        let own = self.own.iter().map(|(b, _)| *b);
+        let arguments = self.buffers.iter().map(data);
+        let arguments = arguments.chain(self.lengths.iter().copied().chain(own).map(DeviceArgument::Length));
+        let arguments = arguments.chain(self.values.iter().map(|v| DeviceArgument::Value(*v)));
+        let status = self.fails.then_some(DeviceArgument::Status);
+        let arguments = arguments.chain([DeviceArgument::First, DeviceArgument::Last]).chain(status).collect();
+        let written = |b: &&BufferId| self.kernel.buffers[b.0 as usize].role != Role::Operand;
+        let writes = self.buffers.iter().filter(written).copied().collect();
+        DeviceEntry { name, var: self.var, arguments, writes, runner: self.runner }
+    }
+}
+
+/// The parallel loops of a kernel: those that a device can run, and the others with the reason.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DeviceLoops {
+    /// Those that a device can run.
+    pub kernels: Vec<DeviceLoop>,
+    /// Those that stay where they are: the loop's variable, and what is in it that a device has not.
+    pub refused: Vec<(Var, String)>,
+    /// Loops of kernels that a schedule deals out to units that do not run their iterations: the loop's variable, the units, and what runs
+    /// the iterations.
+    pub not_dealt: Vec<(Var, Deal, String)>,
+}
+
+/// The parallel loops of a kernel, as kernels of a device.
+pub fn device_loops(kernel: &Kernel) -> DeviceLoops {
+    let mut all = DeviceLoops::default();
+    kernel.body.iter().for_each(|stmt| find(kernel, stmt, &mut all));
+    all
+}
+
+fn find(kernel: &Kernel, stmt: &Stmt, all: &mut DeviceLoops) {
+    let Stmt::For { var, how: how @ How::Parallel { own, joined, .. }, body, .. } = stmt else {
+        if let Stmt::For { var, .. } = stmt
+            && let Some(deal) = marked(kernel, *var)
+        {
+            let why = format!("its iterations, dealt out to {}s, are not shown to be independent", deal.name());
+            all.refused.push((*var, why));
+        }
+        return stmt.blocks().flatten().for_each(|inner| find(kernel, inner, all));
+    };
+    let appends = (!joined.is_empty()).then(|| "its iterations append to lists".to_string());
+    let folds = || how.folds().then(|| "its iterations fold into one place".to_string());
+    match appends.or_else(folds).or_else(|| obstacle(kernel, own, body)) {
+        Some(what) => all.refused.push((*var, what)),
+        None => {
+            let each = taken(kernel, *var, own, body);
+            all.not_dealt.extend(grid::not_dealt(kernel, &each));
+            all.kernels.push(each);
+        }
+    }
+}
+
+/// What a device has not, of what iterations do.
+fn obstacle(kernel: &Kernel, own: &[BufferId], body: &[Stmt]) -> Option<String> {
+    body.iter().find_map(|stmt| {
+        let here = match stmt {
+            Stmt::Call(Entry::Fail(_)) => None,
+            Stmt::Call(Entry::Sort { .. } | Entry::SortInto { .. }) => Some("it sorts".to_string()),
+            Stmt::Call(_) => Some("it allocates".to_string()),
+            Stmt::For { how: how @ How::Parallel { .. }, .. } if *how != How::apart() => {
+                Some("it has a parallel loop in it".to_string())
+            }
+            _ => None,
+        };
+        let called = || stmt.exprs().find_map(|e| in_expression(kernel, own, e));
+        here.or_else(called).or_else(|| stmt.blocks().find_map(|block| obstacle(kernel, own, block)))
+    })
+}
+
+/// The units of a GPU to which a schedule deals a loop's iterations out.
+fn marked(kernel: &Kernel, var: Var) -> Option<Deal> {
+    kernel.hints.get(&var).and_then(|hints| hints.deal)
+}
+
+fn in_expression(kernel: &Kernel, own: &[BufferId], e: &Expr) -> Option<String> {
+    let mut found = None;
+    e.each(&mut |e| match e {
+        Expr::Op(op, args) if kernel.type_of(&args[0]).is_ok_and(|ty| is_called(*op, ty, args)) => {
+            found.get_or_insert(format!("it calls `{}`", op.name()));
+        }
+        Expr::Among(_, b, _) if own.contains(b) => {
+            found.get_or_insert("it searches in a workspace of its own".to_string());
+        }
+        _ => {}
+    });
+    found
+}
+
+/// Whether a function of arguments of type `ty` is a call of the host's library: a device has none.
+fn is_called(op: Op, ty: Type, args: &[Expr]) -> bool {
+    let float = ty.is_float();
+    match op {
+        Op::Rem | Op::FloorDiv | Op::FloorRem | Op::NextAfter | Op::Sin | Op::Cos | Op::Tan => float,
+        Op::Ldexp | Op::Gcd => true,
+        Op::Pow => !float && !matches!(args[1], Expr::Const(y) if (0..=64).contains(&y.as_i64().unwrap_or(-1))),
+        _ => false,
+    }
+}
+
+/// The kernel of a loop.
+fn taken(whole: &Kernel, var: Var, own: &[BufferId], body: &[Stmt]) -> DeviceLoop {
+    let mut kernel = Kernel { body: vec![], arguments: vec![], solved: vec![], given: vec![], ..whole.clone() };
+    let mut new = |name: &str| {
+        kernel.vars.push((name.to_string(), Type::I64));
+        Var(kernel.vars.len() as u32 - 1)
+    };
+    let (bounds, thread, next) = (["first", "last"].map(&mut new), ["thread", "threads"].map(&mut new), new("next"));
+    let grid = ["block", "blocks", "place", "size"].map(&mut new);
+    let own: Vec<(BufferId, Var)> =
+        own.iter().map(|b| (*b, new(&format!("{}_length", whole.buffers[b.0 as usize].name)))).collect();
+    let used = Used::of(body);
+    let copies = Copies { of: own.iter().copied().collect(), thread };
+    let alone = own.is_empty() && !used.fails;
+    let shared = if alone { lanes::shared(whole, body, body) } else { vec![] };
+    let in_block = grid::shared(whole, (var, body)).filter(|_| alone);
+    let (mut statements, mut joins) = (copies.block(body), vec![]);
+    let (mut runner, mut number, mut begin) = (Runner::Thread, thread.map(Expr::Var), vec![]);
+    if let Some(deal) = in_block {
+        (statements, joins) = grid::spread(whole, (body, deal), grid, &mut new);
+        (runner, number) = (Runner::Block, [grid[0], grid[1]].map(Expr::Var));
+    } else if !shared.is_empty() {
+        let lane = new("lane");
+        (statements, joins) = lanes::spread(body, &shared, lane, &mut new);
+        begin = vec![Stmt::Let(lane, binary(Op::And, Expr::Var(thread[0]), int(lanes::WARP - 1)))];
+        (runner, number) = (Runner::Warp, number.map(|threads| binary(Op::Div, threads, int(lanes::WARP))));
+    }
+    let [number, count] = number;
+    let mut each = vec![Stmt::Let(var, Expr::Var(next))];
+    each.extend(grid::serial(statements));
+    each.push(Stmt::Set(next, binary(Op::Add, Expr::Var(next), count)));
+    begin.push(Stmt::Set(next, binary(Op::Add, Expr::Var(bounds[0]), number)));
+    begin.push(Stmt::While(binary(Op::Lt, Expr::Var(next), Expr::Var(bounds[1])), each));
+    kernel.body = begin;
+    for (place, buffer) in kernel.buffers.iter_mut().enumerate() {
+        let written = used.written.contains(&BufferId(place as u32));
+        buffer.role = if written { Role::Result } else { Role::Operand };
+    }
+    let values = used.read.iter().filter(|v| !used.defined.contains(v) && **v != var).copied().collect();
+    let is_own = |b: &BufferId| own.iter().any(|(copied, _)| copied == b);
+    let lengths = used.lengths.iter().filter(|b| !is_own(b)).copied().collect();
+    let buffers = used.buffers.iter().copied().collect();
+    let fails = used.fails;
+    DeviceLoop { var, kernel, bounds, thread, grid, next, values, buffers, lengths, own, fails, runner, joins }
+}
+
+/// What statements use.
+#[derive(Default)]
+struct Used {
+    read: BTreeSet<Var>,
+    defined: BTreeSet<Var>,
+    buffers: BTreeSet<BufferId>,
+    loaded: BTreeSet<BufferId>,
+    written: BTreeSet<BufferId>,
+    lengths: BTreeSet<BufferId>,
+    fails: bool,
+}
+
+impl Used {
+    fn of(block: &[Stmt]) -> Used {
+        let mut used = Used::default();
+        block.iter().for_each(|stmt| used.note(stmt));
+        used
+    }
+
+    fn note(&mut self, stmt: &Stmt) {
+        self.note_here(stmt);
+        stmt.blocks().flatten().for_each(|inner| self.note(inner));
+    }
+
+    /// Notes a statement without its blocks.
+    fn note_here(&mut self, stmt: &Stmt) {
+        match stmt {
+            Stmt::Let(var, _) | Stmt::Set(var, _) | Stmt::For { var, .. } => _ = self.defined.insert(*var),
+            Stmt::Store(b, ..) => {
+                self.buffers.insert(*b);
+                self.written.insert(*b);
+            }
+            Stmt::Call(Entry::Fail(_)) => self.fails = true,
+            _ => {}
+        }
+        stmt.exprs().for_each(|e| {
+            e.each(&mut |e| match e {
+                Expr::Var(var) => _ = self.read.insert(*var),
+                Expr::Load(b, _) | Expr::Among(_, b, _) => {
+                    self.buffers.insert(*b);
+                    self.loaded.insert(*b);
+                }
+                Expr::Capacity(b) => _ = self.lengths.insert(*b),
+                Expr::Const(_) | Expr::Op(..) => {}
+            });
+        });
+    }
+}
+
+/// The workspaces of which each thread has a copy.
+struct Copies {
+    of: BTreeMap<BufferId, Var>,
+    thread: [Var; 2],
+}
+
+impl Copies {
+    /// The statements on this thread's copies.
+    fn block(&self, block: &[Stmt]) -> Vec<Stmt> {
+        block.iter().map(|stmt| self.statement(stmt)).collect()
+    }
+
+    fn statement(&self, stmt: &Stmt) -> Stmt {
+        let e = |e: &Expr| self.expression(e);
+        match stmt {
+            Stmt::Let(v, value) => Stmt::Let(*v, e(value)),
+            Stmt::Set(v, value) => Stmt::Set(*v, e(value)),
+            Stmt::Store(b, at, value) => Stmt::Store(*b, self.place(*b, e(at)), e(value)),
+            Stmt::If(c, yes, no) => Stmt::If(e(c), self.block(yes), self.block(no)),
+            Stmt::While(c, body) => Stmt::While(e(c), self.block(body)),
+            Stmt::For { var, lo, hi, how, body } => {
+                Stmt::For { var: *var, lo: e(lo), hi: e(hi), how: how.clone(), body: self.block(body) }
+            }
+            Stmt::Call(_) | Stmt::Comment(_) => stmt.clone(),
+        }
+    }
+
+    fn expression(&self, e: &Expr) -> Expr {
+        match e {
+            Expr::Load(b, at) => Expr::Load(*b, Box::new(self.place(*b, self.expression(at)))),
+            Expr::Capacity(b) => self.of.get(b).map_or(Expr::Capacity(*b), |length| Expr::Var(*length)),
+            Expr::Among(sought, b, parts) => {
+                Expr::Among(*sought, *b, Box::new(parts.each_ref().map(|part| self.expression(part))))
+            }
+            Expr::Op(op, args) => Expr::Op(*op, args.iter().map(|arg| self.expression(arg)).collect()),
+            Expr::Const(_) | Expr::Var(_) => e.clone(),
+        }
+    }
+
+    /// The place of an element of this thread's copy.
+    fn place(&self, b: BufferId, at: Expr) -> Expr {
+        match self.of.contains_key(&b) {
+            false => at,
+            true if at == int(0) => Expr::Var(self.thread[0]),
+            true => binary(Op::Add, times(at, Expr::Var(self.thread[1])), Expr::Var(self.thread[0])),
+        }
+    }
+}

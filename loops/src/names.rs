@@ -1,0 +1,107 @@
+//! Fresh names.
+//!
+//! ```text
+//!  t, p_A, p_A_2 taken      fresh("p_A") ─▶ p_A_3      fresh("q") ─▶ q
+//! ```
+//!
+//! A kernel may have ten thousand variables of one name: the last number of each name is stored, so that it need not be searched for.
+
+use super::{Expr, Stmt, Var};
+use fiberloom_core::algebra::Type;
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+
+/// The names in use, each with the last number that was appended to it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Names(FxHashMap<String, u32>);
+
+impl Names {
+    /// Takes a free name: this one, or this one with a number behind.
+    pub(crate) fn fresh(&mut self, name: &str) -> String {
+        let mut n = self.0.get(name).copied().unwrap_or(0);
+        loop {
+            n += 1;
+            if n == 1 {
+                self.0.insert(name.to_string(), 1);
+                return name.to_string();
+            }
+            let candidate = format!("{name}_{n}");
+            if !self.0.contains_key(&candidate) {
+                self.0.insert(candidate.clone(), 1);
+                self.0.get_mut(name).into_iter().for_each(|last| *last = n);
+                return candidate;
+            }
+        }
+    }
+}
+
+/// The variables of a kernel, to which a rewrite adds.
+pub(super) struct Vars<'k> {
+    all: &'k mut Vec<(String, Type)>,
+    /// The names in use; `None` until a variable is added.
+    names: Option<Names>,
+}
+
+impl Vars<'_> {
+    pub(super) fn of(all: &mut Vec<(String, Type)>) -> Vars<'_> {
+        Vars { all, names: None }
+    }
+
+    /// The number of variables.
+    pub(super) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// The type of a variable.
+    pub(super) fn ty(&self, v: Var) -> Type {
+        self.all[v.0 as usize].1
+    }
+
+    /// A new variable with the same name stem and type.
+    pub(super) fn again(&mut self, v: Var) -> Var {
+        let (name, ty) = self.all[v.0 as usize].clone();
+        self.fresh(&name, ty)
+    }
+
+    /// A copy of `let v = e` for a new variable, which replaces `v` in `now`; in `e`, the replacements in `now` apply.
+    pub(super) fn said_again(&mut self, (v, e): (Var, &Expr), now: &mut BTreeMap<Var, Var>) -> Stmt {
+        let (fresh, e) = (self.again(v), e.renamed(now));
+        now.insert(v, fresh);
+        Stmt::Let(fresh, e)
+    }
+
+    /// A new variable whose name begins with `name`.
+    pub(super) fn fresh(&mut self, name: &str, ty: Type) -> Var {
+        let taken = || Names(self.all.iter().map(|(name, _)| (name.clone(), 1)).collect());
+        let name = self.names.get_or_insert_with(taken).fresh(name);
+        self.all.push((name, ty));
+        Var(self.all.len() as u32 - 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_go_on_where_names_are_taken() {
+        let mut all = ["p", "p_3", "q_2"].map(|name| (name.to_string(), Type::I64)).to_vec();
+        let mut vars = Vars::of(&mut all);
+        for name in ["p", "p", "q", "q", "p_3"] {
+            vars.fresh(name, Type::I64);
+        }
+        let names: Vec<&str> = all[3..].iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["p_2", "p_4", "q", "q_3", "p_3_2"]);
+    }
+
+    /// Many variables of one name take linear time: the search for a free name begins behind the last one found.
+    #[test]
+    fn many_of_a_name_are_made_in_time() {
+        let mut all = vec![];
+        let mut vars = Vars::of(&mut all);
+        for _ in 0..50_000 {
+            vars.fresh("p", Type::I64);
+        }
+        assert_eq!(all[49_999].0, "p_50000");
+    }
+}

@@ -1,0 +1,128 @@
+//! The planner: concrete notation to a plan of loops.
+//!
+//! ```text
+//!  repeat     blocks: loops around nests                                                             (repeat.rs)
+//!  statement  a statement's preparations, the arrays of its result, its loops    (statement.rs, shared.rs, quotient.rs, bucket_index.rs)
+//!  nest       loop by loop: sequence expression, lattice, one loop shape for each lattice point        (nest.rs, stepped.rs)
+//!  walks      a whole extent, one list, lists that store speculatively             (dense.rs, entries.rs, speculative.rs)
+//!  arrive     a coordinate of a loop: levels open, guards are tested                                  (arrive.rs)
+//!  leaf       the bottom of a nest: values are stored                         (leaf.rs, places.rs, counting.rs)
+//!  made       materialized temporaries that are computed inside of loops                                (made.rs)
+//!  choice     concatenations and windows: ends of ranges, or guards                                   (choice.rs)
+//!  range      the ranges of a loop; the view of a fiber in one        (range.rs, bounds.rs, compare.rs, phases.rs, cut.rs)
+//!  position_map  lists in position maps                                                         (position_map.rs)
+//!  destination  the destinations of values: results, workspaces    (destination.rs; output.rs, notes.rs, workspace.rs)
+//!  value      values, and levels that open at coordinates             (value.rs, builtin.rs, structure.rs)
+//!  levels     the arrays and fibers of accesses                                                       (levels.rs)
+//! ```
+//!
+//! Functions in [`choose`](super::choose) make the decisions. Nothing here emits code. A file takes only of files below it; the one way back up,
+//! from a value to the loops of a fold in it, is [`Context::nest`].
+
+mod arrive;
+mod bounds;
+mod bucket_index;
+mod build;
+mod builtin;
+mod choice;
+mod compare;
+mod counting;
+mod cut;
+mod dense;
+mod destination;
+mod entries;
+mod leaf;
+mod levels;
+mod made;
+mod nest;
+mod notes;
+mod output;
+mod phases;
+mod places;
+mod position_map;
+mod quotient;
+mod range;
+mod repeat;
+mod shared;
+mod speculative;
+mod statement;
+mod stepped;
+mod structure;
+mod value;
+mod workspace;
+
+use super::choose::{Costs, Facts, scope::Scope};
+use super::plan;
+use destination::Destination;
+use fiberloom_core::notation::concrete::{AccessId, Both, Expr, Index, Place};
+use plan::Block;
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Deref;
+
+/// The state that all of planning shares.
+struct Context<'a> {
+    facts: &'a Facts<'a>,
+    few: i64,
+    sought: u32,
+    narrow: bool,
+    /// Tensors that reuse the arrays of an earlier version.
+    taken: BTreeMap<Place, Place>,
+    /// The second destination, if any, into which the current statement's sum is folded (`also`).
+    both: Option<(&'a Both, Place)>,
+    /// What is prepared before the current statement's loops.
+    prepared: Prepared,
+    /// Plans the loops of a nest, or of a fold inside of a value.
+    nest: fn(&Context, &mut Block, &[Index], &Expr, Scope, &Destination),
+    /// The ranges of loops, as they are shown.
+    ranges: RefCell<Vec<plan::Loop>>,
+    /// The number of walks around this place whose ranges are not shown.
+    aside: Cell<usize>,
+}
+
+impl<'a> Deref for Context<'a> {
+    type Target = Facts<'a>;
+
+    fn deref(&self) -> &Facts<'a> {
+        self.facts
+    }
+}
+
+/// What is prepared before a statement's loops.
+#[derive(Default)]
+struct Prepared {
+    /// The lists whose windows have marks, with the loop that has one for each iteration.
+    marks: BTreeMap<(AccessId, usize), Option<Index>>,
+    /// The accesses whose first lists have bucket indices.
+    bucket_indices: BTreeSet<AccessId>,
+    /// The lists with position maps.
+    tables: BTreeMap<(AccessId, usize), plan::Table>,
+}
+
+impl Context<'_> {
+    /// Plans one of several walks over the same loops, or what stands between the ends of pieces: its ranges are not shown.
+    fn aside<R>(&self, f: impl FnOnce() -> R) -> R {
+        self.aside.set(self.aside.get() + 1);
+        let made = f();
+        self.aside.set(self.aside.get() - 1);
+        made
+    }
+
+    /// Shows a range.
+    fn show(&self, range: impl FnOnce() -> plan::Loop) {
+        if self.aside.get() == 0 {
+            self.ranges.borrow_mut().push(range());
+        }
+    }
+}
+
+/// Plans a kernel.
+pub(super) fn plan<'a>(facts: &'a Facts<'a>, Costs { few, sought, narrow }: Costs) -> plan::Plan {
+    let taken = facts.program.taken().into_iter().collect();
+    let prepared = Prepared::default();
+    let (ranges, aside) = (RefCell::default(), Cell::new(0));
+    let nest = nest::plan;
+    let mut cx = Context { facts, few, sought, narrow, taken, both: None, prepared, nest, ranges, aside };
+    let steps = repeat::in_order(&mut cx, &facts.program.steps);
+    plan::Plan::new(steps, cx.ranges.into_inner())
+}

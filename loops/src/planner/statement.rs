@@ -1,0 +1,101 @@
+//! A statement: its preparations, the arrays of its result, its loops.
+//!
+//! ```text
+//!   taken      an earlier version's arrays, if nothing reads that version later
+//!   entries    an operand's, in another format, which the statement shows without its loops
+//!   levels     an operand's, if the loops visit exactly its entries
+//!   own        filled beforehand or not; room for all at once, or reserved by each loop
+//! ```
+
+use super::{
+    Context, Prepared, bucket_index,
+    destination::{Destination, Tally},
+    notes::Shown,
+    output::Output,
+    quotient, shared,
+    workspace::Scratch,
+};
+use crate::choose::{result, scope::Scope, tables, windows};
+use crate::plan::{Arrays, Assembly, Block, Body, Statement, Step};
+use fiberloom_core::notation::concrete::{Nest, WorkspaceKind};
+
+/// Plans a whole statement. A result that equals an operand has the operand's arrays, and needs no loops.
+pub(super) fn statement<'a>(cx: &mut Context<'a>, nest: &'a Nest) -> Step {
+    let target = nest.target.tensor;
+    if let Some(operand) = result::is_operand(cx, nest) {
+        return Step::Whole { target, operand };
+    }
+    let (tables, marks) = (tables::spread_in(cx, nest), windows::marked_in(cx, nest));
+    let bucket_indices = bucket_index::bucket_indices(cx, nest);
+    cx.prepared = Prepared {
+        tables: tables.iter().map(|table| (table.list, *table)).collect(),
+        marks: marks.iter().map(|mark| (mark.list, mark.by)).collect(),
+        bucket_indices: bucket_indices.iter().map(|(a, ..)| *a).collect(),
+    };
+    cx.both = nest.both.as_ref().map(|both| (both, target));
+    let arrays = arrays(cx, nest);
+    let output = Output::begin(cx, nest, arrays);
+    let body = body(cx, nest, &output, arrays);
+    let mut assembly = match arrays {
+        Arrays::Counted => Assembly { arrays, ..Assembly::default() },
+        _ => output.needs(nest),
+    };
+    let Shown { appends_all, along } = output.notes.shown();
+    debug_assert!(
+        appends_all || !matches!(arrays, Arrays::Entries(_)),
+        "an operand's entries are not all of a result's"
+    );
+    let along = along.filter(|_| arrays == Arrays::Own && nest.workspace.is_none());
+    if let Some(a) = along.filter(|a| result::may_share(cx, nest, *a)) {
+        assembly = Assembly { arrays: Arrays::Levels(a), ..Assembly::default() };
+    }
+    let (output, root) = (output.name, output.root().name);
+    let nest = nest.clone();
+    Step::Nest(Box::new(Statement { nest, tables, marks, bucket_indices, assembly, output, root, body }))
+}
+
+/// The arrays that a statement shows without its loops.
+fn arrays(cx: &Context, nest: &Nest) -> Arrays {
+    if nest.workspace.is_some_and(|w| w.kind == WorkspaceKind::Counts) {
+        return Arrays::Counted;
+    }
+    if let Some(was) = cx.taken.get(&nest.target.tensor) {
+        return Arrays::Taken(*was);
+    }
+    shared::entries(cx, nest).map_or(Arrays::Own, Arrays::Entries)
+}
+
+/// Plans the loops of a statement.
+fn body(cx: &Context, nest: &Nest, output: &Output, arrays: Arrays) -> Body {
+    let scope = Scope::of(cx, nest);
+    if arrays == Arrays::Counted {
+        let pass = |places: bool| {
+            let tally = Tally { nest, places };
+            Block::of(|b| (cx.nest)(cx, b, &nest.order, &nest.rhs, scope.clone(), &Destination::Tally(&tally)))
+        };
+        let counted = cx.aside(|| pass(false));
+        return Body::Counted([counted, pass(true)]);
+    }
+    let walk = || Block::of(|b| fill_output(cx, b, nest, output, &scope));
+    let Arrays::Entries(_) = arrays else { return Body::Loops(walk()) };
+    let Some(split) = quotient::splits(cx, nest) else { return Body::Loops(walk()) };
+    quotient::note(output, &split);
+    let otherwise = (!quotient::is_certain(cx, &split)).then(walk);
+    Body::Split { split, otherwise }
+}
+
+/// Plans the loops of a statement inside of a scope, through its workspace if it has one.
+pub(super) fn fill_output(cx: &Context, b: &mut Block, nest: &Nest, output: &Output, scope: &Scope) {
+    let insertion = output.root();
+    let Some(w) = nest.workspace else {
+        let copied = result::before(cx, nest).filter(|_| output.takes().is_none());
+        for nest in copied.iter().chain([nest]) {
+            let destination = Destination::Store { nest, output, insertion };
+            (cx.nest)(cx, b, &nest.order, &nest.rhs, scope.clone(), &destination);
+        }
+        return;
+    };
+    let scratch = Scratch::begin(cx, b, nest, w, output);
+    let destination = Destination::Around { nest, output, insertion, scratch: &scratch };
+    (cx.nest)(cx, b, &nest.order[..w.prefix], &nest.rhs, scope.clone(), &destination);
+}

@@ -1,0 +1,157 @@
+//! Workspaces, as far as a plan knows them: what record they keep of the coordinates at which values are put, and how they are drained.
+
+use super::{Context, levels, output::Insertion, output::Output};
+use crate::choose::{
+    access,
+    scope::Scope,
+    symbol::{Name, Sym},
+};
+use crate::plan::{Block, Driver, Op, Work};
+use fiberloom_core::algebra::{Type, Value};
+use fiberloom_core::notation::concrete::{self, AccessId, Index, Nest, Origin, Workspace, WorkspaceKind};
+
+/// A workspace of one nest.
+#[derive(Clone)]
+pub(super) struct Scratch {
+    /// Its name in the plan.
+    pub name: Name,
+    /// Its variables, in the order of the tensor's levels.
+    pub vars: Vec<Index>,
+    /// The value of coordinates at which nothing is put.
+    pub initial: Value,
+    /// The record of the coordinates at which values were put.
+    pub reached: Reached,
+    /// Whether all places hold one value between rows, so that a value needs no test for the first one.
+    is_clear: bool,
+}
+
+/// The record of the coordinates at which values were put.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Reached {
+    /// None: all values of a row are drained.
+    All,
+    /// Their keys.
+    Keys,
+    /// A set. `most` bounds the number of values that are put; if it is small, the workspace `few` serves instead.
+    Anywhere { most: Sym, few: Option<Name> },
+    /// Coordinates were inserted beforehand.
+    Inserted,
+    /// Entries of a list, which stays meanwhile.
+    Within(AccessId),
+}
+
+impl Scratch {
+    /// Makes a nest's workspace.
+    pub fn begin(cx: &Context, b: &mut Block, nest: &Nest, w: Workspace, output: &Output) -> Scratch {
+        let tensor = &cx.program.tensors[nest.target.tensor.0];
+        let it = cx.symbols.name();
+        let mut work = Work { nest: nest.clone(), it, output: output.name, within: None, most: None, few: None };
+        let row = cx.program.level_var(&nest.target, tensor.format.rank().saturating_sub(1));
+        let (vars, initial) = match w.kind {
+            WorkspaceKind::Row => {
+                let fold = nest.fold.expect("rows are folded: checked");
+                (vec![row], cx.simplify.begins(fold, tensor.ty).expect("folds in place have an identity"))
+            }
+            _ => (cx.program.drained(nest), tensor.fill),
+        };
+        let reached = match w.kind {
+            WorkspaceKind::Row => Reached::All,
+            WorkspaceKind::List | WorkspaceKind::Hashed => Reached::Keys,
+            WorkspaceKind::Counts => unreachable!("counted copies have a nest of their own"),
+            WorkspaceKind::Dense => {
+                work.within = puts_within(cx, nest, w, vars[0]);
+                work.within.map_or_else(
+                    || {
+                        let most = cx.symbols.held("most", Type::I64);
+                        let few = (output.appends_always() && cx.few > 0).then(|| cx.symbols.name());
+                        (work.most, work.few) = (Some(most), few);
+                        Reached::Anywhere { most, few }
+                    },
+                    Reached::Within,
+                )
+            }
+        };
+        // Fresh memory is all zero bits: if that is the initial value, allocation touches no page that is not used.
+        let is_clear = nest.fold.is_some() && (initial == Value::zero(initial.ty()) || work.within.is_some());
+        b.push(Op::Work { work: Box::new(work) });
+        Scratch { name: it, vars, initial, reached, is_clear }
+    }
+
+    /// The bound on the number of values that are put before the next drain, if the workspace needs one.
+    pub fn most(&self) -> Option<Sym> {
+        if let Reached::Anywhere { most, .. } = self.reached { Some(most) } else { None }
+    }
+
+    /// The same workspace after coordinates were inserted in bulk.
+    pub fn inserted(&self, name: Name) -> Scratch {
+        Scratch { name, reached: Reached::Inserted, ..self.clone() }
+    }
+
+    /// Whether coordinates of `v` may be inserted in bulk: the workspace has a set, and values need no test for the first one.
+    pub fn has_set(&self, v: Index, folds: bool) -> bool {
+        let anywhere = matches!(self.reached, Reached::Anywhere { .. });
+        anywhere && self.vars[0] == v && (self.is_clear || !folds)
+    }
+
+    /// Empties the workspace, if draining does not.
+    pub fn clear(&self, b: &mut Block) {
+        b.push(Op::Clear { work: self.name });
+    }
+
+    /// Moves everything into the result's next levels, in ascending order.
+    pub fn drain(&self, cx: &Context, b: &mut Block, scope: &Scope, output: &Output, insertion: &Insertion) {
+        let along = match self.reached {
+            Reached::Within(list) => {
+                let led = access::comes_along(cx, scope, list, self.vars[0]).map(|led| vec![led]);
+                let along = levels::unopened(cx, b, scope, list);
+                output.note_led(insertion.level, led);
+                Some(along)
+            }
+            _ => None,
+        };
+        self.note_drain(output, insertion, 0);
+        b.push(Op::Drain { work: self.name, along, output: output.name, insertion: insertion.name });
+    }
+
+    /// Records what draining the variables from number `t` on shows about the result.
+    fn note_drain(&self, output: &Output, insertion: &Insertion, t: usize) {
+        let last = output.appends_last(insertion);
+        if let (Reached::Anywhere { .. }, true) = (self.reached, last) {
+            output.notes.tries();
+            return output.note_close(insertion);
+        }
+        let driver = if let Reached::All = self.reached { Driver::Counted } else { Driver::Stored };
+        let below = output.below(insertion, driver);
+        match self.reached {
+            Reached::Within(_) if last => output.notes.tries(),
+            Reached::Keys if t + 1 < self.vars.len() => self.note_drain(output, &below, t + 1),
+            _ => output.note_store(&below),
+        }
+        match self.reached {
+            Reached::All => {}
+            Reached::Keys if !output.form.is_list(insertion.level) => {}
+            _ => output.note_close(insertion),
+        }
+    }
+}
+
+/// A list at whose entries alone a nest puts values in its workspace over `v`: it is spread while the workspace is filled, and without an
+/// entry of it the folded value is neutral.
+fn puts_within(cx: &Context, nest: &Nest, w: Workspace, v: Index) -> Option<AccessId> {
+    let fun = nest.fold.filter(|_| nest.places.is_none() && cx.program.vars[v.0].origin == Origin::Loop)?;
+    let around = &nest.order[..w.prefix];
+    let stays = |a: &AccessId| {
+        let access = &cx.program.accesses[a.0];
+        let level = |l: usize| cx.program.level_var(access, l);
+        let along = (0..access.vars.len()).find(|l| level(*l) == v);
+        along.is_some_and(|l| {
+            let above = (0..l).flat_map(|k| cx.program.roots(level(k)));
+            cx.prepared.tables.contains_key(&(*a, l)) && above.into_iter().all(|u| around.contains(&u))
+        })
+    };
+    let needed = |a: &AccessId| {
+        let without = cx.simplify.replace(&nest.rhs, &|x| (x == *a).then(|| cx.fill(x)));
+        matches!(without, concrete::Expr::Literal(v) if cx.simplify.neutral(fun, v))
+    };
+    nest.rhs.accesses().into_iter().find(|a| stays(a) && needed(a))
+}

@@ -1,0 +1,568 @@
+//! Runs the iterations of outermost loops on threads, where none touches what another writes.
+//!
+//! ```text
+//!   for i in 0..n_I                                        parallel for i in 0..n_I
+//!     t = 0.0                                                t = 0.0
+//!     for p in A1_pos[i]..A1_pos[i + 1]             ──▶      for p in A1_pos[i]..A1_pos[i + 1]
+//!       t = t + A_vals[p] * x_vals[A1_crd[p]]                  t = t + A_vals[p] * x_vals[A1_crd[p]]
+//!     y_vals[i] = t                                          y_vals[i] = t
+//! ```
+//!
+//! Each variable that an iteration sets is set there before it is read, and not read behind the loop. Each array that iterations write is
+//! written and read in a place of the iteration's own (`places.rs`), or is a workspace that the loop alone touches, and of which each
+//! iteration sets every element before all else: then each thread has a copy of it. A variable, or an array, into which iterations only
+//! fold is folded in pieces.
+//!
+//! A loop without a loop inside is parallel if iterations fold, or compute an elementary function: what else it does is bounded by memory.
+//!
+//! ```text
+//!   block for b in 0..n_b                                  block parallel for b in 0..n_b
+//!     warp for w in 0..8                         ──▶         warp parallel for w in 0..8
+//!       y_vals[8 * b + w] = …                                  y_vals[8 * b + w] = …
+//! ```
+//!
+//! A loop that a schedule deals out to units of a GPU is parallel wherever its iterations are independent and those of the loops around it,
+//! too, which are then parallel as well.
+
+use super::appending::in_no_loop;
+use super::downward::begins;
+use super::joins::{Appends, Known};
+use super::places::{Body, Operands, Place};
+use super::serial::{self, Serial};
+use super::substitute::uses;
+use crate::arith::int;
+use crate::work::takes_time;
+use crate::{BufferId, Claim, Entry, Expr, How, Kernel, Role, Stmt, Var, array_in_pieces, fold_in_pieces};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Makes outermost loops parallel, where their iterations are independent.
+pub fn parallel(kernel: &mut Kernel) {
+    let body = std::mem::take(&mut kernel.body);
+    let facts = Facts::of(kernel, &body);
+    kernel.body = in_no_loop(body, &mut |stmt| facts.apart(kernel, stmt));
+}
+
+/// What is known of a kernel.
+pub(super) struct Facts {
+    operands: Operands,
+    /// The number of reads of each variable.
+    reads: Vec<usize>,
+    /// The number of accesses of each buffer, without allocations.
+    touched: BTreeMap<BufferId, usize>,
+    /// The length of each buffer that has one throughout.
+    lengths: BTreeMap<BufferId, Option<Expr>>,
+}
+
+impl Facts {
+    pub fn of(kernel: &Kernel, body: &[Stmt]) -> Facts {
+        Facts {
+            operands: Operands::of(kernel),
+            reads: uses(body, kernel.vars.len()),
+            touched: touched(body),
+            lengths: lengths(body),
+        }
+    }
+
+    /// The loop, in parallel if its iterations are independent; otherwise behind what says why it is not, where a schedule wants it so.
+    fn apart(&self, kernel: &Kernel, stmt: Stmt) -> Vec<Stmt> {
+        let apart = self.independent(kernel, &stmt);
+        match (stmt, apart) {
+            (Stmt::For { var, lo, hi, body, .. }, Some(how)) => {
+                let some = kernel.hints.keys().any(|var| is_dealt(kernel, *var));
+                let body = if some { self.dealt(kernel, body) } else { body };
+                vec![Stmt::For { var, lo, hi, how, body }]
+            }
+            (stmt, _) => serial::noted(kernel, stmt, |stmt| match stmt {
+                Stmt::For { var, lo, hi, body, .. } => {
+                    self.own(kernel, (*var, lo, hi), body).err().unwrap_or(Serial::Short)
+                }
+                _ => Serial::Short,
+            }),
+        }
+    }
+
+    /// The body of a parallel loop, in which loops that are dealt out are parallel where they are shown to be, and those around them.
+    fn dealt(&self, kernel: &Kernel, body: Vec<Stmt>) -> Vec<Stmt> {
+        let is_parallel = |stmt: &Stmt| matches!(stmt, Stmt::For { how: How::Parallel { .. }, .. });
+        let each = |stmt: Stmt| match stmt {
+            Stmt::If(c, yes, no) => Stmt::If(c, self.dealt(kernel, yes), self.dealt(kernel, no)),
+            Stmt::For { var, lo, hi, how: How::Serial, body }
+                if self.own(kernel, (var, &lo, &hi), &body) == Ok(How::apart()) =>
+            {
+                let body = self.dealt(kernel, body);
+                let around = body.iter().any(|stmt| is_parallel(stmt) || stmt.blocks().flatten().any(is_parallel));
+                let how = if around || is_dealt(kernel, var) { How::apart() } else { How::Serial };
+                Stmt::For { var, lo, hi, how, body }
+            }
+            other => other,
+        };
+        body.into_iter().map(each).collect()
+    }
+
+    /// How a statement runs in parallel, if it is a loop whose iterations are independent, and take time.
+    pub fn independent(&self, kernel: &Kernel, stmt: &Stmt) -> Option<How> {
+        let Stmt::For { var, lo, hi, how: How::Serial, body } = stmt else { return None };
+        let how = self.own(kernel, (*var, lo, hi), body).ok()?;
+        (body.iter().any(takes_time) || how.folds() || is_dealt(kernel, *var)).then_some(how)
+    }
+
+    /// What threads have of their own, if the iterations of a loop are independent.
+    fn own(&self, kernel: &Kernel, range: (Var, &Expr, &Expr), body: &[Stmt]) -> Result<How, Serial> {
+        let mut accesses = Accesses::default();
+        accesses.note(body).ok_or(Serial::Calls)?;
+        let here = Body::of(&self.operands, range, body);
+        let is_apart = kernel.hints.get(&range.0).is_some_and(|hints| hints.claim == Claim::Apart);
+        let apart_by_name = |b: BufferId| is_apart && holds_elements(kernel, b);
+        let (mut own, mut apart, mut arrays, mut appends) = (BTreeSet::new(), BTreeSet::new(), vec![], vec![]);
+        for b in &accesses.written {
+            let alone = self.is_alone(kernel, *b, body);
+            if alone && kernel.buffers[b.0 as usize].private {
+                own.insert(*b);
+            } else if accesses.made.contains(b) {
+                return Err(Serial::Allocates(*b));
+            } else if accesses.grown.contains(b) || !apart_by_name(*b) && !shares_nothing(&here, &accesses.at[b]) {
+                match alone && self.begins_whole(*b, body) {
+                    true => _ = own.insert(*b),
+                    false if array_in_pieces(kernel, body, *b).is_some() => arrays.push(*b),
+                    false => appends.push(*b),
+                }
+            } else {
+                apart.insert(*b);
+            }
+        }
+        let in_pieces = |v: &Var| fold_in_pieces(kernel, body, *v).is_some();
+        let carried = self.carried(body);
+        let folded: Vec<Var> = carried.iter().copied().filter(in_pieces).collect();
+        let counters: BTreeSet<Var> = carried.into_iter().filter(|v| !folded.contains(v)).collect();
+        let known = Known { counters: &counters, own: &own, apart: &apart, lengths: &self.lengths };
+        let goes_on = counters.first().map(|v| Serial::GoesOn(*v));
+        let joined = match goes_on.or(appends.first().map(|b| Serial::Shares(*b))) {
+            Some(why) => Appends::joined(kernel, (range.0, &here), body, known).ok_or(why)?,
+            None => vec![],
+        };
+        let own = own.into_iter().collect();
+        let one_kind = joined.is_empty() || arrays.is_empty();
+        if one_kind { Ok(How::Parallel { own, joined, folded, arrays }) } else { Err(Serial::Both) }
+    }
+
+    /// The variables that iterations set, but for those that each of them sets before it reads them, and that nothing else reads.
+    fn carried(&self, body: &[Stmt]) -> BTreeSet<Var> {
+        let mut set = BTreeSet::new();
+        body.iter().for_each(|stmt| stmt.each_set(&mut |v, _| _ = set.insert(v)));
+        let here = uses(body, self.reads.len());
+        set.retain(|v| here[v.0 as usize] != self.reads[v.0 as usize] || !begins(body, *v));
+        set
+    }
+
+    /// Whether statements set every element of a buffer before they touch it otherwise, and it keeps its length.
+    fn begins_whole(&self, b: BufferId, body: &[Stmt]) -> bool {
+        let mut touching = body.iter().filter(|stmt| touched(std::slice::from_ref(stmt)).contains_key(&b));
+        let Some(first) = touching.next() else { return true };
+        self.sets_whole(b, first)
+            || matches!(first, Stmt::For { .. } | Stmt::While(..) | Stmt::If(..))
+                && touching.next().is_none()
+                && first.exprs().all(|e| !e.loads_from(b))
+                && first.blocks().all(|inner| self.begins_whole(b, inner))
+    }
+
+    /// Whether a statement sets every element of a buffer, and reads none.
+    fn sets_whole(&self, b: BufferId, stmt: &Stmt) -> bool {
+        let Stmt::For { var, lo, hi, body, .. } = stmt else { return false };
+        let [Stmt::Store(to, at, e)] = &body[..] else { return false };
+        let each = *to == b && *at == Expr::Var(*var) && !e.loads_from(b);
+        each && *lo == int(0) && self.lengths.get(&b) == Some(&Some(hi.clone())) && self.stays(hi)
+    }
+
+    /// Whether an expression has one value throughout the kernel: a number or a param.
+    fn stays(&self, e: &Expr) -> bool {
+        match e {
+            Expr::Const(_) => true,
+            Expr::Var(v) => self.operands.is_param(*v),
+            Expr::Op(_, args) => args.iter().all(|arg| self.stays(arg)),
+            _ => false,
+        }
+    }
+
+    /// Whether a buffer is a workspace that nothing but these statements touches.
+    fn is_alone(&self, kernel: &Kernel, b: BufferId, body: &[Stmt]) -> bool {
+        kernel.buffers[b.0 as usize].role == Role::Workspace && touched(body).get(&b) == self.touched.get(&b)
+    }
+}
+
+/// Whether a schedule deals a loop's iterations out to units of a GPU.
+fn is_dealt(kernel: &Kernel, var: Var) -> bool {
+    kernel.hints.get(&var).is_some_and(|hints| hints.deal.is_some())
+}
+
+/// The length of each buffer that is allocated, if there is one, and it does not grow.
+fn lengths(block: &[Stmt]) -> BTreeMap<BufferId, Option<Expr>> {
+    fn note(stmt: &Stmt, all: &mut BTreeMap<BufferId, Option<Expr>>) {
+        match stmt {
+            Stmt::Call(Entry::Alloc { buffer, len, .. }) => {
+                let known = all.entry(*buffer).or_insert_with(|| Some(len.clone()));
+                *known = known.take().filter(|known| known == len);
+            }
+            Stmt::Call(Entry::Finish { .. }) => {}
+            Stmt::Call(entry) => entry.buffers().for_each(|b| _ = all.insert(b, None)),
+            _ => {}
+        }
+        stmt.blocks().flatten().for_each(|inner| note(inner, all));
+    }
+    let mut all = BTreeMap::new();
+    block.iter().for_each(|stmt| note(stmt, &mut all));
+    all
+}
+
+/// Whether an array has an element for each coordinate of a result.
+fn holds_elements(kernel: &Kernel, b: BufferId) -> bool {
+    kernel.arguments.iter().any(|of| !of.operand && of.values == b && of.format.is_dense())
+}
+
+/// Whether all indices have one place, in which each iteration has an interval of its own.
+fn shares_nothing(body: &Body, at: &[Option<&Expr>]) -> bool {
+    let place = |at: &Option<&Expr>| at.and_then(|at| body.place(at));
+    let Some(first) = at.first().and_then(place) else { return false };
+    at[1..].iter().all(|at| place(at).is_some_and(|other: Place| other == first))
+}
+
+/// The accesses of buffers in a loop's body.
+#[derive(Default)]
+struct Accesses<'s> {
+    /// The index of each load and store of a buffer; `None` for an access of several elements.
+    at: BTreeMap<BufferId, Vec<Option<&'s Expr>>>,
+    written: BTreeSet<BufferId>,
+    /// Buffers that may grow.
+    grown: BTreeSet<BufferId>,
+    /// Buffers that iterations allocate.
+    made: BTreeSet<BufferId>,
+}
+
+impl<'s> Accesses<'s> {
+    /// Notes the accesses of statements; `None` if they call what may not be called in parallel.
+    fn note(&mut self, block: &'s [Stmt]) -> Option<()> {
+        for stmt in block {
+            stmt.exprs().for_each(|e| self.reads(e));
+            match stmt {
+                Stmt::Store(b, at, _) => {
+                    self.at.entry(*b).or_default().push(Some(at));
+                    self.written.insert(*b);
+                }
+                Stmt::Call(Entry::Reserve { buffer, .. }) => _ = self.grown.insert(*buffer),
+                Stmt::Call(Entry::Alloc { buffer, .. }) => _ = self.made.insert(*buffer),
+                Stmt::Call(entry @ (Entry::Sort { .. } | Entry::SortInto { .. })) => entry.buffers().for_each(|b| {
+                    self.at.entry(b).or_default().push(None);
+                    self.written.insert(b);
+                }),
+                Stmt::Call(Entry::Fail(_)) => {}
+                Stmt::Call(_) => return None,
+                _ => {}
+            }
+            stmt.blocks().try_for_each(|inner| self.note(inner))?;
+        }
+        self.written.extend(self.grown.iter().chain(&self.made));
+        self.written.iter().for_each(|b| _ = self.at.entry(*b).or_default());
+        Some(())
+    }
+
+    fn reads(&mut self, e: &'s Expr) {
+        match e {
+            Expr::Load(b, at) => {
+                self.at.entry(*b).or_default().push(Some(at));
+                self.reads(at);
+            }
+            Expr::Among(_, b, parts) => {
+                self.at.entry(*b).or_default().push(None);
+                parts.iter().for_each(|part| self.reads(part));
+            }
+            Expr::Op(_, args) => args.iter().for_each(|arg| self.reads(arg)),
+            Expr::Const(_) | Expr::Var(_) | Expr::Capacity(_) => {}
+        }
+    }
+}
+
+/// The number of accesses of each buffer, without allocations.
+pub(super) fn touched(block: &[Stmt]) -> BTreeMap<BufferId, usize> {
+    fn count(stmt: &Stmt, all: &mut BTreeMap<BufferId, usize>) {
+        let mut one = |b: BufferId| *all.entry(b).or_default() += 1;
+        stmt.exprs().for_each(|e| {
+            e.each(&mut |e| {
+                if let Expr::Load(b, _) | Expr::Among(_, b, _) = e {
+                    one(*b);
+                }
+            });
+        });
+        match stmt {
+            Stmt::Store(b, ..) => one(*b),
+            Stmt::Call(Entry::Alloc { .. }) => {}
+            Stmt::Call(entry) => entry.buffers().for_each(one),
+            _ => {}
+        }
+        stmt.blocks().flatten().for_each(|inner| count(inner, all));
+    }
+    let mut all = BTreeMap::new();
+    block.iter().for_each(|stmt| count(stmt, &mut all));
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{check, read};
+
+    /// Whether the loop over `i` or `p` is parallel in a kernel with this body.
+    fn rewritten(body: &str) -> String {
+        let text = format!(
+            "kernel k(n_I, n_J, n_K) reassociate
+  operand A1_pos: i32, A1_crd: i32, A_vals: f64, L0_pos: i32, L0_crd: i32, L_vals: f64, x_vals: f64
+  workspace w: f64
+  result y_vals: f64, z_vals: f64
+  in A@0: f64[n_I, n_J] {{dense, compressed}} at dense, compressed(A1_pos, A1_crd), A_vals
+  in L@1: f64[n_I] {{compressed}} at compressed(L0_pos, L0_crd), L_vals
+  in x@2: f64[n_J] {{dense}} at dense, x_vals
+  out y@3: f64[n_I, n_J] {{dense, dense}} at dense, dense, y_vals
+  out z@4: f64[n_I] {{dense}} at dense, z_vals
+
+  alloc w[n_J]
+  alloc y_vals[n_I * n_J] = 0.0
+  alloc z_vals[n_I] = 0.0
+{body}
+  finish y_vals[n_I * n_J]
+  finish z_vals[n_I]
+"
+        );
+        let mut kernel = read(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        assert_eq!(check(&kernel), Ok(()), "{text}");
+        parallel(&mut kernel);
+        assert_eq!(check(&kernel), Ok(()), "{kernel}");
+        kernel.to_string()
+    }
+
+    const SUMS: &str = "  for i in 0..n_I {
+    t = 0.0
+    for p in A1_pos[i]..A1_pos[i + 1] {
+      t = t + A_vals[p] * x_vals[A1_crd[p]]
+    }
+    z_vals[i] = t
+  }";
+
+    #[test]
+    fn independent_iterations_are_parallel() {
+        let rows = "  for i in 0..n_I {
+    for j in 0..n_J {
+      y_vals[i * n_J + j] = y_vals[i * n_J + j] + x_vals[j]
+    }
+    for p in A1_pos[i]..A1_pos[i + 1] {
+      let j_2 = A1_crd[p]
+      y_vals[i * n_J + j_2] = A_vals[p]
+    }
+  }";
+        let blocks = "  for i in 0..n_I {
+    let limit = max(min(n_J - i * 8, 8), 0)
+    for j in 0..limit {
+      z_vals[i * 8 + j] = x_vals[j]
+    }
+  }";
+        let coordinates = "  for i in L0_pos[0]..L0_pos[1] {
+    for j in 0..n_J {
+      y_vals[L0_crd[i] * n_J + j] = x_vals[j]
+    }
+  }";
+        for body in [SUMS, rows, blocks, coordinates] {
+            let got = rewritten(body);
+            assert!(got.contains("parallel for i in"), "{got}");
+        }
+    }
+
+    /// Loops that are dealt out to blocks and warps, and loops around them; not where two iterations share an element.
+    #[test]
+    fn loops_that_are_dealt_out_are_parallel() {
+        let rows = "  block for b in 0..n_K {
+    warp for u in 0..8 {
+      for r in 0..max(min(n_I - b * 64, 8), 0) {
+        lane for j in 0..n_J {
+          y_vals[(b * 64 + u + r * 8) * n_J + j] = x_vals[j]
+        }
+      }
+    }
+  }";
+        let got = rewritten(rows);
+        for parallel in ["block parallel for b", "warp parallel for u", "    parallel for r", "lane parallel for j"] {
+            assert!(got.contains(parallel), "{got}");
+        }
+        for (from, to, loops) in [
+            ("u in 0..8", "u in 0..9", 0),
+            ("u in 0..8", "u in -1..8", 0),
+            ("b * 64, 8)", "b * 64, 9)", 0),
+            ("u + r * 8", "u + r * 7", 1),
+            ("+ r * 8)", "+ 8)", 2),
+            (" + j]", " + A1_crd[j]]", 2),
+        ] {
+            let body = rows.replace(from, to);
+            assert_ne!(body, rows);
+            let got = rewritten(&body);
+            assert_eq!(got.matches("parallel for").count(), loops, "{from} {got}");
+        }
+    }
+
+    /// Sums of an outermost loop, in any loop and branch inside, and more than one of them.
+    #[test]
+    fn what_iterations_fold_is_folded_in_pieces() {
+        let sum = "  t = 0.0\n  m = 0\n  for i in 0..n_I {
+    for p in A1_pos[i]..A1_pos[i + 1] {
+      let j = A1_crd[p]
+      if j < 7 {
+        m = max(m, j)
+      }
+      t = t + A_vals[p] * x_vals[j]
+    }
+  }\n  z_vals[0] = t + f64(m)";
+        let got = rewritten(sum);
+        assert!(got.contains("parallel for i in 0..n_I folding t, m {"), "{got}");
+        let dot = "  t = 0.0\n  for i in 0..n_I {\n    t = x_vals[i] + t\n  }\n  z_vals[0] = t";
+        assert!(rewritten(dot).contains("parallel for i in 0..n_I folding t {"));
+        // Not what is read, or folded with several functions, or with one that has no identity, or a product of floats.
+        for (from, to) in [
+            ("x_vals[j]", "t"),
+            ("t = t + A_vals[p]", "t = t - A_vals[p]"),
+            ("t = t + A_vals[p]", "t = t * A_vals[p]"),
+            ("m = max(m, j)", "m = m + j\n        m = max(m, j)"),
+            ("if j < 7", "if j < m"),
+            ("m = max(m, j)", "m = j"),
+        ] {
+            let body = sum.replace(from, to);
+            assert_ne!(body, sum, "{from}");
+            assert!(!rewritten(&body).contains("parallel"), "{body}");
+        }
+    }
+
+    /// Sums of columns, through coordinates, of several rows at once; also where the loop does nothing else.
+    #[test]
+    fn elements_are_folded_in_pieces() {
+        let columns = "  for i in 0..n_I {
+    for p in A1_pos[i]..A1_pos[i + 1] {
+      z_vals[A1_crd[p]] = z_vals[A1_crd[p]] + A_vals[p] + x_vals[i]
+    }
+  }";
+        for body in [
+            columns,
+            "  for p in A1_pos[0]..A1_pos[n_I] {\n    z_vals[A1_crd[p]] = max(z_vals[A1_crd[p]], A_vals[p])\n  }",
+        ] {
+            let got = rewritten(body);
+            assert!(got.contains(" folding z_vals {"), "{got}");
+        }
+        // Not what is read, or set, or folded otherwise elsewhere.
+        for (from, to) in [
+            ("x_vals[i]", "z_vals[i]"),
+            ("= z_vals[A1_crd[p]] + A_vals[p]", "= A_vals[p]"),
+            ("= z_vals[A1_crd[p]] + A_vals[p]", "= z_vals[p] + A_vals[p]"),
+            ("= z_vals[A1_crd[p]] + A_vals[p]", "= z_vals[A1_crd[p]] - A_vals[p]"),
+            ("+ x_vals[i]\n", "+ x_vals[i]\n      z_vals[i] = max(z_vals[i], 0.0)\n"),
+        ] {
+            let body = columns.replace(from, to);
+            assert_ne!(body, columns, "{from}");
+            assert!(!rewritten(&body).contains("parallel"), "{body}");
+        }
+    }
+
+    #[test]
+    fn threads_have_copies_of_rows() {
+        let row = "  for i in 0..n_I {
+    for j in 0..n_J {
+      w[j] = 0.0
+    }
+    for p in A1_pos[i]..A1_pos[i + 1] {
+      w[A1_crd[p]] = w[A1_crd[p]] + A_vals[p]
+    }
+    for j_2 in 0..n_J {
+      y_vals[i * n_J + j_2] = w[j_2]
+    }
+  }";
+        let got = rewritten(row);
+        assert!(got.contains("parallel for i in 0..n_I with w {"), "{got}");
+        // Not of one that is not set whole before it is read, or is read elsewhere.
+        for (from, to) in [
+            ("for j in 0..n_J", "for j in 1..n_J"),
+            ("for j in 0..n_J", "for j in 0..n_K"),
+            ("w[j] = 0.0", "w[j] = w[j]"),
+            ("  for i in 0..n_I {", "  w[0] = 1.0\n  for i in 0..n_I {"),
+        ] {
+            let body = row.replacen(from, to, 1);
+            assert_ne!(body, row);
+            assert!(!rewritten(&body).contains("parallel"), "{body}");
+        }
+    }
+
+    /// As the row above, where an inner loop makes one row after the other.
+    #[test]
+    fn threads_have_copies_of_what_inner_iterations_set() {
+        let rows = "  for i in 0..n_I {
+    for p in A1_pos[i]..A1_pos[i + 1] {
+      for j in 0..n_J {
+        w[j] = A_vals[p]
+      }
+      for j_2 in 0..n_J {
+        y_vals[i * n_J + j_2] = y_vals[i * n_J + j_2] + w[j_2]
+      }
+    }
+  }";
+        let got = rewritten(rows);
+        assert!(got.contains("parallel for i in 0..n_I with w {"), "{got}");
+        for (from, to) in [
+            ("w[j] = A_vals[p]", "w[j] = w[j] + A_vals[p]"),
+            ("for j in 0..n_J", "for j in 0..n_K"),
+            ("    for p in", "    w[0] = 1.0\n    for p in"),
+        ] {
+            let body = rows.replacen(from, to, 1);
+            assert_ne!(body, rows);
+            assert!(!rewritten(&body).contains("parallel"), "{body}");
+        }
+    }
+
+    /// What a schedule knows of the target counts for dense results, and for nothing else that iterations touch.
+    #[test]
+    fn iterations_that_a_schedule_keeps_apart_are_parallel() {
+        let pieces = "  apart for i in 0..n_I {
+    for p in A1_pos[i]..A1_pos[i + 1] {
+      y_vals[i * 2 + A1_crd[p]] = A_vals[p]
+    }
+  }";
+        let got = rewritten(pieces);
+        assert!(got.contains("apart parallel for i in 0..n_I {"), "{got}");
+        for (from, to) in [("apart for", "for"), ("apart for", "racing for"), ("y_vals[i * 2 +", "w[i * 2 +")] {
+            let body = pieces.replacen(from, to, 1);
+            assert_ne!(body, pieces);
+            let body = if to.starts_with("w[") { body + "\n  y_vals[0] = w[0]" } else { body };
+            assert!(!rewritten(&body).contains("parallel"), "{body}");
+        }
+    }
+
+    #[test]
+    fn other_loops_run_serially() {
+        let changes = [
+            ("    t = 0.0\n", ""),
+            ("z_vals[i] = t", "z_vals[i / 2] = t"),
+            ("z_vals[i] = t", "z_vals[0] = t"),
+            ("z_vals[i] = t", "z_vals[i] = t\n    z_vals[n_I - 1] = t"),
+            ("z_vals[i] = t", "z_vals[i] = z_vals[max(i - 1, 0)] + t"),
+            ("z_vals[i] = t", "z_vals[A1_crd[i]] = t"),
+            ("z_vals[i] = t", "y_vals[i * n_J + n_K] = t"),
+            ("z_vals[i] = t\n  }", "z_vals[i] = t\n  }\n  z_vals[0] = t"),
+            ("      t = t + A_vals[p] * x_vals[A1_crd[p]]\n", "      t = t + A_vals[p]\n      z_vals[A1_crd[p]] = t\n"),
+        ];
+        for (from, to) in changes {
+            let body = SUMS.replace(from, to);
+            assert_ne!(body, SUMS, "{from}");
+            let body = if to.is_empty() || to.ends_with("z_vals[0] = t") { format!("  t = 0.0\n{body}") } else { body };
+            let got = rewritten(&body);
+            assert!(!got.contains("parallel"), "{got}");
+        }
+    }
+
+    #[test]
+    fn a_loop_without_a_loop_is_parallel_if_it_takes_time() {
+        for (value, takes) in [("1.0", false), ("x_vals[i] * 2.0", false), ("exp(x_vals[i])", true)] {
+            let got = rewritten(&format!("  for i in 0..n_I {{\n    z_vals[i] = {value}\n  }}"));
+            assert_eq!(got.contains("parallel"), takes, "{got}");
+        }
+    }
+}

@@ -1,0 +1,398 @@
+//! Strip-mines short loops that append: strips of eight entries.
+//!
+//! ```text
+//!   for i in 0..n_I                                  for i in 0..n_I
+//!     for p in A1_pos[i]..A1_pos[i + 1]                let last = A1_pos[i + 1]
+//!       C0_crd[c] = i                                  strip = A1_pos[i]
+//!       C_vals[c] = A_vals[p]                          let ahead = c - strip
+//!       c = c + 1                             ──▶      let stop = min(last, capacity(A_vals) - 7, …)
+//!                                                      while strip < stop
+//!                                                        for lane in 0..8
+//!                                                          let p = strip + lane
+//!                                                          C0_crd[ahead + p] = i
+//!                                                          C_vals[ahead + p] = A_vals[p]
+//!                                                        strip = strip + 8
+//!                                                      let done = min(strip, last)
+//!                                                      c = ahead + done
+//!                                                      for p in done..last …  (as before)
+//! ```
+//!
+//! If the loop finds its end on the way, each strip counts the entries that belong to the fiber:
+//!
+//! ```text
+//!   while p < end && A1_crd[p] < stop                p = p - 8; found = 8
+//!     C_vals[c] = A_vals[p]                          while found == 8 && p + 8 < …
+//!     c = c + 1                               ──▶      p = p + 8
+//!     p = p + 1                                        found = below(A1_crd[p..end], stop)
+//!                                                      for lane in 0..8  …
+//!                                                    p = p + found; c = ahead + p
+//!                                                    while p < end && A1_crd[p] < stop …  (as before)
+//! ```
+//!
+//! *Beyond the end*: the last strip of a fiber writes up to seven entries too many, which the next fiber overwrites, as an appended array
+//! is free behind its last entry. So a short row takes one or two strips, and few branches on its length, which are unpredictable and
+//! cost more than the entries. Strips end before arrays do; the remaining entries are appended one by one.
+
+use super::appending::{Appending, Appends, Ends, Until, in_no_loop};
+use super::blocks::{is_fixed, with};
+use crate::arith::{int, minus, plus};
+use crate::names::Vars;
+use crate::{BufferId, Expr, How, Kernel, LANES, Stmt, Var, map_blocks};
+use fiberloom_core::algebra::{Op, Type};
+use std::collections::BTreeMap;
+
+/// Strip-mines nested loops that append. A strip is long enough for a usual row, and short enough that a row of one entry costs no more
+/// than a mispredicted branch.
+pub fn strip_mine(kernel: &mut Kernel) {
+    strip_mine_by(kernel, LANES);
+}
+
+/// As `strip_mine`, with strips of `lanes` entries.
+pub fn strip_mine_by(kernel: &mut Kernel, lanes: i64) {
+    let appends = Appends::of(kernel);
+    let body = std::mem::take(&mut kernel.body);
+    let mut strips = Strips { appends, lanes, vars: Vars::of(&mut kernel.vars) };
+    // The end of an outermost loop is reached only once: it needs no strips.
+    kernel.body = in_no_loop(body, &mut |stmt| map_blocks(vec![stmt], &mut |inner| strips.block(inner)));
+}
+
+struct Strips<'k> {
+    appends: Appends,
+    lanes: i64,
+    vars: Vars<'k>,
+}
+
+impl Strips<'_> {
+    /// Rewrites a block that is in a loop.
+    fn block(&mut self, block: Vec<Stmt>) -> Vec<Stmt> {
+        let mut out = Vec::with_capacity(block.len());
+        for stmt in block {
+            if let Some(strip) = self.stripped(&stmt) {
+                out.extend(self.in_strips(&strip));
+            } else if let Some((strip, until)) = self.stripped_until(&stmt) {
+                out.extend(self.in_strips_until(&strip, until));
+                out.push(stmt);
+            } else {
+                out.extend(map_blocks(vec![stmt], &mut |inner| self.block(inner)));
+            }
+        }
+        out
+    }
+
+    /// The loop, if it appends and its entries can be computed as lanes.
+    fn stripped<'s>(&self, stmt: &'s Stmt) -> Option<Strip<'s>> {
+        let of = self.appends.turn_of(stmt).filter(|of| of.notes.is_empty())?;
+        self.strip(of)
+    }
+
+    /// As `stripped`, for a loop that a coordinate ends, with its test.
+    fn stripped_until<'s>(&self, stmt: &'s Stmt) -> Option<(Strip<'s>, Ends<'s>)> {
+        let Until { of, ends } = self.appends.turn_until(stmt)?;
+        let mut strip = self.strip(of)?;
+        let looked_at = (ends.crd, Some(strip.of.lo));
+        if !strip.arrays.contains(&looked_at) {
+            strip.arrays.push(looked_at);
+        }
+        Some((strip, ends))
+    }
+
+    /// The strip of a loop that appends, if its entries can be computed as lanes.
+    fn strip<'s>(&self, of: Appending<'s>) -> Option<Strip<'s>> {
+        let (mut arrays, mut work) = (vec![], 0);
+        for stmt in of.entry {
+            if let Stmt::Store(b, ..) = stmt {
+                arrays.push((*b, None));
+            }
+            work += self.streams(stmt.exprs().last()?, &of, &mut arrays)?;
+        }
+        (work <= HEAVIEST).then_some(Strip { of, arrays })
+    }
+
+    /// The number of operations of a value, if it reads only consecutive elements of operands and loop-invariant values. Adds the arrays
+    /// that it walks to `arrays`.
+    fn streams<'s>(
+        &self,
+        e: &'s Expr,
+        of: &Appending,
+        arrays: &mut Vec<(BufferId, Option<&'s Expr>)>,
+    ) -> Option<usize> {
+        match e {
+            Expr::Const(_) | Expr::Capacity(_) => Some(0),
+            Expr::Var(v) => (*v != of.count).then_some(0),
+            Expr::Load(b, at) if self.appends.operands[b.0 as usize] => {
+                let steps = of.steps(at);
+                arrays.extend(steps.then_some((*b, Some(&**at))));
+                (steps || is_fixed(at, &of.moving)).then_some(1)
+            }
+            Expr::Op(op, args) if is_cheap(*op) => {
+                let all = args.iter().map(|a| self.streams(a, of, arrays)).sum::<Option<usize>>()?;
+                // A guarded load is a branch in each lane, and lanes behind the row would execute it in vain.
+                let guarded = *op == Op::Select && e.loads();
+                (!guarded).then_some(all + 1)
+            }
+            Expr::Load(..) | Expr::Among(..) | Expr::Op(..) => None,
+        }
+    }
+
+    /// The loop in strips, then the remaining entries one by one.
+    fn in_strips(&mut self, Strip { of, arrays }: &Strip) -> Vec<Stmt> {
+        let mut fresh = |name| self.vars.fresh(name, Type::I64);
+        let [begin, last, ahead, stop, done] = ["begin", "last", "ahead", "stop", "done"].map(&mut fresh);
+        let (strip, lane) = (fresh("strip"), fresh("lane"));
+        let at = || Expr::Var(strip);
+        let stops = self.full(of, arrays, ahead).fold(Expr::Var(last), least);
+        let end = Expr::Op(Op::Max, vec![Expr::Var(last), Expr::Var(begin)]);
+        let lanes = self.lanes(of, at(), lane, ahead);
+        vec![
+            Stmt::Let(begin, of.lo.clone()),
+            Stmt::Let(last, of.hi.clone()),
+            Stmt::Let(ahead, minus(Expr::Var(of.count), Expr::Var(begin))),
+            Stmt::Let(stop, stops),
+            Stmt::Set(strip, Expr::Var(begin)),
+            Stmt::While(
+                Expr::Op(Op::Lt, vec![at(), Expr::Var(stop)]),
+                vec![lanes, Stmt::Set(strip, plus(at(), int(self.lanes)))],
+            ),
+            Stmt::Let(done, least(at(), end)),
+            Stmt::Set(of.count, plus(Expr::Var(ahead), Expr::Var(done))),
+            of.turns(Expr::Var(done), Expr::Var(last)),
+        ]
+    }
+
+    /// The loop in strips, up to the first strip that does not belong to the row as a whole; the caller appends the loop for the rest.
+    fn in_strips_until(&mut self, Strip { of, arrays }: &Strip, Ends { sought, crd, target }: Ends) -> Vec<Stmt> {
+        let mut fresh = |name| self.vars.fresh(name, Type::I64);
+        let [ahead, stop, found, lane] = ["ahead", "stop", "found", "lane"].map(&mut fresh);
+        let at = || Expr::Var(of.turn);
+        let stops = self.full(of, arrays, ahead).reduce(least).expect("coordinates are looked at");
+        let whole = Expr::Op(Op::Eq, vec![Expr::Var(found), int(self.lanes)]);
+        let next = plus(at(), int(self.lanes));
+        let room = Expr::Op(Op::Lt, vec![next.clone(), Expr::Var(stop)]);
+        let ends = Expr::Among(sought, crd, Box::new([at(), of.hi.clone(), target.clone()]));
+        let ends = if self.lanes < LANES { least(ends, int(self.lanes)) } else { ends };
+        let lanes = self.lanes(of, at(), lane, ahead);
+        vec![
+            Stmt::Let(ahead, minus(Expr::Var(of.count), at())),
+            Stmt::Let(stop, stops),
+            // Begin one strip early: the next strip's begin then does not wait for the number found in this one.
+            Stmt::Set(of.turn, minus(at(), int(self.lanes))),
+            Stmt::Set(found, int(self.lanes)),
+            Stmt::While(
+                Expr::Op(Op::AndAlso, vec![whole, room]),
+                vec![Stmt::Set(of.turn, next), Stmt::Set(found, ends), lanes],
+            ),
+            Stmt::Set(of.turn, plus(at(), Expr::Var(found))),
+            Stmt::Set(of.count, plus(Expr::Var(ahead), at())),
+        ]
+    }
+
+    /// The iterations from which on an array has no room for a strip.
+    fn full<'s>(&self, of: &Appending, arrays: &[Walked<'s>], ahead: Var) -> impl Iterator<Item = Expr> + use<'s> {
+        let mut firsts: Vec<(Expr, Vec<Expr>)> = vec![];
+        for (b, first) in arrays {
+            let first =
+                plus(first.map_or(Expr::Var(ahead), |first| with(first, of.turn, &int(0))), int(self.lanes - 1));
+            let room = Expr::Capacity(*b);
+            match firsts.iter_mut().find(|(like, _)| *like == first) {
+                Some((_, all)) => all.push(room),
+                None => firsts.push((first, vec![room])),
+            }
+        }
+        firsts.into_iter().map(|(first, rooms)| minus(rooms.into_iter().reduce(least).expect("one"), first))
+    }
+
+    /// The loop over the lanes of a strip that begins at an iteration.
+    fn lanes(&mut self, of: &Appending, from: Expr, lane: Var, ahead: Var) -> Stmt {
+        let body = self.lane(of, plus(from, Expr::Var(lane)), ahead);
+        Stmt::For { var: lane, lo: int(0), hi: int(self.lanes), how: How::Vector, body }
+    }
+
+    /// The body of a lane at an iteration.
+    fn lane(&mut self, of: &Appending, turn: Expr, ahead: Var) -> Vec<Stmt> {
+        let mut now = BTreeMap::from([(of.turn, self.vars.again(of.turn))]);
+        let mut out = vec![Stmt::Let(now[&of.turn], turn)];
+        let place = plus(Expr::Var(ahead), Expr::Var(now[&of.turn]));
+        for stmt in of.entry {
+            out.push(match stmt {
+                Stmt::Let(v, e) => self.vars.said_again((*v, e), &mut now),
+                Stmt::Store(b, _, e) => Stmt::Store(*b, place.clone(), e.renamed(&now)),
+                other => other.clone(),
+            });
+        }
+        out
+    }
+}
+
+/// A loop that can be strip-mined.
+struct Strip<'s> {
+    of: Appending<'s>,
+    arrays: Vec<Walked<'s>>,
+}
+
+/// An array that is walked, with its index; `None`: at the count.
+type Walked<'s> = (BufferId, Option<&'s Expr>);
+
+/// The lesser of two.
+fn least(a: Expr, b: Expr) -> Expr {
+    Expr::Op(Op::Min, vec![a, b])
+}
+
+/// The most operations of an entry: more would cost more than the branches that strips save.
+const HEAVIEST: usize = 8;
+
+/// Whether an operation on lanes takes about a cycle.
+pub(super) fn is_cheap(op: Op) -> bool {
+    let arithmetic = matches!(op, Op::Add | Op::Sub | Op::Mul | Op::Neg | Op::Abs | Op::Min | Op::Max | Op::Convert(_));
+    let bits = matches!(op, Op::And | Op::Or | Op::Xor | Op::Not | Op::Select | Op::Mask);
+    arithmetic || bits || op.is_comparison()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rewrites::appending::frame;
+
+    /// The kernel with this body, rewritten in strips of four.
+    fn rewritten(body: &str) -> String {
+        frame::rewritten(body, |kernel| strip_mine_by(kernel, 4))
+    }
+
+    const ROWS: &str = "  for i in 0..n_I {
+    for p in A1_pos[i]..A1_pos[i + 1] {
+      let j = A1_crd[p]
+      L_vals[c] = A_vals[p] * x_vals[i]
+      L0_crd[c] = i32(i)
+      L1_crd[c] = i32(j + 1)
+      c = c + 1
+    }
+  }";
+
+    #[test]
+    fn rows_that_are_appended_are_strips() {
+        let strips = "    let begin = A1_pos[i]
+    let last = A1_pos[i + 1]
+    let ahead = c - begin
+    let stop = min(min(last, min(capacity(A1_crd), capacity(A_vals)) - 3), min(min(capacity(L_vals), capacity(L0_crd)), capacity(L1_crd)) - (ahead + 3))
+    strip = begin
+    while strip < stop {
+      vector for lane in 0..4 {
+        let p_2 = strip + lane
+        let j_2 = A1_crd[p_2]
+        L_vals[ahead + p_2] = A_vals[p_2] * x_vals[i]
+        L0_crd[ahead + p_2] = i32(i)
+        L1_crd[ahead + p_2] = i32(j_2 + 1)
+      }
+      strip = strip + 4
+    }
+    let done = min(strip, max(last, begin))
+    c = ahead + done
+    for p in done..last {
+      let j = A1_crd[p]
+";
+        let got = rewritten(ROWS);
+        assert!(got.contains(strips), "{got}");
+    }
+
+    /// Elements behind the last entry may not be overwritten if they are also stored elsewhere, are filled from the beginning, or are
+    /// read; or if the counter is reset, or advances by more than one.
+    #[test]
+    fn what_is_behind_may_be_somebodys() {
+        let elsewhere = format!("{ROWS}\n  L0_crd[0] = 0i32");
+        let filled = format!("  alloc L_vals[capacity(A1_crd)] = 0.0\n{ROWS}");
+        let is_read = format!("{ROWS}\n  if 0 < c {{\n    L0_pos[0] = L1_crd[c - 1]\n  }}");
+        let back = ROWS.replacen("    for p", "    c = 0\n    for p", 1);
+        let by_more = format!("{ROWS}\n  c = c + n_I");
+        for body in [elsewhere, filled, is_read, back, by_more] {
+            let got = rewritten(&body);
+            assert!(!got.contains("strip"), "{got}");
+        }
+    }
+
+    /// Other loops are not rewritten: loops that do not append all entries; loops whose values need gathers, strides or guards, depend on
+    /// the counter, or are expensive; loops that are not in another one, whose end comes only once.
+    #[test]
+    fn other_loops_stay() {
+        let some = ROWS.replace("c = c + 1", "c = c + i64(j > 3)");
+        let gathers = ROWS.replace("x_vals[i]", "x_vals[j]");
+        let strides = ROWS.replace("x_vals[i]", "x_vals[2 * p]");
+        let guarded = ROWS.replace("x_vals[i]", "select(p < n_J, x_vals[p], 0.0)");
+        let counts = ROWS.replace("i32(j + 1)", "i32(c)");
+        let slow = ROWS.replace("x_vals[i]", "exp(x_vals[i])");
+        let long = ROWS.replace("* x_vals[i]", &"+ 1.0".repeat(9));
+        let once = "  for p in A1_pos[0]..A1_pos[n_I] {
+    L_vals[c] = A_vals[p]
+    L0_crd[c] = 0i32
+    L1_crd[c] = A1_crd[p]
+    c = c + 1
+  }"
+        .to_string();
+        let perhaps = format!("  if 0 < n_I {{\n{once}\n  }}");
+        for body in [some, gathers, strides, guarded, counts, slow, long, once, perhaps] {
+            assert_ne!(body, ROWS);
+            let got = rewritten(&body);
+            assert!(!got.contains("strip"), "{got}");
+        }
+    }
+
+    const RUN: &str = "  p = 0
+  for i in 0..n_I {
+    while p < n_J && i64(A1_crd[p]) == i {
+      let j = A1_crd[p + 1]
+      L_vals[c] = A_vals[p]
+      L0_crd[c] = i32(j)
+      c = c + 1
+      p = p + 1
+    }
+  }";
+
+    #[test]
+    fn runs_that_are_appended_are_strips() {
+        let strips = "    let ahead = c - p
+    let stop = min(min(capacity(A1_crd) - 4, min(capacity(L_vals), capacity(L0_crd)) - (ahead + 3)), min(capacity(A_vals), capacity(A1_crd)) - 3)
+    p = p - 4
+    found = 4
+    while found == 4 && p + 4 < stop {
+      p = p + 4
+      found = min(alike(A1_crd[p..n_J], i), 4)
+      vector for lane in 0..4 {
+        let p_2 = p + lane
+        let j_2 = A1_crd[p_2 + 1]
+        L_vals[ahead + p_2] = A_vals[p_2]
+        L0_crd[ahead + p_2] = i32(j_2)
+      }
+    }
+    p = p + found
+    c = ahead + p
+    while p < n_J && A1_crd[p] == i {
+";
+        let got = rewritten(RUN);
+        assert!(got.contains(strips), "{got}");
+        let below = rewritten(&RUN.replace("== i", "< i"));
+        assert!(below.contains("below(A1_crd[p..n_J], i)"), "{below}");
+    }
+
+    /// Other loops are not rewritten: loops whose end changes with each entry, or with the number of appended entries; loops that compare
+    /// another element, another array, or with another operator; loops with a step of two.
+    #[test]
+    fn other_runs_stay() {
+        let moves = RUN.replace("== i", "== i64(A1_crd[p + 1])");
+        let counts = RUN.replace("== i", "== c");
+        let ahead = RUN.replace("i64(A1_crd[p]) == i", "i64(A1_crd[p + 1]) == i");
+        let values = RUN.replace("i64(A1_crd[p]) == i", "A_vals[p] == 1.0");
+        let beyond = RUN.replace("== i", "<= i");
+        let by_two = RUN.replace("p = p + 1", "p = p + 2");
+        for body in [moves, counts, ahead, values, beyond, by_two] {
+            assert_ne!(body, RUN);
+            let got = rewritten(&body);
+            assert!(!got.contains("lane"), "{got}");
+        }
+    }
+
+    /// A counter to which a truth value is added elsewhere only grows; a shifted read needs room at the shifted position.
+    #[test]
+    fn room_is_where_entries_are() {
+        let moved = ROWS.replace("A_vals[p]", "A_vals[p + n_J]") + "\n  c = c + i64(n_I > 3)";
+        let got = rewritten(&moved);
+        assert!(got.contains("capacity(A_vals) - (n_J + 3)"), "{got}");
+    }
+}
