@@ -81,13 +81,13 @@ mod tests {
     #[test]
     fn machine_code_does_what_the_machine_does() {
         let mut ended = vec![];
-        for seed in 0..120 {
+        for seed in 0..crate::Effort::said().of(120, 60) {
             let levels = [OptLevel::None, OptLevel::Full];
             ended.push(agree(&bytes(seed, 3000), if seed % 4 == 0 { &levels } else { &levels[..1] }));
         }
         let count = |wanted: fn(&Ended) -> bool| ended.iter().filter(|e| wanted(e)).count();
         let (done, failed) = (count(|e| *e == Ended::Done), count(|e| matches!(e, Ended::Failed(_))));
-        assert!(done > 90 && failed > 1, "{done} done, {failed} failed of {}", ended.len());
+        assert!(4 * done > 3 * ended.len() && failed > 0, "{done} done, {failed} failed of {}", ended.len());
     }
 
     /// Few bytes and no bytes are cases too.

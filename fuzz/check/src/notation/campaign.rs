@@ -498,7 +498,7 @@ mod tests {
     /// Rows of the lengths of lanes, words, networks and rooms, extents up to 2⁶³ − 1.
     #[test]
     fn long_data_answer_as_the_meaning() {
-        let report = run(of(2500, 125), Engine::Loops, Walk::Long);
+        let report = run(of(2500, 60), Engine::Loops, Walk::Long);
         let rows = LENGTHS.iter().filter(|n| **n > 0).map(|n| format!("row of {n}"));
         let extents = EXTENTS.iter().map(|n| format!("extent {n}"));
         let kinds = program::KINDS.iter().map(|(kind, _)| format!("kind {kind}"));
@@ -509,7 +509,7 @@ mod tests {
         reached(&report, Effort::Long, rows.chain(extents).chain(kinds).chain(levels).chain(others));
         // What is left out grows with an extent: few programs do.
         assert!(report.left.values().sum::<u64>() * 10 < report.programs, "{report}");
-        run(of(150, 12), Engine::Llvm(BOTH), Walk::Long);
+        run(of(150, 6), Engine::Llvm(BOTH), Walk::Long);
     }
 
     /// Two evaluations of the meaning, one of every coordinate and one of what is stored.
