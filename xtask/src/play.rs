@@ -59,16 +59,13 @@ pub fn browser() -> Command {
 /// # Errors
 /// What is missing, or does not build.
 pub fn command(arguments: &[&str]) -> Result<(), String> {
-    if arguments == ["--draft"] {
-        return build("draft").map(|page| println!("{}: a draft, larger and slower than the page", page.display()));
-    }
     let port = match arguments {
         ["--build"] => None,
         [] => Some(8017),
         ["--port", port] => Some(port.parse().map_err(|_| format!("`{port}` is no port"))?),
-        _ => return Err("usage: cargo xtask play [--build | --draft | --port N]".to_string()),
+        _ => return Err("usage: cargo xtask play [--build | --port N]".to_string()),
     };
-    let page = build("play")?;
+    let page = build()?;
     let size = |path: &Path| std::fs::metadata(path).map_or(0, |found| found.len());
     let packed = gzip(&page)?.len();
     println!("{}: {} bytes, {packed} packed by gzip; it opens as a file, too", page.display(), size(&page));
@@ -78,18 +75,18 @@ pub fn command(arguments: &[&str]) -> Result<(), String> {
     port.map_or(Ok(()), |port| serve(&page, port))
 }
 
-/// Builds the page by a profile of cargo's. Its path.
+/// Builds the page. Its path.
 ///
 /// # Errors
 /// What is missing, or does not build.
-fn build(profile: &str) -> Result<PathBuf, String> {
+fn build() -> Result<PathBuf, String> {
     ensure_target()?;
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.args(["build", "--package", "fiberloom-play", "--lib", "--target", TARGET, "--profile", profile]);
+    command.args(["build", "--package", "fiberloom-play", "--lib", "--target", TARGET, "--profile", "play"]);
     // Lints are another build's.
     command.env("CARGO_TARGET_DIR", FOLDER).env_remove("RUSTC_WORKSPACE_WRAPPER").env_remove("CLIPPY_ARGS");
     cargo::run(&mut command)?;
-    let compiler = Path::new(FOLDER).join(TARGET).join(profile).join("fiberloom_play.wasm");
+    let compiler = Path::new(FOLDER).join(TARGET).join("play/fiberloom_play.wasm");
     let page = Path::new(FOLDER).join("index.html");
     std::fs::write(&page, whole(&compiler)?).map_err(|e| format!("{}: {e}", page.display()))?;
     Ok(page)

@@ -203,8 +203,7 @@ impl Beside {
             }
         }
         if let Some(this) = self.page {
-            let how = if long { "--build" } else { "--draft" };
-            report.run_into("page", Command::new(this).args(["play", how]), &mut text)?;
+            report.run_into("page", Command::new(this).args(["play", "--build"]), &mut text)?;
         }
         Ok((text, report))
     }
@@ -248,7 +247,7 @@ impl Report {
         let Report { total, summary, mut left_out } = self;
         if effort != Effort::Long {
             left_out.push(
-                "the longer walks, all laws of the solver, the page and the wheel as they are given away: `cargo xtask test --long`"
+                "the longer walks, all laws of the solver, the wheel as it is given away: `cargo xtask test --long`"
                     .to_string(),
             );
         }
