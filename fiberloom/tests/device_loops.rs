@@ -240,6 +240,52 @@ fn a_block_shares_no_iteration_that_stores_elsewhere() {
     }
 }
 
+/// Iterations that fold into elements of one array: threads of all kinds, and several values at once. Each fold is one read-modify-write.
+#[test]
+fn elements_are_folded_into_by_all_threads() {
+    let begin = "  for k in 0..n_k {\n    y_vals[k] = 1\n  }\n";
+    let fold = "y_vals[A1_crd[p]] = y_vals[A1_crd[p]] + A_vals[p] + i";
+    let rows = format!(
+        "{begin}  parallel for i in 0..n_i folding y_vals {{
+    for p in A1_pos[i]..A1_pos[i + 1] {{
+      {fold}
+    }}
+  }}"
+    );
+    let dealt = format!(
+        "{begin}  block parallel for b in 0..n_i / 2 folding y_vals {{
+    warp parallel for u in 0..2 folding y_vals {{
+      let i = b * 2 + u
+      lane parallel for p in A1_pos[i]..A1_pos[i + 1] folding y_vals {{
+        {fold}
+      }}
+    }}
+  }}"
+    );
+    // What a warp does outside of the lanes' loop is done once.
+    let once = dealt.replace("let i = b * 2 + u\n", "let i = b * 2 + u\n      y_vals[0] = y_vals[0] + 100\n");
+    let sums = [9, 11, 15];
+    for (body, wanted, runner) in
+        [(&rows, sums, Runner::Thread), (&dealt, sums, Runner::Block), (&once, [409, 11, 15], Runner::Block)]
+    {
+        let (values, code) = made(&kernel("i64", body), 3);
+        assert_eq!((values, code.entries[0].runner), (Ok(wanted.to_vec()), runner), "{body}");
+        assert!(code.text.contains("atom.global.add.u64"), "{}", code.text);
+    }
+    let least = rows.replace(fold, "y_vals[A1_crd[p]] = min(y_vals[A1_crd[p]], 2 - A_vals[p])");
+    assert_eq!(made(&kernel("i64", &least), 3).0, Ok(vec![-2, -3, -4]));
+    // What no GPU of these does in one step stays on the host.
+    for (body, ty, what) in [
+        (rows.replace("+ A_vals[p] + i", "* A_vals[p]"), "i64", "`*`, of type i64"),
+        (rows.replace("+ A_vals[p] + i", "+ i16(i)").replace("= 1", "= 1i16"), "i16", "`+`, of type i16"),
+    ] {
+        let (values, code) = made(&kernel(ty, &body), 3);
+        assert!(values.is_ok());
+        let why = format!("its iterations fold into elements of `y_vals` with {what}");
+        assert_eq!(code.refused, [("i".to_string(), why)]);
+    }
+}
+
 /// Where an element is among the next eight, before an end.
 #[test]
 fn elements_are_searched_for() {

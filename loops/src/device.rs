@@ -22,7 +22,7 @@ pub use grid::Runner;
 pub use lanes::Join;
 
 use super::arith::{binary, int, times};
-use super::{BufferId, Deal, Entry, Expr, Failure, How, Kernel, Role, Stmt, Var};
+use super::{Buffer, BufferId, Claim, Deal, Entry, Expr, Failure, How, Kernel, Role, Stmt, Var, array_in_pieces};
 use fiberloom_core::algebra::{Op, Type};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -81,6 +81,8 @@ pub struct DeviceLoop {
     pub runner: Runner,
     /// The folds over the lanes of a warp.
     pub joins: Vec<Join>,
+    /// The arrays into whose elements all iterations fold: a store to one is a read-modify-write that no other thread divides.
+    pub atomics: Vec<BufferId>,
 }
 
 /// An argument of an entry. All are 64 bits wide.
@@ -186,11 +188,12 @@ fn find(kernel: &Kernel, stmt: &Stmt, all: &mut DeviceLoops) {
         return stmt.blocks().flatten().for_each(|inner| find(kernel, inner, all));
     };
     let appends = (!joined.is_empty()).then(|| "its iterations append to lists".to_string());
-    let folds = || how.folds().then(|| "its iterations fold into one place".to_string());
-    match appends.or_else(folds).or_else(|| obstacle(kernel, own, body)) {
+    let folds = || (!how.folded().is_empty()).then(|| "its iterations fold into one variable".to_string());
+    let atomic = || how.arrays().iter().find_map(|b| no_atomic(kernel, (*var, body), *b));
+    match appends.or_else(folds).or_else(atomic).or_else(|| obstacle(kernel, own, body)) {
         Some(what) => all.refused.push((*var, what)),
         None => {
-            let each = taken(kernel, *var, own, body);
+            let each = taken(kernel, *var, how, body);
             all.not_dealt.extend(grid::not_dealt(kernel, &each));
             all.kernels.push(each);
         }
@@ -204,7 +207,7 @@ fn obstacle(kernel: &Kernel, own: &[BufferId], body: &[Stmt]) -> Option<String> 
             Stmt::Call(Entry::Fail(_)) => None,
             Stmt::Call(Entry::Sort { .. } | Entry::SortInto { .. }) => Some("it sorts".to_string()),
             Stmt::Call(_) => Some("it allocates".to_string()),
-            Stmt::For { how: how @ How::Parallel { .. }, .. } if *how != How::apart() => {
+            Stmt::For { how: how @ How::Parallel { .. }, .. } if !how.is_apart() => {
                 Some("it has a parallel loop in it".to_string())
             }
             _ => None,
@@ -212,6 +215,25 @@ fn obstacle(kernel: &Kernel, own: &[BufferId], body: &[Stmt]) -> Option<String> 
         let called = || stmt.exprs().find_map(|e| in_expression(kernel, own, e));
         here.or_else(called).or_else(|| stmt.blocks().find_map(|block| obstacle(kernel, own, block)))
     })
+}
+
+/// Why a device does not fold into elements of an array from several threads at once, if it does not.
+fn no_atomic(kernel: &Kernel, (var, body): (Var, &[Stmt]), b: BufferId) -> Option<String> {
+    let Buffer { name, ty, .. } = &kernel.buffers[b.0 as usize];
+    let (op, _) = array_in_pieces(kernel, body, b)?;
+    let races = kernel.hints.get(&var).is_some_and(|hints| hints.claim == Claim::Racing);
+    let is_known = match op {
+        Op::Add => ty.bits() >= 32,
+        Op::Min | Op::Max | Op::And | Op::Or | Op::Xor => !ty.is_float() && ty.bits() >= 32,
+        _ => false,
+    };
+    match is_known {
+        false => Some(format!("its iterations fold into elements of `{name}` with `{}`, of type {ty}", op.name())),
+        true if ty.is_float() && !races => {
+            Some(format!("its iterations fold into elements of `{name}`, in an order that only `atomics` leaves open"))
+        }
+        true => None,
+    }
 }
 
 /// The units of a GPU to which a schedule deals a loop's iterations out.
@@ -245,7 +267,8 @@ fn is_called(op: Op, ty: Type, args: &[Expr]) -> bool {
 }
 
 /// The kernel of a loop.
-fn taken(whole: &Kernel, var: Var, own: &[BufferId], body: &[Stmt]) -> DeviceLoop {
+fn taken(whole: &Kernel, var: Var, how: &How, body: &[Stmt]) -> DeviceLoop {
+    let (own, atomics) = (if let How::Parallel { own, .. } = how { &own[..] } else { &[] }, how.arrays().to_vec());
     let mut kernel = Kernel { body: vec![], arguments: vec![], solved: vec![], given: vec![], ..whole.clone() };
     let mut new = |name: &str| {
         kernel.vars.push((name.to_string(), Type::I64));
@@ -258,12 +281,12 @@ fn taken(whole: &Kernel, var: Var, own: &[BufferId], body: &[Stmt]) -> DeviceLoo
     let used = Used::of(body);
     let copies = Copies { of: own.iter().copied().collect(), thread };
     let alone = own.is_empty() && !used.fails;
-    let shared = if alone { lanes::shared(whole, body, body) } else { vec![] };
-    let in_block = grid::shared(whole, (var, body)).filter(|_| alone);
+    let shared = if alone { lanes::shared(whole, (body, body), &atomics) } else { vec![] };
+    let in_block = grid::shared(whole, (var, body), &atomics).filter(|_| alone);
     let (mut statements, mut joins) = (copies.block(body), vec![]);
     let (mut runner, mut number, mut begin) = (Runner::Thread, thread.map(Expr::Var), vec![]);
     if let Some(deal) = in_block {
-        (statements, joins) = grid::spread(whole, (body, deal), grid, &mut new);
+        (statements, joins) = grid::spread(whole, (body, deal, &atomics), grid, &mut new);
         (runner, number) = (Runner::Block, [grid[0], grid[1]].map(Expr::Var));
     } else if !shared.is_empty() {
         let lane = new("lane");
@@ -287,7 +310,7 @@ fn taken(whole: &Kernel, var: Var, own: &[BufferId], body: &[Stmt]) -> DeviceLoo
     let lengths = used.lengths.iter().filter(|b| !is_own(b)).copied().collect();
     let buffers = used.buffers.iter().copied().collect();
     let fails = used.fails;
-    DeviceLoop { var, kernel, bounds, thread, grid, next, values, buffers, lengths, own, fails, runner, joins }
+    DeviceLoop { var, kernel, bounds, thread, grid, next, values, buffers, lengths, own, fails, runner, joins, atomics }
 }
 
 /// What statements use.
@@ -306,6 +329,13 @@ impl Used {
     fn of(block: &[Stmt]) -> Used {
         let mut used = Used::default();
         block.iter().for_each(|stmt| used.note(stmt));
+        used
+    }
+
+    /// The same, where folds into elements of these arrays read nothing.
+    fn apart(block: &[Stmt], atomics: &[BufferId]) -> Used {
+        let mut used = Used::of(block);
+        used.loaded.retain(|b| !atomics.contains(b));
         used
     }
 

@@ -55,6 +55,17 @@ fn goes_on(e: &Expr, (b, at): (BufferId, &Expr), found: &mut Option<Op>) -> bool
     one && (is_there || goes_on(so_far, (b, at), found))
 }
 
+/// The values that a statement folds into the element `at` of `b`, and the function: those of `y[i] = y[i] + v + w` are v and w.
+pub fn folded_values<'e>(e: &'e Expr, (b, at): (BufferId, &Expr)) -> Option<(Op, Vec<&'e Expr>)> {
+    let Expr::Op(op, args) = e else { return None };
+    let [first, second] = &args[..] else { return None };
+    let (so_far, folded) = if first.loads_from(b) { (first, second) } else { (second, first) };
+    let is_there = matches!(so_far, Expr::Load(from, place) if *from == b && **place == *at);
+    let mut values = if is_there { vec![] } else { folded_values(so_far, (b, at)).filter(|(same, _)| same == op)?.1 };
+    values.push(folded);
+    Some((*op, values))
+}
+
 /// Whether values that are folded with a function may come in another order.
 pub fn regroups(op: Op, ty: Type, reassociate: bool) -> bool {
     match op {

@@ -345,6 +345,11 @@ impl How {
         How::Parallel { own: vec![], joined: vec![], folded: vec![], arrays: vec![] }
     }
 
+    /// Whether each iteration of a parallel loop is by itself, but for elements that all fold into: those that [`How::arrays`] names.
+    pub fn is_apart(&self) -> bool {
+        matches!(self, How::Parallel { own, joined, folded, .. } if own.is_empty() && joined.is_empty() && folded.is_empty())
+    }
+
     /// The arrays to which iterations append.
     pub fn joined(&self) -> &[Joined] {
         if let How::Parallel { joined, .. } = self { joined } else { &[] }

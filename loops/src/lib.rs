@@ -43,7 +43,7 @@ pub use bind::{Bound, assembles, bind, collect, settle, shares_borrowed, taken};
 pub use check::{NESTING, Sound, check, private};
 pub use device::{DeviceArgument, DeviceEntry, DeviceLoop, DeviceLoops, Gpu, Join, Runner, device_loops};
 pub use fiberloom_core::text::{DEPTH, LITERALS, is_name};
-pub use folds::{accumulates, array_in_pieces, fold_in_pieces};
+pub use folds::{accumulates, array_in_pieces, fold_in_pieces, folded_values};
 pub use ir::*;
 pub use iteration::{Iteration, Stored, fold_of};
 pub use lower::{Options, Widths};

@@ -11,13 +11,15 @@ use super::parts::{Cuts, Home};
 use super::{Emitter, Place, Typed, Unit, attribute, mark_set, say};
 use crate::Error;
 use crate::target::Machine;
-use fiberloom_core::algebra::Type;
-use fiberloom_loops::{BufferId, DeviceArgument as Argument, DeviceEntry, DeviceLoop, Expr, LANES, Role, Sought, Var};
+use fiberloom_core::algebra::{Op, Type};
+use fiberloom_loops::{
+    BufferId, DeviceArgument as Argument, DeviceEntry, DeviceLoop, Expr, LANES, Role, Sought, Var, folded_values,
+};
 use inkwell::attributes::AttributeLoc;
 use inkwell::context::Context;
 use inkwell::module::Module;
 use inkwell::types::BasicMetadataTypeEnum;
-use inkwell::values::{BasicValueEnum, FunctionValue, IntValue, PointerValue};
+use inkwell::values::{AsValueRef, BasicValueEnum, FunctionValue, IntValue, PointerValue};
 use inkwell::{AddressSpace, AtomicOrdering, AtomicRMWBinOp, IntPredicate};
 
 /// LLVM's number of the calling convention of kernels.
@@ -42,6 +44,7 @@ pub(crate) fn module<'c>(
         let unit = Unit { context, module: &module, kernel, symbol, cuts, machine, interruptible: false };
         let mut emitter = Emitter::open(unit, Home::Kernel, declare(unit, entry))?;
         emitter.joins = &each.joins;
+        emitter.atomics = &each.atomics;
         emitter.enter_device(entry, each)?;
         emitter.block(&kernel.body)?;
         emitter.end_device(entry, each)?;
@@ -191,6 +194,50 @@ impl<'c> Emitter<'c, '_> {
         let code = self.builder.build_int_z_extend(code, word, "")?;
         let report = self.builder.build_or(turn, code, "")?;
         self.builder.build_atomicrmw(AtomicRMWBinOp::UMin, status, report, AtomicOrdering::Monotonic)?;
+        Ok(())
+    }
+
+    /// Folds values into an element, each as one read-modify-write.
+    pub(super) fn fold_atomically(&self, (b, at): (BufferId, &Expr), e: &Expr) -> Result<(), Error> {
+        let Some((op, values)) = folded_values(e, (b, at)) else {
+            return Err(Error::Llvm("a fold was expected".into()));
+        };
+        let ty = self.kernel.buffers[b.0 as usize].ty;
+        let place = self.place_of(b, self.index(at)?)?;
+        for value in values {
+            let value = self.typed(value, ty)?.value;
+            self.read_modify_write((op, ty), place, value)?;
+        }
+        Ok(())
+    }
+
+    /// One read-modify-write. Those of inkwell's builder are of integers only.
+    #[allow(unsafe_code)]
+    fn read_modify_write(
+        &self,
+        (op, ty): (Op, Type),
+        place: PointerValue<'c>,
+        value: BasicValueEnum<'c>,
+    ) -> Result<(), Error> {
+        use inkwell::llvm_sys::core::LLVMBuildAtomicRMW;
+        use inkwell::llvm_sys::{LLVMAtomicOrdering, LLVMAtomicRMWBinOp as Rmw};
+        let f = match op {
+            Op::Add if ty.is_float() => Rmw::LLVMAtomicRMWBinOpFAdd,
+            Op::Add => Rmw::LLVMAtomicRMWBinOpAdd,
+            Op::Min if ty.is_signed() => Rmw::LLVMAtomicRMWBinOpMin,
+            Op::Min => Rmw::LLVMAtomicRMWBinOpUMin,
+            Op::Max if ty.is_signed() => Rmw::LLVMAtomicRMWBinOpMax,
+            Op::Max => Rmw::LLVMAtomicRMWBinOpUMax,
+            Op::And => Rmw::LLVMAtomicRMWBinOpAnd,
+            Op::Or => Rmw::LLVMAtomicRMWBinOpOr,
+            Op::Xor => Rmw::LLVMAtomicRMWBinOpXor,
+            _ => return Err(Error::Llvm(format!("there is no atomic `{}`", op.name()))),
+        };
+        let order = LLVMAtomicOrdering::LLVMAtomicOrderingMonotonic;
+        let [place, value] = [place.as_value_ref(), value.as_value_ref()];
+        // SAFETY: The builder stands at the end of a block of this context, as do the two values, of which the first is an address in global
+        // memory, and the second of the type of its element.
+        unsafe { LLVMBuildAtomicRMW(self.builder.as_mut_ptr(), f, place, value, order, 0) };
         Ok(())
     }
 

@@ -266,6 +266,11 @@ impl<'c> Emitter<'c, '_> {
         Ok(())
     }
 
+    /// The address of an element.
+    pub(super) fn place_of(&self, b: BufferId, index: IntValue<'c>) -> Result<PointerValue<'c>, Error> {
+        Ok(self.address(b, index, self.kernel.buffers[b.0 as usize].ty)?.0)
+    }
+
     /// The address of an element, and its type in memory.
     fn address(
         &self,

@@ -131,6 +131,8 @@ struct Emitter<'c, 'k> {
     on_device: bool,
     /// The folds over the lanes of a warp, of a kernel of a device.
     joins: &'k [Join],
+    /// The arrays of which no other thread divides a fold into an element, of a kernel of a device.
+    atomics: &'k [fiberloom_loops::BufferId],
 }
 
 /// The module of `kernel`, verified and not optimized. Its function is called `symbol`; it is cut into parts as the options say.
@@ -218,6 +220,7 @@ impl<'c, 'k> Emitter<'c, 'k> {
             interrupt: None,
             on_device: machine.is_device(),
             joins: &[],
+            atomics: &[],
         })
     }
 

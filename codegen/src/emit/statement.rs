@@ -23,6 +23,7 @@ impl<'c> Emitter<'c, '_> {
     pub(super) fn statement(&mut self, stmt: &Stmt) -> Result<(), Error> {
         match stmt {
             Stmt::Let(var, e) | Stmt::Set(var, e) => self.define(*var, e),
+            Stmt::Store(buffer, index, e) if self.atomics.contains(buffer) => self.fold_atomically((*buffer, index), e),
             Stmt::Store(buffer, index, e) => {
                 let index = self.index(index)?;
                 let ty = self.kernel.buffers[buffer.0 as usize].ty;
@@ -47,7 +48,7 @@ impl<'c> Emitter<'c, '_> {
     }
 
     /// The value of an expression that has to be of type `ty`.
-    fn typed(&self, e: &Expr, ty: Type) -> Result<Typed<'c>, Error> {
+    pub(super) fn typed(&self, e: &Expr, ty: Type) -> Result<Typed<'c>, Error> {
         let value = self.expr(e)?;
         if value.ty == ty {
             Ok(value)

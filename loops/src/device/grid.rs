@@ -16,7 +16,7 @@
 use super::lanes::{self, Join, WARP};
 use super::{DeviceLoop, Used, marked};
 use crate::arith::{binary, int};
-use crate::{Deal, Expr, How, Kernel, Stmt, Var};
+use crate::{BufferId, Deal, Expr, How, Kernel, Stmt, Var};
 use fiberloom_core::algebra::Op;
 
 /// What runs an iteration of a launched loop.
@@ -51,15 +51,15 @@ pub(super) type Grid = [Var; 4];
 
 /// To what the loops are dealt out that a block shares, of an iteration with this body: its warps, or its threads; `None` if one of its
 /// statements forbids that a block runs it.
-pub(super) fn shared(kernel: &Kernel, (var, body): (Var, &[Stmt])) -> Option<Deal> {
+pub(super) fn shared(kernel: &Kernel, (var, body): (Var, &[Stmt]), atomics: &[BufferId]) -> Option<Deal> {
     let is_block = marked(kernel, var) == Some(Deal::Block);
-    [Deal::Warp, Deal::Lane].into_iter().find(|deal| is_block && fits(kernel, body, *deal))
+    [Deal::Warp, Deal::Lane].into_iter().find(|deal| is_block && fits(kernel, (body, atomics), *deal))
 }
 
-fn fits(kernel: &Kernel, body: &[Stmt], deal: Deal) -> bool {
+fn fits(kernel: &Kernel, (body, atomics): (&[Stmt], &[BufferId]), deal: Deal) -> bool {
     let (mut around, mut found) = (Used::default(), false);
     note_around(kernel, body, deal, (&mut around, &mut found));
-    let all = Used::of(body);
+    let all = Used::apart(body, atomics);
     let apart = around.written.is_empty() && around.loaded.is_disjoint(&all.written);
     found && apart && (deal == Deal::Lane || !all.reads_what_it_writes())
 }
@@ -83,13 +83,13 @@ fn note_around(kernel: &Kernel, block: &[Stmt], deal: Deal, (around, found): (&m
 
 /// Whether a loop's iterations are independent, and dealt out to such units.
 pub(super) fn is_dealt(kernel: &Kernel, (var, how): (Var, &How), deal: Deal) -> bool {
-    *how == How::apart() && marked(kernel, var) == Some(deal)
+    how.is_apart() && marked(kernel, var) == Some(deal)
 }
 
 /// An iteration's statements for a thread of its block, and the folds over the lanes of a warp. `new` makes a variable.
 pub(super) fn spread(
     kernel: &Kernel,
-    (body, deal): (&[Stmt], Deal),
+    (body, deal, atomics): (&[Stmt], Deal, &[BufferId]),
     [_, _, place, size]: Grid,
     new: &mut dyn FnMut(&str) -> Var,
 ) -> (Vec<Stmt>, Vec<Join>) {
@@ -105,7 +105,7 @@ pub(super) fn spread(
             [warp, warps]
         }
     };
-    let mut spread = Spread { kernel, deal, turn, lane, new, whole: body, joins: vec![] };
+    let mut spread = Spread { kernel, deal, turn, lane, new, whole: body, atomics, joins: vec![] };
     out.extend(spread.block(body));
     (out, spread.joins)
 }
@@ -119,6 +119,8 @@ struct Spread<'s> {
     new: &'s mut dyn FnMut(&str) -> Var,
     /// The body of the launched loop.
     whole: &'s [Stmt],
+    /// The arrays into whose elements all iterations fold.
+    atomics: &'s [BufferId],
     joins: Vec<Join>,
 }
 
@@ -148,7 +150,7 @@ impl Spread<'_> {
         if self.deal == Deal::Lane {
             return body.to_vec();
         }
-        let shared = lanes::shared(self.kernel, self.whole, body);
+        let shared = lanes::shared(self.kernel, (self.whole, body), self.atomics);
         let (statements, joins) = lanes::spread(body, &shared, self.lane, self.new);
         self.joins.extend(joins);
         statements

@@ -17,7 +17,7 @@
 use super::{Used, grid, marked};
 use crate::arith::{binary, int};
 use crate::rewrites::{begins, uses};
-use crate::{BufferId, Deal, Expr, How, Kernel, Stmt, Var, accumulates};
+use crate::{BufferId, Deal, Expr, Kernel, Stmt, Var, accumulates};
 use fiberloom_core::algebra::{Op, Value, identity};
 use std::collections::BTreeSet;
 
@@ -40,9 +40,8 @@ pub(super) type Shared = (Var, Vec<(Var, Op, Value)>);
 
 /// The loops of an iteration with this body that lanes share: none, if one of its statements forbids it. The iteration is a part of one
 /// whose body is `whole`.
-pub(super) fn shared(kernel: &Kernel, whole: &[Stmt], body: &[Stmt]) -> Vec<Shared> {
-    let used = Used::of(body);
-    if used.reads_what_it_writes() {
+pub(super) fn shared(kernel: &Kernel, (whole, body): (&[Stmt], &[Stmt]), atomics: &[BufferId]) -> Vec<Shared> {
+    if Used::apart(body, atomics).reads_what_it_writes() {
         return vec![];
     }
     let mut found = Find { kernel, whole: uses(whole, kernel.vars.len()), all: vec![] };
@@ -62,7 +61,7 @@ impl Find<'_> {
     fn find(&mut self, stmt: &Stmt, apart: bool) {
         let mut inside = apart && !matches!(stmt, Stmt::While(..));
         if let Stmt::For { var, body, how, .. } = stmt {
-            inside = apart && *how == How::apart();
+            inside = apart && how.is_apart();
             if marked(self.kernel, *var) == Some(Deal::Lane) {
                 if apart && grid::is_dealt(self.kernel, (*var, how), Deal::Lane) {
                     return self.all.push((*var, vec![]));

@@ -69,7 +69,7 @@ impl Facts {
         match (stmt, apart) {
             (Stmt::For { var, lo, hi, body, .. }, Some(how)) => {
                 let some = kernel.hints.keys().any(|var| is_dealt(kernel, *var));
-                let body = if some { self.dealt(kernel, body) } else { body };
+                let body = if some { self.dealt(kernel, (body, how.arrays())) } else { body };
                 vec![Stmt::For { var, lo, hi, how, body }]
             }
             (stmt, _) => serial::noted(kernel, stmt, |stmt| match stmt {
@@ -81,17 +81,19 @@ impl Facts {
         }
     }
 
-    /// The body of a parallel loop, in which loops that are dealt out are parallel where they are shown to be, and those around them.
-    fn dealt(&self, kernel: &Kernel, body: Vec<Stmt>) -> Vec<Stmt> {
+    /// The body of a parallel loop, whose iterations fold into elements of these arrays: in it loops that are dealt out are parallel where
+    /// they are shown to be, and those around them.
+    fn dealt(&self, kernel: &Kernel, (body, arrays): (Vec<Stmt>, &[BufferId])) -> Vec<Stmt> {
         let is_parallel = |stmt: &Stmt| matches!(stmt, Stmt::For { how: How::Parallel { .. }, .. });
         let each = |stmt: Stmt| match stmt {
-            Stmt::If(c, yes, no) => Stmt::If(c, self.dealt(kernel, yes), self.dealt(kernel, no)),
-            Stmt::For { var, lo, hi, how: How::Serial, body }
-                if self.own(kernel, (var, &lo, &hi), &body) == Ok(How::apart()) =>
-            {
-                let body = self.dealt(kernel, body);
+            Stmt::If(c, yes, no) => Stmt::If(c, self.dealt(kernel, (yes, arrays)), self.dealt(kernel, (no, arrays))),
+            Stmt::For { var, lo, hi, how: How::Serial, body } => {
+                let own = self.own(kernel, (var, &lo, &hi), &body).ok();
+                let own = own.filter(|own| own.is_apart() && own.arrays().iter().all(|b| arrays.contains(b)));
+                let Some(own) = own else { return Stmt::For { var, lo, hi, how: How::Serial, body } };
+                let body = self.dealt(kernel, (body, arrays));
                 let around = body.iter().any(|stmt| is_parallel(stmt) || stmt.blocks().flatten().any(is_parallel));
-                let how = if around || is_dealt(kernel, var) { How::apart() } else { How::Serial };
+                let how = if around || is_dealt(kernel, var) { own } else { How::Serial };
                 Stmt::For { var, lo, hi, how, body }
             }
             other => other,

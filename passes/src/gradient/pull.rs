@@ -149,7 +149,10 @@ impl<'d> Pull<'d> {
         }
         if let Some((_, anchor)) = self.anchors.iter().find(|(of, _)| *of == v) {
             let anchor = self.here(&anchor.clone())?;
-            return Ok(expr::add_kept(expr::nothing_of(&anchor, value.ty), value));
+            // Where it stood, there were variables that have others in their places here.
+            let mut others: Vec<VarId> = anchor.free().into_iter().filter(|v| !self.scope.contains(v)).collect();
+            others.sort();
+            return Ok(expr::add_kept(expr::sum(others, expr::nothing_of(&anchor, value.ty)), value));
         }
         if divides(&value, v) {
             return Ok(value);

@@ -238,7 +238,7 @@ pub(super) enum Op {
     /// A parameter, from a byte on.
     Parameter(Ty, Reg, usize, i64),
     /// The flag says whether nothing changes the element while the kernel runs.
-    Load(Space, bool, Ty, Vec<Reg>, Address),
+    Load(Space, bool, Ty, Vec<(Reg, Ty)>, Address),
     Store(Space, Ty, Vec<Source>, Address),
     Atomic(Atomic, Space, Ty, Option<Reg>, Address, [Source; 2]),
     Branch(usize),

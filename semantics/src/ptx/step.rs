@@ -2,7 +2,7 @@
 
 use super::alu;
 use super::execute::{Here, Machine};
-use super::ir::{Address, Binary, Op, Reg, Shuffle, Source, Space, Ternary, Ty};
+use super::ir::{Address, Binary, Kind, Op, Reg, Shuffle, Source, Space, Ternary, Ty};
 use super::memory::{Area, LOCAL, SHARED};
 use super::race::Way;
 use super::warp::{Lanes, each};
@@ -182,7 +182,7 @@ impl Machine<'_> {
         &mut self,
         here: Here,
         lanes: Lanes,
-        (space, constant, ty, into, address): (Space, bool, Ty, &[Reg], Address),
+        (space, constant, ty, into, address): (Space, bool, Ty, &[(Reg, Ty)], Address),
         line: u32,
     ) -> Result<(), Fault> {
         self.are_set(here, lanes, address.base, line)?;
@@ -200,9 +200,12 @@ impl Machine<'_> {
             let loaded: Vec<u64> =
                 (0..into.len() as u64).map(|k| area.load(byte + k * ty.bytes(), ty.bytes())).collect();
             let warp = self.warp_mut(here);
-            into.iter().zip(loaded).for_each(|(reg, bits)| warp.write(*reg, *lane, bits));
+            for ((reg, held), bits) in into.iter().zip(loaded) {
+                let extended = if ty.kind == Kind::Signed { ty.signed(bits) as u64 } else { bits };
+                warp.write(*reg, *lane, extended & held.mask());
+            }
         }
-        into.iter().for_each(|reg| self.warp_mut(here).wrote(*reg, lanes, 0));
+        into.iter().for_each(|(reg, _)| self.warp_mut(here).wrote(*reg, lanes, 0));
         Ok(())
     }
 

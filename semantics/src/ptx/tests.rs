@@ -149,6 +149,20 @@ fn atomics_do_not_race() {
     }
 }
 
+/// A store of a register that has more bits stores the low ones, and a load into one extends, with the sign of what has one.
+#[test]
+fn a_wide_register_holds_less() {
+    for (load, stored) in [("s32", u64::MAX), ("u32", u32::MAX as u64), ("s8", u64::MAX), ("b16", 0xffff)] {
+        let body = format!(
+            "\tld.param.u64 %rd1, [k_param_0];\n\tld.param.u64 %rd2, [k_param_1];\n\tmov.u64 %rd3, -1;\n\
+             \tst.global.u32 [%rd1], %rd3;\n\tld.global.{load} %rd4, [%rd1];\n\tst.global.u64 [%rd2], %rd4;"
+        );
+        let buffers = vec![Buffer::unset("x", 4, 1), Buffer::unset("y", 8, 1)];
+        let (_, global) = run(&kernel(2, &body), (1, 1), buffers, 0).expect("a store and a load");
+        assert_eq!((elements(&global, 0), elements(&global, 1)), (vec![Some(0xffff_ffff)], vec![Some(stored)]));
+    }
+}
+
 /// A block turns its elements round through shared memory.
 #[test]
 fn a_barrier_orders_a_block() {

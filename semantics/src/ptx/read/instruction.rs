@@ -80,12 +80,34 @@ impl Reader {
         }
     }
 
+    /// A register that gets a value that is loaded, extended if it has more bits; and its own type.
+    fn loaded_into(&self, tokens: &mut Tokens, ty: Ty) -> Result<(Reg, Ty), Refused> {
+        let line = tokens.line();
+        let word = tokens.word()?;
+        let (reg, held) = self.register_named(word, line)?;
+        match held.bits == ty.bits || held.bits > ty.bits && ty.kind != Kind::Float {
+            true => Ok((reg, held)),
+            false => {
+                Err(Refused { line, what: format!("`{word}` has {} bits, and {} are written", held.bits, ty.bits) })
+            }
+        }
+    }
+
     fn source(&self, tokens: &mut Tokens, ty: Ty) -> Result<Source, Refused> {
+        self.source_of(tokens, ty, &|held| held.bits == ty.bits || ty.bits == 8 && held.bits >= 16)
+    }
+
+    /// What is stored: the low bits of a register that has more.
+    fn stored(&self, tokens: &mut Tokens, ty: Ty) -> Result<Source, Refused> {
+        self.source_of(tokens, ty, &|held| held.bits >= ty.bits)
+    }
+
+    fn source_of(&self, tokens: &mut Tokens, ty: Ty, fits: &dyn Fn(&Ty) -> bool) -> Result<Source, Refused> {
         let line = tokens.line();
         let word = tokens.word()?;
         let refused = |what: String| Err(Refused { line, what });
         if let Some((reg, held)) = self.known.get(word) {
-            return match held.bits == ty.bits || ty.bits == 8 && held.bits >= 16 {
+            return match fits(held) {
                 true => Ok(Source::Register(*reg)),
                 false => refused(format!("`{word}` has {} bits, and {} are read", held.bits, ty.bits)),
             };
@@ -188,7 +210,7 @@ impl Reader {
             &["global", "shared", "local", "nc", "relaxed", "acquire", "weak", "gpu", "cta", "v2", "v4"],
         )?;
         let mut into = vec![];
-        self.list(name, tokens, &mut |tokens| self.into(tokens, ty.bits).map(|reg| into.push(reg)))?;
+        self.list(name, tokens, &mut |tokens| self.loaded_into(tokens, ty).map(|reg| into.push(reg)))?;
         tokens.mark(',')?;
         Ok(Op::Load(self.space(name)?, modifiers.contains(&"nc"), ty, into, self.address(tokens)?))
     }
@@ -221,7 +243,7 @@ impl Reader {
         let address = self.address(tokens)?;
         tokens.mark(',')?;
         let mut of = vec![];
-        self.list(name, tokens, &mut |tokens| self.source(tokens, ty).map(|source| of.push(source)))?;
+        self.list(name, tokens, &mut |tokens| self.stored(tokens, ty).map(|source| of.push(source)))?;
         Ok(Op::Store(self.space(name)?, ty, of, address))
     }
 
