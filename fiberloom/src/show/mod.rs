@@ -7,6 +7,7 @@
 #[cfg(feature = "json")]
 pub mod report;
 mod schedule;
+mod threads;
 
 pub use schedule::applied as rescheduled;
 
@@ -106,7 +107,10 @@ impl<'a, 'o> Stages<'a, 'o> {
         Ok(match stage {
             Stage::Syntax => program.syntax().to_string(),
             Stage::Notation => program.typed().to_string(),
-            Stage::Schedule => schedule(program, &call.map_or_else(|| program.plan(mode), Call::planned)?)?,
+            Stage::Schedule => {
+                let commands = schedule(program, &call.map_or_else(|| program.plan(mode), Call::planned)?)?;
+                commands + &self.lowered().map_or_else(|_| String::new(), |lowered| threads::lines(&lowered.kernel))
+            }
             Stage::Concrete => self.lowered()?.concrete.to_string(),
             Stage::Plan => self.lowered()?.show_plan(),
             Stage::Lattice => program.spaces(mode)? + &self.lowered()?.show_lattice(),
