@@ -100,6 +100,13 @@ fn launch(kernel: &Kernel, entry: &DeviceEntry) -> String {
             ),
             DeviceArgument::Length(b) => (format!("{}_length", buffer(b).name), "its number of elements".to_string()),
             DeviceArgument::Value(v) => (var(v).clone(), format!("{}, extended by zeros", kernel.vars[v.0 as usize].1)),
+            DeviceArgument::Fold(v) => {
+                let what = format!(
+                    "the address of a {} that holds it, before and behind the loop",
+                    kernel.vars[v.0 as usize].1
+                );
+                (var(v).clone(), what)
+            }
             DeviceArgument::First => ("first".to_string(), "the first iteration".to_string()),
             DeviceArgument::Last => ("last".to_string(), "one past the last iteration".to_string()),
             DeviceArgument::Status => (

@@ -286,6 +286,29 @@ fn elements_are_folded_into_by_all_threads() {
     }
 }
 
+/// Iterations that fold into variables: each thread begins with the function's identity, and folds what it has made into what there was.
+#[test]
+fn variables_are_folded_into_by_all_threads() {
+    let body = "  t = 5
+  m = 3
+  parallel for i in 0..n_i folding t, m {
+    for p in A1_pos[i]..A1_pos[i + 1] {
+      t = t + A_vals[p] * i
+      m = max(A_vals[p], m)
+    }
+  }
+  y_vals[0] = t
+  y_vals[1] = m";
+    let (values, code) = made(&kernel("i64", body), 2);
+    // 5 + 2 · 3 + 3 · (4 + 5 + 6), and the greatest of 3 and all values.
+    assert_eq!(values, Ok(vec![56, 6]));
+    assert_eq!(code.entries[0].runner, Runner::Thread);
+    let product = body.replace("t = t + A_vals[p] * i", "t = t * A_vals[p]");
+    let (values, code) = made(&kernel("i64", &product), 2);
+    assert_eq!(values, Ok(vec![5 * 720, 6]));
+    assert_eq!(code.refused, [("i".to_string(), "its iterations fold into `t` with `*`, of type i64".to_string())]);
+}
+
 /// Where an element is among the next eight, before an end.
 #[test]
 fn elements_are_searched_for() {

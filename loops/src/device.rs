@@ -22,8 +22,10 @@ pub use grid::Runner;
 pub use lanes::Join;
 
 use super::arith::{binary, int, times};
-use super::{Buffer, BufferId, Claim, Deal, Entry, Expr, Failure, How, Kernel, Role, Stmt, Var, array_in_pieces};
-use fiberloom_core::algebra::{Op, Type};
+use super::{
+    Buffer, BufferId, Claim, Deal, Entry, Expr, Failure, How, Kernel, Role, Stmt, Var, array_in_pieces, fold_in_pieces,
+};
+use fiberloom_core::algebra::{Op, Type, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A generation of GPUs, as compilers name it.
@@ -83,6 +85,8 @@ pub struct DeviceLoop {
     pub joins: Vec<Join>,
     /// The arrays into whose elements all iterations fold: a store to one is a read-modify-write that no other thread divides.
     pub atomics: Vec<BufferId>,
+    /// The variables into which all iterations fold, each with the array of one element that has it in the device's memory.
+    pub folds: Vec<(Var, BufferId)>,
 }
 
 /// An argument of an entry. All are 64 bits wide.
@@ -100,6 +104,8 @@ pub enum DeviceArgument {
     First,
     /// One past the loop's last iteration.
     Last,
+    /// The address of a variable's value, as wide as its type: what it was before the loop, into which threads fold what they make.
+    Fold(Var),
     /// The address of a `u64` that begins with all bits set. Where iteration `i` fails, it becomes the least of what it was and
     /// [`DeviceEntry::report`].
     Status,
@@ -150,6 +156,7 @@ impl DeviceLoop {
         let arguments = self.buffers.iter().map(data);
         let arguments = arguments.chain(self.lengths.iter().copied().chain(own).map(DeviceArgument::Length));
         let arguments = arguments.chain(self.values.iter().map(|v| DeviceArgument::Value(*v)));
+        let arguments = arguments.chain(self.folds.iter().map(|(v, _)| DeviceArgument::Fold(*v)));
         let status = self.fails.then_some(DeviceArgument::Status);
         let arguments = arguments.chain([DeviceArgument::First, DeviceArgument::Last]).chain(status).collect();
         let written = |b: &&BufferId| self.kernel.buffers[b.0 as usize].role != Role::Operand;
@@ -188,9 +195,17 @@ fn find(kernel: &Kernel, stmt: &Stmt, all: &mut DeviceLoops) {
         return stmt.blocks().flatten().for_each(|inner| find(kernel, inner, all));
     };
     let appends = (!joined.is_empty()).then(|| "its iterations append to lists".to_string());
-    let folds = || (!how.folded().is_empty()).then(|| "its iterations fold into one variable".to_string());
-    let atomic = || how.arrays().iter().find_map(|b| no_atomic(kernel, (*var, body), *b));
-    match appends.or_else(folds).or_else(atomic).or_else(|| obstacle(kernel, own, body)) {
+    let arrays = how.arrays().iter().map(|b| {
+        let Buffer { name, ty, .. } = &kernel.buffers[b.0 as usize];
+        (format!("elements of `{name}`"), *ty, array_in_pieces(kernel, body, *b))
+    });
+    let variables = how.folded().iter().map(|v| {
+        let (name, ty) = &kernel.vars[v.0 as usize];
+        (format!("`{name}`"), *ty, fold_in_pieces(kernel, body, *v))
+    });
+    let races = kernel.hints.get(var).is_some_and(|hints| hints.claim == Claim::Racing);
+    let atomic = || arrays.chain(variables).find_map(|(what, ty, fold)| no_atomic((what, ty), fold?.0, races));
+    match appends.or_else(atomic).or_else(|| obstacle(kernel, own, body)) {
         Some(what) => all.refused.push((*var, what)),
         None => {
             let each = taken(kernel, *var, how, body);
@@ -217,20 +232,17 @@ fn obstacle(kernel: &Kernel, own: &[BufferId], body: &[Stmt]) -> Option<String> 
     })
 }
 
-/// Why a device does not fold into elements of an array from several threads at once, if it does not.
-fn no_atomic(kernel: &Kernel, (var, body): (Var, &[Stmt]), b: BufferId) -> Option<String> {
-    let Buffer { name, ty, .. } = &kernel.buffers[b.0 as usize];
-    let (op, _) = array_in_pieces(kernel, body, b)?;
-    let races = kernel.hints.get(&var).is_some_and(|hints| hints.claim == Claim::Racing);
+/// Why threads of a device do not fold into one place at once, if they do not.
+fn no_atomic((what, ty): (String, Type), op: Op, races: bool) -> Option<String> {
     let is_known = match op {
         Op::Add => ty.bits() >= 32,
         Op::Min | Op::Max | Op::And | Op::Or | Op::Xor => !ty.is_float() && ty.bits() >= 32,
         _ => false,
     };
     match is_known {
-        false => Some(format!("its iterations fold into elements of `{name}` with `{}`, of type {ty}", op.name())),
+        false => Some(format!("its iterations fold into {what} with `{}`, of type {ty}", op.name())),
         true if ty.is_float() && !races => {
-            Some(format!("its iterations fold into elements of `{name}`, in an order that only `atomics` leaves open"))
+            Some(format!("its iterations fold into {what}, in an order that no command leaves open"))
         }
         true => None,
     }
@@ -268,7 +280,7 @@ fn is_called(op: Op, ty: Type, args: &[Expr]) -> bool {
 
 /// The kernel of a loop.
 fn taken(whole: &Kernel, var: Var, how: &How, body: &[Stmt]) -> DeviceLoop {
-    let (own, atomics) = (if let How::Parallel { own, .. } = how { &own[..] } else { &[] }, how.arrays().to_vec());
+    let own = if let How::Parallel { own, .. } = how { &own[..] } else { &[] };
     let mut kernel = Kernel { body: vec![], arguments: vec![], solved: vec![], given: vec![], ..whole.clone() };
     let mut new = |name: &str| {
         kernel.vars.push((name.to_string(), Type::I64));
@@ -280,7 +292,8 @@ fn taken(whole: &Kernel, var: Var, how: &How, body: &[Stmt]) -> DeviceLoop {
         own.iter().map(|b| (*b, new(&format!("{}_length", whole.buffers[b.0 as usize].name)))).collect();
     let used = Used::of(body);
     let copies = Copies { of: own.iter().copied().collect(), thread };
-    let alone = own.is_empty() && !used.fails;
+    let alone = own.is_empty() && !used.fails && how.folded().is_empty();
+    let mut atomics = how.arrays().to_vec();
     let shared = if alone { lanes::shared(whole, (body, body), &atomics) } else { vec![] };
     let in_block = grid::shared(whole, (var, body), &atomics).filter(|_| alone);
     let (mut statements, mut joins) = (copies.block(body), vec![]);
@@ -301,8 +314,12 @@ fn taken(whole: &Kernel, var: Var, how: &How, body: &[Stmt]) -> DeviceLoop {
     begin.push(Stmt::Set(next, binary(Op::Add, Expr::Var(bounds[0]), number)));
     begin.push(Stmt::While(binary(Op::Lt, Expr::Var(next), Expr::Var(bounds[1])), each));
     kernel.body = begin;
+    let folds = how.folded().iter().filter_map(|v| Some((*v, fold_in_pieces(whole, body, *v)?)));
+    let folds: Vec<(Var, BufferId)> = folds.map(|(v, fold)| (v, folded(&mut kernel, v, fold))).collect();
+    atomics.extend(folds.iter().map(|(_, b)| *b));
     for (place, buffer) in kernel.buffers.iter_mut().enumerate() {
-        let written = used.written.contains(&BufferId(place as u32));
+        let b = BufferId(place as u32);
+        let written = used.written.contains(&b) || atomics.contains(&b);
         buffer.role = if written { Role::Result } else { Role::Operand };
     }
     let values = used.read.iter().filter(|v| !used.defined.contains(v) && **v != var).copied().collect();
@@ -310,7 +327,35 @@ fn taken(whole: &Kernel, var: Var, how: &How, body: &[Stmt]) -> DeviceLoop {
     let lengths = used.lengths.iter().filter(|b| !is_own(b)).copied().collect();
     let buffers = used.buffers.iter().copied().collect();
     let fails = used.fails;
-    DeviceLoop { var, kernel, bounds, thread, grid, next, values, buffers, lengths, own, fails, runner, joins, atomics }
+    DeviceLoop {
+        var,
+        kernel,
+        bounds,
+        thread,
+        grid,
+        next,
+        values,
+        buffers,
+        lengths,
+        own,
+        fails,
+        runner,
+        joins,
+        atomics,
+        folds,
+    }
+}
+
+/// Lets a thread begin with a function's identity, and fold what it has made into the element of a further array, which is that of the
+/// variable.
+fn folded(kernel: &mut Kernel, v: Var, (op, identity): (Op, Value)) -> BufferId {
+    let (name, ty) = kernel.vars[v.0 as usize].clone();
+    kernel.buffers.push(Buffer { name, ty, role: Role::Result, private: false });
+    let b = BufferId(kernel.buffers.len() as u32 - 1);
+    kernel.body.insert(0, Stmt::Set(v, Expr::Const(identity)));
+    let held = Expr::Load(b, Box::new(int(0)));
+    kernel.body.push(Stmt::Store(b, int(0), Expr::Op(op, vec![held, Expr::Var(v)])));
+    b
 }
 
 /// What statements use.

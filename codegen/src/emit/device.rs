@@ -61,7 +61,7 @@ fn declare<'c>(unit: Unit<'c, '_>, entry: &DeviceEntry) -> FunctionValue<'c> {
         .arguments
         .iter()
         .map(|argument| match argument {
-            Argument::Data(_) | Argument::Copies(_) | Argument::Status => address,
+            Argument::Data(_) | Argument::Copies(_) | Argument::Fold(_) | Argument::Status => address,
             _ => context.i64_type().into(),
         })
         .collect();
@@ -111,7 +111,7 @@ impl<'c> Emitter<'c, '_> {
             let given = self.function.get_nth_param(place as u32).expect("as many arguments as are declared");
             self.take_argument(*argument, given, each)?;
         }
-        self.take_buffers(entry)
+        self.take_buffers(entry, each)
     }
 
     /// A special register, as a word.
@@ -130,7 +130,7 @@ impl<'c> Emitter<'c, '_> {
                 Some((_, length)) => *length,
                 None => return Ok(()),
             },
-            Argument::Data(_) | Argument::Copies(_) | Argument::Status => return Ok(()),
+            Argument::Data(_) | Argument::Copies(_) | Argument::Fold(_) | Argument::Status => return Ok(()),
         };
         given.set_name(self.name(var));
         let value = self.narrow_word(given.into_int_value(), self.type_of(var))?;
@@ -146,7 +146,7 @@ impl<'c> Emitter<'c, '_> {
         Ok(if ty.is_float() { self.builder.build_bit_cast(narrow, self.float(ty), "")? } else { narrow.into() })
     }
 
-    fn take_buffers(&mut self, entry: &DeviceEntry) -> Result<(), Error> {
+    fn take_buffers(&mut self, entry: &DeviceEntry, each: &DeviceLoop) -> Result<(), Error> {
         let scopes = self.scopes();
         let given = |wanted: Argument| {
             let place = entry.arguments.iter().position(|argument| *argument == wanted)?;
@@ -157,7 +157,9 @@ impl<'c> Emitter<'c, '_> {
         for (place, buffer) in self.kernel.buffers.iter().enumerate() {
             let b = BufferId(place as u32);
             states.push(scopes.get(&b).map(|(own, others)| {
+                let fold = each.folds.iter().find(|(_, of)| *of == b);
                 let data = given(Argument::Data(b)).or_else(|| given(Argument::Copies(b)));
+                let data = data.or_else(|| given(Argument::Fold(fold?.0)));
                 let data = data.map_or(none, |data| {
                     data.set_name(&buffer.name);
                     data.into_pointer_value()

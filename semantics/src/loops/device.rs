@@ -27,7 +27,7 @@ pub struct Parallel<'m, 'a> {
     pub var: Var,
     /// The first iteration, and the one past the last.
     pub bounds: (i64, i64),
-    pub(super) vars: &'m [u64],
+    pub(super) vars: &'m mut [u64],
     pub(super) set: &'m [bool],
     pub(super) buffers: &'m mut [Buffer<'a>],
 }
@@ -37,6 +37,11 @@ impl Parallel<'_, '_> {
     pub fn value(&self, var: Var) -> Option<u64> {
         let at = var.0 as usize;
         self.set[at].then(|| self.vars[at])
+    }
+
+    /// Sets a variable that has a value.
+    pub fn set_value(&mut self, var: Var, bits: u64) {
+        self.vars[var.0 as usize] = bits;
     }
 
     /// The number of elements for which a buffer has room.

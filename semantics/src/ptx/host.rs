@@ -6,7 +6,7 @@
 
 use super::{Buffer, Counts, Global, Launch, Limits, Module};
 use crate::loops::{Device, Ended, Parallel};
-use fiberloom_loops::{BufferId, DeviceArgument, DeviceEntry, Failure, Kernel, Runner};
+use fiberloom_loops::{BufferId, DeviceArgument, DeviceEntry, Failure, Kernel, Runner, Var};
 use std::cell::RefCell;
 
 /// The most bytes of copies of workspaces.
@@ -42,6 +42,7 @@ struct Prepared {
     global: Global,
     arguments: Vec<u64>,
     written: Vec<(BufferId, usize)>,
+    folded: Vec<(Var, usize)>,
     status: Option<usize>,
 }
 
@@ -63,6 +64,7 @@ impl<'k> Host<'k> {
 
     fn prepared(&self, entry: &DeviceEntry, each: &Parallel, threads: u64) -> Result<Prepared, Ended> {
         let (mut global, mut arguments, mut written, mut status) = (Global::default(), vec![], vec![], None);
+        let mut folded = vec![];
         for argument in &entry.arguments {
             arguments.push(match argument {
                 DeviceArgument::Data(b) => {
@@ -74,10 +76,14 @@ impl<'k> Host<'k> {
                 }
                 DeviceArgument::Copies(b) => global.add(self.copies(each, *b, threads)),
                 DeviceArgument::Length(b) => each.len(*b),
-                DeviceArgument::Value(var) => each.value(*var).ok_or_else(|| {
-                    let name = &self.kernel.vars[var.0 as usize].0;
-                    Ended::Broken(format!("`{name}` is an argument of `{}`, and is not set", entry.name))
-                })?,
+                DeviceArgument::Value(var) => self.value(each, *var, entry)?,
+                DeviceArgument::Fold(var) => {
+                    let (name, ty) = &self.kernel.vars[var.0 as usize];
+                    folded.push((*var, global.buffers().len()));
+                    let mut made = Buffer::unset(name, ty.bytes() as u64, 1).writable();
+                    made.set(0, self.value(each, *var, entry)?);
+                    global.add(made)
+                }
                 DeviceArgument::First => each.bounds.0 as u64,
                 DeviceArgument::Last => each.bounds.1 as u64,
                 DeviceArgument::Status => {
@@ -86,7 +92,15 @@ impl<'k> Host<'k> {
                 }
             });
         }
-        Ok(Prepared { global, arguments, written, status })
+        Ok(Prepared { global, arguments, written, folded, status })
+    }
+
+    /// The value of a variable that is an argument.
+    fn value(&self, each: &Parallel, var: Var, entry: &DeviceEntry) -> Result<u64, Ended> {
+        each.value(var).ok_or_else(|| {
+            let name = &self.kernel.vars[var.0 as usize].0;
+            Ended::Broken(format!("`{name}` is an argument of `{}`, and is not set", entry.name))
+        })
     }
 
     /// A buffer as it is.
@@ -145,7 +159,7 @@ impl<'k> Host<'k> {
         let mut by_buffer = Counts { traffic: vec![Default::default(); self.kernel.buffers.len()], ..counts.clone() };
         let in_memory = entry.arguments.iter().filter_map(|argument| match argument {
             DeviceArgument::Data(b) | DeviceArgument::Copies(b) => Some(Some(*b)),
-            DeviceArgument::Status => Some(None),
+            DeviceArgument::Fold(_) | DeviceArgument::Status => Some(None),
             _ => None,
         });
         for (b, traffic) in in_memory.zip(&counts.traffic) {
@@ -173,6 +187,9 @@ impl Device for Host<'_> {
         let status = prepared.status.and_then(|place| buffers[place].get(0)).unwrap_or(u64::MAX);
         if let Some(failure) = DeviceEntry::reported(status) {
             return Err(Ended::Failed(failure));
+        }
+        for (var, place) in &prepared.folded {
+            each.set_value(*var, buffers[*place].get(0).unwrap_or(0));
         }
         for (b, place) in &prepared.written {
             let buffer = &buffers[*place];
