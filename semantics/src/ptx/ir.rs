@@ -49,6 +49,11 @@ impl Ty {
         if self.bits >= 64 { u64::MAX } else { (1 << self.bits) - 1 }
     }
 
+    /// What a register of another type, at least as wide, holds of a value: it is extended, by its sign if it has one.
+    pub fn within(self, held: Ty, bits: u64) -> u64 {
+        if self.kind == Kind::Signed { self.signed(bits) as u64 & held.mask() } else { bits }
+    }
+
     /// A value as a signed number.
     pub fn signed(self, x: u64) -> i64 {
         let free = 64 - self.bits;
@@ -221,11 +226,12 @@ pub(super) enum Op {
     Set(Compare, bool, Ty, Reg, [Source; 2]),
     /// The first where the predicate holds, else the second.
     Select(Reg, [Source; 2], Source),
+    /// Into a register of a type that may be wider than the result.
     Convert {
         to: Ty,
         from: Ty,
         round: Round,
-        into: Reg,
+        into: (Reg, Ty),
         of: Source,
     },
     /// An address of a space as a generic one, or the inverse.

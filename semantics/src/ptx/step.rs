@@ -2,7 +2,7 @@
 
 use super::alu;
 use super::execute::{Here, Machine};
-use super::ir::{Address, Binary, Kind, Op, Reg, Shuffle, Source, Space, Ternary, Ty};
+use super::ir::{Address, Binary, Op, Reg, Shuffle, Source, Space, Ternary, Ty};
 use super::memory::{Area, LOCAL, SHARED};
 use super::race::Way;
 use super::warp::{Lanes, each};
@@ -43,7 +43,8 @@ impl Machine<'_> {
             }
             Op::Select(into, [yes, no], which) => self.select(here, lanes, *into, ([*yes, *no], *which)),
             Op::Convert { to, from, round, into, of } => {
-                self.set(here, lanes, *into, &[*of], |[x]| alu::convert(*to, *from, *round, x));
+                let (reg, held) = *into;
+                self.set(here, lanes, reg, &[*of], |[x]| to.within(held, alu::convert(*to, *from, *round, x)));
             }
             Op::Generic { space, back, into, of } => {
                 let base = match space {
@@ -201,8 +202,7 @@ impl Machine<'_> {
                 (0..into.len() as u64).map(|k| area.load(byte + k * ty.bytes(), ty.bytes())).collect();
             let warp = self.warp_mut(here);
             for ((reg, held), bits) in into.iter().zip(loaded) {
-                let extended = if ty.kind == Kind::Signed { ty.signed(bits) as u64 } else { bits };
-                warp.write(*reg, *lane, extended & held.mask());
+                warp.write(*reg, *lane, ty.within(*held, bits));
             }
         }
         into.iter().for_each(|(reg, _)| self.warp_mut(here).wrote(*reg, lanes, 0));

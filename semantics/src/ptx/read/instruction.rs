@@ -301,7 +301,7 @@ impl Reader {
         tokens.mark(',')?;
         let of = match tokens.peek() {
             Some(Token::Word(word)) if self.known.contains_key(word) => {
-                Source::Register(self.any_register(tokens, from)?)
+                Source::Register(self.any_register(tokens, from)?.0)
             }
             _ => self.source(tokens, from)?,
         };
@@ -309,12 +309,12 @@ impl Reader {
     }
 
     /// A register that is at least as wide as a type.
-    fn any_register(&self, tokens: &mut Tokens, ty: Ty) -> Result<Reg, Refused> {
+    fn any_register(&self, tokens: &mut Tokens, ty: Ty) -> Result<(Reg, Ty), Refused> {
         let line = tokens.line();
         let word = tokens.word()?;
         let (reg, held) = self.register_named(word, line)?;
         match held.bits >= ty.bits {
-            true => Ok(reg),
+            true => Ok((reg, held)),
             false => Err(Refused { line, what: format!("`{word}` has {} bits, fewer than {}", held.bits, ty.bits) }),
         }
     }
