@@ -2,7 +2,7 @@
 
 use super::alu;
 use super::execute::{Here, Machine};
-use super::ir::{Address, Atomic, Binary, Reg, Source, Space, Ty};
+use super::ir::{Address, Atomic, Binary, Kind, Reg, Source, Space, Ty};
 use super::race::Way;
 use super::step::Spot;
 use super::warp::Lanes;
@@ -32,7 +32,9 @@ impl Machine<'_> {
                 return Err(Fault { line, rule: Rule::Set, what });
             }
             let old = area.load(byte, len);
-            area.store(byte, len, changed(f, ty, old, [a, b]));
+            let flushes = f == Atomic::Add && matches!(spot, Spot::Global(..));
+            let new = if flushes { flushed_sum(ty, old, a) } else { changed(f, ty, old, [a, b]) };
+            area.store(byte, len, new);
             if let Some(into) = into {
                 let warp = self.warp_mut(here);
                 warp.write(into, lane, old);
@@ -136,4 +138,14 @@ fn changed(f: Atomic, ty: Ty, old: u64, [a, b]: [u64; 2]) -> u64 {
             }
         }
     }
+}
+
+/// What an element of global memory becomes by an addition: of `f32`, what is added and the sum are 0 with their sign where they are
+/// subnormal (*PTX ISA*, `atom`). In shared memory they stay.
+fn flushed_sum(ty: Ty, old: u64, a: u64) -> u64 {
+    let flushed = |x: u64| {
+        let subnormal = ty == Ty::new(Kind::Float, 32) && f32::from_bits(x as u32).is_subnormal();
+        if subnormal { x & 1 << 31 } else { x }
+    };
+    flushed(changed(Atomic::Add, ty, flushed(old), [flushed(a), 0]))
 }

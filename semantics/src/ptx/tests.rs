@@ -163,6 +163,91 @@ fn a_wide_register_holds_less() {
     }
 }
 
+/// The forms that LLVM prints, by threads of several blocks: what 33, 34, …, 112 make of an element, each once; also by `red`.
+#[test]
+fn atomics_fold_in_any_order() {
+    let all = || 33u64..113;
+    let signed = u64::MAX - 6;
+    let cases: [(&str, u64, u64); 14] = [
+        ("add.u32", 5, 5 + all().sum::<u64>()),
+        ("add.u32", 0xffff_ffff, all().sum::<u64>() - 1),
+        ("add.u64", u64::MAX, all().sum::<u64>() - 1),
+        ("min.s32", 50, 33),
+        ("min.s32", 0xffff_fff9, 0xffff_fff9),
+        ("min.u32", 0xffff_fff9, 33),
+        ("min.s64", signed, signed),
+        ("min.u64", signed, 33),
+        ("max.s32", 0xffff_fff9, 112),
+        ("max.u32", 0xffff_fff9, 0xffff_fff9),
+        ("max.s64", signed, 112),
+        ("max.u64", signed, signed),
+        ("and.b32", 0xff, 0),
+        ("xor.b64", 1 << 40, 1 << 40 | all().fold(0, |x, y| x ^ y)),
+    ];
+    for (f, old, wanted) in cases {
+        let wide = f.ends_with("64");
+        let (bytes, old_register, value) = if wide { (8, "%rd5", "%rd4") } else { (4, "%r5", "%r4") };
+        for instruction in
+            [format!("atom.global.{f} {old_register}, [%rd1], {value};"), format!("red.global.{f} [%rd1], {value};")]
+        {
+            let body = format!(
+                "\tld.param.u64 %rd1, [k_param_0];\n\tmov.u32 %r1, %tid.x;\n\tmov.u32 %r2, %ctaid.x;\n\tmov.u32 %r3, %ntid.x;\n\
+                 \tmad.lo.s32 %r4, %r2, %r3, %r1;\n\tadd.s32 %r4, %r4, 33;\n\tcvt.u64.u32 %rd4, %r4;\n\t{instruction}"
+            );
+            for seed in 0..4 {
+                let element = Buffer::of("y", bytes, old.to_le_bytes()[..bytes as usize].to_vec()).writable();
+                let (_, global) = run(&kernel(1, &body), (2, 40), vec![element], seed).expect(f);
+                assert_eq!(elements(&global, 0), [Some(wanted)], "{instruction} of {old}");
+            }
+        }
+    }
+}
+
+/// Subnormal `f32`s are 0 with their sign where they are added to global memory, and stay in shared memory; `f64`s stay.
+#[test]
+fn atomic_sums_flush() {
+    let global = "\tld.param.u64 %rd2, [k_param_0];\n";
+    let shared = "\t.shared .align 4 .b8 s[4];\n\tld.param.u64 %rd1, [k_param_0];\n\tmov.u64 %rd2, s;\n\tld.global.f32 %f3, [%rd1];\n\
+        \tst.shared.f32 [%rd2], %f3;\n";
+    let sum = |to: &str, a: u32, b: u32| {
+        let (space, last) = match to == global {
+            true => ("global", ""),
+            false => ("shared", "\n\tld.shared.f32 %f4, [%rd2];\n\tst.global.f32 [%rd1], %f4;"),
+        };
+        let body = format!("{to}\tmov.f32 %f1, 0f{b:08X};\n\tatom.{space}.add.f32 %f2, [%rd2], %f1;{last}");
+        let (_, global) = run(&kernel(1, &body), (1, 1), vec![words("y", &[a]).writable()], 1).expect(space);
+        elements(&global, 0)[0].expect("it is set") as u32
+    };
+    let (one, least, tiny) = (1f32.to_bits(), f32::MIN_POSITIVE.to_bits(), 1);
+    let negative = |x: u32| x | 1 << 31;
+    // What was there, what is added, what is made of them in global and in shared memory.
+    for (a, b, flushed, kept) in [
+        (one, one, 2f32.to_bits(), 2f32.to_bits()),
+        (0, tiny, 0, tiny),
+        (tiny, 0, 0, tiny),
+        (negative(0), negative(tiny), negative(0), negative(tiny)),
+        (least, negative(least + 1), negative(0), negative(tiny)),
+        (least, tiny, least, least + 1),
+    ] {
+        assert_eq!((sum(global, a, b), sum(shared, a, b)), (flushed, kept), "{a:x} and {b:x}");
+    }
+    let body = "\tld.param.u64 %rd1, [k_param_0];\n\tmov.f64 %fd1, 0d0000000000000001;\n\tatom.global.add.f64 %fd2, [%rd1], %fd1;";
+    let (_, global) = run(&kernel(1, body), (1, 1), vec![floats("y", &[0.0]).writable()], 1).expect("an addition");
+    assert_eq!(elements(&global, 0), [Some(1)]);
+}
+
+/// What LLVM makes of a minimum of floats: the element is first read as any other, which races with what others set.
+#[test]
+fn a_loop_of_exchanges_races() {
+    let body = "\tld.param.u64 %rd1, [k_param_0];\n\tmov.u32 %r1, %tid.x;\n\tcvt.rn.f64.u32 %fd1, %r1;\n\
+        \tld.global.f64 %fd2, [%rd1];\n$A:\n\tmin.f64 %fd3, %fd2, %fd1;\n\tmov.b64 %rd2, %fd2;\n\tmov.b64 %rd3, %fd3;\n\
+        \tatom.global.cas.b64 %rd4, [%rd1], %rd2, %rd3;\n\tsetp.ne.s64 %p1, %rd4, %rd2;\n\tmov.b64 %fd2, %rd4;\n\t@%p1 bra $A;";
+    let given = || vec![floats("y", &[7.0]).writable()];
+    run(&kernel(1, body), (1, 1), given(), 1).expect("one thread");
+    let fault = run(&kernel(1, body), (1, 2), given(), 1).expect_err("two threads");
+    assert_eq!(fault.rule, Rule::Race, "{fault}");
+}
+
 /// A block turns its elements round through shared memory.
 #[test]
 fn a_barrier_orders_a_block() {

@@ -264,6 +264,9 @@ impl Reader {
         let mut known = vec!["global", "shared", "relaxed", "acq_rel", "gpu", "cta", "sys"];
         known.extend(functions.iter().map(|(named, _)| named));
         only(name, name.modifiers(1), &known)?;
+        if !is_atomic(name, function, ty) {
+            return Err(name.unknown());
+        }
         let mut into = None;
         if name.parts[0] == "atom" {
             into = Some(self.into(tokens, ty.bits)?);
@@ -408,4 +411,10 @@ impl Reader {
         }
         Err(name.unknown())
     }
+}
+
+/// Whether there is such a read-modify-write: floats are added alone, and `red` gives nothing back that was found.
+fn is_atomic(name: &Name, function: Atomic, ty: Ty) -> bool {
+    let gives_back = matches!(function, Atomic::Exchange | Atomic::Cas);
+    ty.bits >= 32 && (ty.kind != Kind::Float || function == Atomic::Add) && !(gives_back && name.parts[0] == "red")
 }

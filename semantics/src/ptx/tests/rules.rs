@@ -156,6 +156,13 @@ fn what_is_not_known_is_refused() {
         ("call.uni f, ();", "no instruction"),
         ("ld.volatile.global.f64 %fd1, [%rd1];", "no instruction"),
         ("bar.sync 1;", "no instruction"),
+        ("atom.global.min.f64 %fd1, [%rd1], %fd2;", "no instruction"),
+        ("atom.global.or.f32 %f1, [%rd1], %f2;", "no instruction"),
+        ("atom.global.add.u16 %rs1, [%rd1], %rs2;", "no instruction"),
+        ("red.global.exch.b32 [%rd1], %r1;", "no instruction"),
+        ("red.global.cas.b64 [%rd1], %rd2, %rd3;", "no instruction"),
+        ("atom.global.add.f32 %f1, [%rd1], %f2;", ""),
+        ("red.global.add.f64 [%rd1], %fd1;", ""),
         ("mov.f64 %fd1, 0d3FF;", ""),
         ("mov.u32 %r1, ?;", "a name, a number or a mark"),
     ] {
