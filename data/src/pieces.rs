@@ -92,10 +92,8 @@ impl Listed {
         let like = self.empty();
         let mut batch = Batch::next(text, line, &like);
         while !batch.pieces.is_empty() {
-            let ((), next) = both(
-                || each(&mut batch.pieces, &|piece| piece.parse(line)),
-                || Batch::next(text, line, &like),
-            );
+            let ((), next) =
+                both(|| each(&mut batch.pieces, &|piece| piece.parse(line)), || Batch::next(text, line, &like));
             for piece in batch.pieces {
                 if let Some(behind) = self.join(piece, count)? {
                     return Ok(Some(behind));

@@ -8,7 +8,9 @@
 //!  input ──256 KiB at a time──▶ buffer ──▶ words, each with its line and column ──▶ Listed: entries, and where each stood
 //! ```
 //!
-//! Invariants: no line is ever held as a whole, a word is at most [`WORD`] bytes long, and what is held of the data is
+//! Where only entries are left, the text is taken apart into pieces of whole lines (`pieces.rs`).
+//!
+//! Invariants: no line longer than the buffer is ever held as a whole, a word is at most [`WORD`] bytes long, and what is held of the data is
 //! what has been read of them, never what a header promises.
 
 use super::number::{Number, expected, natural};
