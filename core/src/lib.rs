@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Index maps ([`map`]) stand below all but scalars: programs, extents and loops are made of them. [`text`] is what printed forms have in
-//! common.
+//! common, [`parallel`] how work goes to threads.
 //!
 //! Upon this crate stand `fiberloom-passes`, which makes concrete programs of syntax, and `fiberloom-loops`, which makes loops of concrete
 //! programs; `fiberloom-lower` has them in a row.
@@ -23,6 +23,7 @@ pub mod iteration;
 pub mod looplet;
 pub mod map;
 pub mod notation;
+pub mod parallel;
 pub mod shape;
 pub mod stack;
 pub mod text;

@@ -33,6 +33,7 @@ mod npz;
 #[path = "npz/absent.rs"]
 mod npz;
 pub mod number;
+mod pieces;
 mod scalar;
 #[cfg(test)]
 mod tests;
@@ -73,7 +74,7 @@ impl Declared<'_> {
 }
 
 /// A function that is told extents.
-pub type Told<'f> = &'f dyn Fn(&[u64]);
+pub type Told<'f> = &'f (dyn Fn(&[u64]) + Sync);
 
 /// What the caller of a reader chooses.
 #[derive(Clone, Copy)]
@@ -346,7 +347,7 @@ pub fn read_bytes(
 fn read_file(
     name: &Path,
     kind: Kind,
-    file: impl Read + Seek,
+    file: impl Read + Seek + Send,
     declared: &Declared,
     options: &Options,
 ) -> Result<Tensor<'static>, Fault> {
@@ -361,7 +362,7 @@ fn read_file(
 /// Reads a file from its beginning. Nothing of it is kept, but of an archive, which is read from its end.
 fn read_forward(
     kind: Kind,
-    mut input: impl Read,
+    mut input: impl Read + Send,
     declared: &Declared,
     options: &Options,
 ) -> Result<Tensor<'static>, Fault> {

@@ -21,7 +21,7 @@
 use super::described::Described;
 use super::import::{Contents, import, inexact};
 use super::number::{Number, Plain, integer};
-use super::text::{Listed, Text, extent};
+use super::text::{Line, Listed, Text, extent};
 use super::{Declared, Fault, Options, Place};
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::counted;
@@ -61,8 +61,17 @@ pub(super) fn described(text: Text<impl Read>, declared: &Declared, options: &Op
 }
 
 /// The tensor that a Matrix Market file holds.
-pub(super) fn read(input: impl Read, declared: &Declared, options: &Options) -> Result<Tensor<'static>, Fault> {
-    let mut market = Market { text: Text::new(input, b'%')?, declared, options };
+pub(super) fn read(input: impl Read + Send, declared: &Declared, options: &Options) -> Result<Tensor<'static>, Fault> {
+    tensor(Text::new(input, b'%')?, declared, options)
+}
+
+/// The tensor that a text holds.
+pub(super) fn tensor(
+    text: Text<impl Read + Send>,
+    declared: &Declared,
+    options: &Options,
+) -> Result<Tensor<'static>, Fault> {
+    let mut market = Market { text, declared, options };
     let header = market.header()?;
     market.text.next_line()?;
     let size = market.size(&header)?;
@@ -179,26 +188,19 @@ impl<R: Read> Market<'_, R> {
         };
         Ok(Size { extents, entries })
     }
+}
 
+impl<R: Read + Send> Market<'_, R> {
     fn coordinates(mut self, header: &Header, size: Size) -> Result<Tensor<'static>, Fault> {
         let (ty, text) = (self.declared.ty, &mut self.text);
         let mut listed = Listed::new(size.extents.len(), self.options.limit);
-        while size.entries.is_none_or(|n| (listed.len() as u64) < n) {
-            if !text.next_line()? {
-                match size.entries {
-                    None => break,
-                    Some(n) => {
-                        let what =
-                            format!("the file ends after {} of {}", listed.len(), counted(n, "entry", "entries"));
-                        return Err(Fault::new(text.here(), what));
-                    }
-                }
-            }
-            listed.entry(text, &size.extents, header.number, ty)?;
+        let line = Line { extents: &size.extents, number: header.number, ty };
+        if let Some(behind) = listed.rest(text, &line, size.entries.map(u128::from))? {
+            let entries = counted(size.entries.unwrap_or(0), "entry", "entries");
+            return Err(Fault::new(behind, format!("expected the file to end after its {entries}")));
         }
-        if text.next_line()? {
-            let entries = counted(listed.len(), "entry", "entries");
-            let what = format!("expected the file to end after its {entries}");
+        if let Some(n) = size.entries.filter(|n| (listed.len() as u64) < *n) {
+            let what = format!("the file ends after {} of {}", listed.len(), counted(n, "entry", "entries"));
             return Err(Fault::new(text.here(), what));
         }
         let of = mirror(header.symmetry, &mut listed, ty)?;
@@ -245,14 +247,12 @@ impl<R: Read> Market<'_, R> {
     fn elements(&mut self, header: &Header, count: u128) -> Result<Listed, Fault> {
         let text = &mut self.text;
         let mut listed = Listed::new(0, self.options.limit);
-        while (listed.len() as u128) < count {
-            if !text.next_line()? {
-                return Err(Fault::new(text.here(), format!("the file ends after {} of {count} values", listed.len())));
-            }
-            listed.entry(text, &[], header.number, self.declared.ty)?;
+        let line = Line { extents: &[], number: header.number, ty: self.declared.ty };
+        if let Some(behind) = listed.rest(text, &line, Some(count))? {
+            return Err(Fault::new(behind, format!("expected the file to end after {count} values")));
         }
-        if text.next_line()? {
-            return Err(Fault::new(text.here(), format!("expected the file to end after {count} values")));
+        if (listed.len() as u128) < count {
+            return Err(Fault::new(text.here(), format!("the file ends after {} of {count} values", listed.len())));
         }
         Ok(listed)
     }

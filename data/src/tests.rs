@@ -5,6 +5,7 @@ mod drawn;
 mod numpy;
 mod orders;
 mod packed;
+mod pieces;
 
 use super::*;
 use fiberloom_core::format::{Array, Level, LevelKind, added};

@@ -8,14 +8,16 @@
 //!  input ──256 KiB at a time──▶ buffer ──▶ words, each with its line and column ──▶ Listed: entries, and where each stood
 //! ```
 //!
-//! Invariants: no line is ever held as a whole, a word is at most [`WORD`] bytes long, and what is held of the data is
+//! Where only entries are left, the text is taken apart into pieces of whole lines (`pieces.rs`).
+//!
+//! Invariants: no line longer than the buffer is ever held as a whole, a word is at most [`WORD`] bytes long, and what is held of the data is
 //! what has been read of them, never what a header promises.
 
 use super::number::{Number, expected, natural};
 use super::{Cause, Fault, Place};
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::format::{Array, Entries, room};
-use std::io::{ErrorKind, Read};
+use std::io::{Empty, ErrorKind, Read};
 use std::ops::Range;
 
 /// The most bytes of a word: more than any number needs.
@@ -38,10 +40,24 @@ pub(super) struct Text<R> {
     end: usize,
     /// Whether the input has ended.
     ended: bool,
+    /// Why no more could be read, if lines before that are still to be taken.
+    failed: Option<std::io::Error>,
+    /// The bytes of a piece of the text, but for the line in which they end.
+    piece: usize,
     /// From 1.
     line: usize,
     /// Bytes of this line that stood before the buffer, less those of earlier lines that stand in it.
     shift: isize,
+}
+
+/// What comes next in a text.
+pub(super) enum Lines {
+    /// Whole lines, as a text of their own in which they stand where they stood.
+    Whole(Text<Empty>),
+    /// A line that is longer than the buffer: it has to be read word by word.
+    Long,
+    /// Nothing: the text is at its end.
+    None,
 }
 
 /// A word in the buffer, until the next one is asked for; empty at the end of a line.
@@ -50,8 +66,14 @@ pub(super) type Word = Range<usize>;
 impl<R: Read> Text<R> {
     /// The beginning of a text, behind the mark of UTF-8 if it has one.
     pub(super) fn new(input: R, comment: u8) -> Result<Text<R>, Fault> {
+        Text::in_pieces(input, comment, BUFFER)
+    }
+
+    /// The same of a text whose [pieces](Text::lines) have so many bytes.
+    pub(super) fn in_pieces(input: R, comment: u8, piece: usize) -> Result<Text<R>, Fault> {
         let buffer = room::repeated(0, BUFFER)?.into_boxed_slice();
-        let mut text = Text { input, comment, buffer, at: 0, end: 0, ended: false, line: 1, shift: 0 };
+        let (ended, failed) = (false, None);
+        let mut text = Text { input, comment, buffer, at: 0, end: 0, ended, failed, piece, line: 1, shift: 0 };
         text.refill()?;
         if text.buffer[..text.end].starts_with(MARK) {
             (text.at, text.shift) = (MARK.len(), -(MARK.len() as isize));
@@ -59,9 +81,13 @@ impl<R: Read> Text<R> {
         Ok(text)
     }
 
-    /// Reads until the buffer is full or the input ends. What stands before `self.at` is dropped.
     #[cold]
     fn refill(&mut self) -> Result<(), Fault> {
+        self.fill().map_err(|e| self.unread(e))
+    }
+
+    /// Reads until the buffer is full or the input ends. What stands before `self.at` is dropped.
+    fn fill(&mut self) -> std::io::Result<()> {
         self.buffer.copy_within(self.at..self.end, 0);
         self.shift += self.at as isize;
         self.end -= self.at;
@@ -71,7 +97,7 @@ impl<R: Read> Text<R> {
                 Ok(0) => self.ended = true,
                 Ok(n) => self.end += n,
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                Err(e) => return Err(self.unread(e)),
+                Err(e) => return Err(e),
             }
         }
         Ok(())
@@ -82,6 +108,56 @@ impl<R: Read> Text<R> {
         match Fault::input(error) {
             fault if fault.cause == Cause::Rejected => Fault { place: self.here(), ..fault },
             fault => fault,
+        }
+    }
+
+    /// Takes the lines that come next: as many whole ones as a piece has bytes for, and at least one. The text goes on behind them.
+    ///
+    /// # Errors
+    /// What could not be read, where all lines before that are taken.
+    pub(super) fn lines(&mut self) -> Result<Lines, Fault> {
+        if self.end - self.at < self.piece && !self.ended && self.failed.is_none() {
+            self.failed = self.fill().err();
+        }
+        let rest = &self.buffer[self.at..self.end];
+        let Some(taken) = self.cut(rest) else {
+            return self.failed.take().map_or(Ok(Lines::Long), |e| Err(self.unread(e)));
+        };
+        if taken == 0 {
+            return Ok(Lines::None);
+        }
+        let buffer = room::copied(&rest[..taken])?.into_boxed_slice();
+        let newlines = buffer.iter().filter(|b| **b == b'\n').count();
+        let last = buffer.iter().rposition(|b| *b == b'\n');
+        let piece = Text {
+            input: std::io::empty(),
+            comment: self.comment,
+            buffer,
+            at: 0,
+            end: taken,
+            ended: true,
+            failed: None,
+            piece: taken,
+            line: self.line,
+            shift: self.shift + self.at as isize,
+        };
+        self.line += newlines;
+        self.shift = last.map_or(self.shift, |n| -((self.at + n + 1) as isize));
+        self.at += taken;
+        Ok(Lines::Whole(piece))
+    }
+
+    /// Where a piece ends of which `rest` is there: behind a line, or with the text; `None` if more of the line has to be read.
+    fn cut(&self, rest: &[u8]) -> Option<usize> {
+        let (within, behind) = rest.split_at(rest.len().min(self.piece));
+        let newline = |b: &u8| *b == b'\n';
+        match within.iter().rposition(newline) {
+            _ if self.ended && behind.is_empty() => Some(rest.len()),
+            Some(n) => Some(n + 1),
+            None => match behind.iter().position(newline) {
+                Some(n) => Some(within.len() + n + 1),
+                None => self.ended.then_some(rest.len()),
+            },
         }
     }
 
@@ -248,6 +324,15 @@ pub(super) fn coordinate(word: &[u8], extent: u64) -> Result<i64, String> {
     }
 }
 
+/// What stands on an entry's line: a coordinate in each of these extents and a value.
+pub(super) struct Line<'a> {
+    pub(super) extents: &'a [u64],
+    /// How the value is written; without it none is, and it is 1.
+    pub(super) number: Option<Number>,
+    /// The value's type.
+    pub(super) ty: Type,
+}
+
 /// Entries as they are read, and where they stood.
 pub(super) struct Listed {
     /// A column a mode.
@@ -272,24 +357,17 @@ impl Listed {
         self.bits.len()
     }
 
-    /// Reads an entry, which takes the rest of the line: a coordinate in each of these extents and a value, which is 1
-    /// if the file writes no values.
+    /// Reads an entry, which takes the rest of the line.
     #[inline]
-    pub(super) fn entry<R: Read>(
-        &mut self,
-        text: &mut Text<R>,
-        extents: &[u64],
-        number: Option<Number>,
-        ty: Type,
-    ) -> Result<(), Fault> {
+    pub(super) fn entry<R: Read>(&mut self, text: &mut Text<R>, line: &Line) -> Result<(), Fault> {
         text.skip_blanks()?;
         self.begin(text.line_and_column(text.at))?;
-        for (column, extent) in self.coordinates.iter_mut().zip(extents) {
+        for (column, extent) in self.coordinates.iter_mut().zip(line.extents) {
             column.push(text.coordinate(*extent)?);
         }
-        let value = match number {
-            Some(number) => text.value(number, ty)?,
-            None => Value::one(ty),
+        let value = match line.number {
+            Some(number) => text.value(number, line.ty)?,
+            None => Value::one(line.ty),
         };
         self.bits.push(value.bits());
         text.end_of_line()
@@ -298,12 +376,39 @@ impl Listed {
     /// Makes room for an entry that stands at this line and column.
     #[inline]
     pub(super) fn begin(&mut self, (line, column): (usize, usize)) -> Result<(), Fault> {
-        let e = self.len();
-        let follows = self.marks.last().is_some_and(|&(d, l, c)| line - l == e - d && column == c);
-        if !follows {
-            room::push(&mut self.marks, (e, line, column))?;
-        }
+        self.mark((self.len(), line, column))?;
         self.room(1)
+    }
+
+    /// Notes where an entry stands.
+    #[inline]
+    fn mark(&mut self, (e, line, column): (usize, usize, usize)) -> Result<(), Fault> {
+        let follows = self.marks.last().is_some_and(|&(d, l, c)| line - l == e - d && column == c);
+        if follows { Ok(()) } else { Ok(room::push(&mut self.marks, (e, line, column))?) }
+    }
+
+    /// Appends the entries of another list, which stood behind these.
+    pub(super) fn append(&mut self, other: &Listed) -> Result<(), Fault> {
+        let before = self.len();
+        self.room(other.len())?;
+        for (e, line, column) in &other.marks {
+            self.mark((before + e, *line, *column))?;
+        }
+        self.bits.extend_from_slice(&other.bits);
+        for (column, more) in self.coordinates.iter_mut().zip(&other.coordinates) {
+            column.extend_from_slice(more);
+        }
+        Ok(())
+    }
+
+    /// A list without entries of as many modes, under the same limit.
+    pub(super) fn empty(&self) -> Listed {
+        Listed::new(self.coordinates.len(), self.limit)
+    }
+
+    /// The most entries that the limit on memory lets in, and the fault of more.
+    pub(super) fn most(&self) -> (usize, Fault) {
+        (self.most, Fault::over(self.limit))
     }
 
     /// Makes room for so many more entries, or refuses.

@@ -12,7 +12,7 @@
 
 use super::import::{Contents, import};
 use super::number::{Number, Plain, expected, natural};
-use super::text::{self, Listed, Text};
+use super::text::{self, Line, Listed, Text};
 use super::{Cause, Declared, Fault, Options, Place};
 use fiberloom_core::algebra::Value;
 use fiberloom_core::counted;
@@ -30,10 +30,10 @@ struct Kept {
 }
 
 /// The words of a line.
-type Line = Vec<Kept>;
+type Words = Vec<Kept>;
 
 /// The tensor that a `.tns` file holds.
-pub(super) fn read(input: impl Read, declared: &Declared, options: &Options) -> Result<Tensor<'static>, Fault> {
+pub(super) fn read(input: impl Read + Send, declared: &Declared, options: &Options) -> Result<Tensor<'static>, Fault> {
     let rank = declared.rank();
     let mut frostt = Frostt { text: Text::new(input, b'#')?, rank };
     let said = frostt.comments()?;
@@ -133,7 +133,7 @@ impl<R: Read> Frostt<R> {
     }
 
     /// The header, if there is one, and the entries that had to be read to know.
-    fn head(&mut self) -> Result<(Option<Header>, Vec<Line>), Fault> {
+    fn head(&mut self) -> Result<(Option<Header>, Vec<Words>), Fault> {
         let Some(first) = self.line()? else { return Ok((None, vec![])) };
         let modes = natural(&first[0].bytes);
         let count = match first.get(1) {
@@ -171,7 +171,7 @@ impl<R: Read> Frostt<R> {
     }
 
     /// A header's line of extents.
-    fn extents(&self, line: &Line) -> Result<Vec<u64>, Fault> {
+    fn extents(&self, line: &Words) -> Result<Vec<u64>, Fault> {
         let mut extents = Vec::new();
         for (m, word) in line.iter().enumerate() {
             if m == self.rank {
@@ -190,7 +190,7 @@ impl<R: Read> Frostt<R> {
     }
 
     /// The words of the next line; what is more than an entry takes is not told apart.
-    fn line(&mut self) -> Result<Option<Line>, Fault> {
+    fn line(&mut self) -> Result<Option<Words>, Fault> {
         if !self.text.next_line()? {
             return Ok(None);
         }
@@ -208,7 +208,7 @@ impl<R: Read> Frostt<R> {
     }
 
     /// An entry that was read already.
-    fn kept_entry(&self, line: &Line, extents: &[u64], listed: &mut Listed, declared: &Declared) -> Result<(), Fault> {
+    fn kept_entry(&self, line: &Words, extents: &[u64], listed: &mut Listed, declared: &Declared) -> Result<(), Fault> {
         let end = line.last().map_or((1, 1), |w| (w.line, w.column + w.bytes.len()));
         let none = Kept { line: end.0, column: end.1, bytes: vec![] };
         let word = |n: usize| line.get(n).unwrap_or(&none);
@@ -225,7 +225,9 @@ impl<R: Read> Frostt<R> {
             None => Ok(()),
         }
     }
+}
 
+impl<R: Read + Send> Frostt<R> {
     /// The entries up to the end of the file, which are `count` if the file said so.
     fn entries(
         &mut self,
@@ -234,18 +236,16 @@ impl<R: Read> Frostt<R> {
         listed: &mut Listed,
         declared: &Declared,
     ) -> Result<(), Fault> {
-        let text = &mut self.text;
-        while text.next_line()? {
-            if count == Some(listed.len() as u64) || self.rank == 0 && listed.len() == 1 {
-                let entries = counted(listed.len(), "entry", "entries");
-                let what = format!("expected the file to end after {entries}");
-                return Err(Fault::new(text.here(), what));
-            }
-            listed.entry(text, extents, Some(Number::Real), declared.ty)?;
+        let line = Line { extents, number: Some(Number::Real), ty: declared.ty };
+        // A scalar is one number, whatever the file says of entries.
+        let most = if self.rank == 0 { Some(1) } else { count };
+        if let Some(behind) = listed.rest(&mut self.text, &line, most.map(u128::from))? {
+            let entries = counted(most.unwrap_or(0), "entry", "entries");
+            return Err(Fault::new(behind, format!("expected the file to end after {entries}")));
         }
         match count {
             Some(n) if n != listed.len() as u64 => Err(Fault::new(
-                text.here(),
+                self.text.here(),
                 format!("the file ends after {} of {}", listed.len(), counted(n, "entry", "entries")),
             )),
             _ => Ok(()),

@@ -571,7 +571,8 @@ impl Program {
                 }
                 let (id, _) = self.named_tensor(name)?;
                 let options = data::Options { largest: options.largest.filter(|_| largest), ..*options };
-                match source.tensor(&self.declared_in(&typed, id, self.format(id), &given)?, &options) {
+                let declared = self.declared_in(&typed, id, self.format(id), &given)?;
+                match machine::on_pool(|| source.tensor(&declared, &options)) {
                     Ok(tensor) => {
                         // What it says of the others' extents comes before their largest coordinates.
                         largest = false;

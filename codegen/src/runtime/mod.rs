@@ -24,6 +24,6 @@ mod watch;
 
 pub use interrupt::Interrupt;
 pub(crate) use interrupt::NEVER;
-pub use pool::{set_threads, threads};
+pub use pool::{on_pool, set_threads, threads};
 pub(crate) use session::{Block, Session, Snapshot, lent};
 pub use watch::{LoopRun, watched};

@@ -1,6 +1,6 @@
-//! The threads that parallel loops run on.
+//! The threads that parallel loops run on, and the readers of their operands.
 //!
-//! A pool is made when a loop first needs it, or needs a larger one. The caller's thread runs, too. A process that was
+//! A pool is made when a loop or a reader first needs it, or a loop needs a larger one, or a reader another number of threads. The caller's thread runs, too. A process that was
 //! forked makes a pool of its own: of its parent's, no thread is there. A caller that is a thread of a pool of rayon's uses that pool.
 
 use rayon::{Scope, ThreadPool, ThreadPoolBuilder};
@@ -40,6 +40,18 @@ pub fn threads() -> usize {
     }
 }
 
+/// Runs `work` on a thread of the pool that parallel loops run on, so that what it does in parallel runs on that pool; on the caller's
+/// thread if there is one thread only, or if that is one of a pool of rayon's.
+pub fn on_pool<R: Send>(work: impl FnOnce() -> R + Send) -> R {
+    if threads() == 1 || rayon::current_thread_index().is_some() {
+        return work();
+    }
+    match pool(threads(), threads()) {
+        Some(pool) => pool.install(work),
+        None => work(),
+    }
+}
+
 /// Runs `work` on the caller's thread and on up to `others` others at once.
 pub(super) fn on_threads(others: usize, work: &(dyn Fn() + Sync)) {
     if others == 0 {
@@ -48,7 +60,7 @@ pub(super) fn on_threads(others: usize, work: &(dyn Fn() + Sync)) {
     if rayon::current_thread_index().is_some() {
         return rayon::scope(|scope| in_scope(scope, others, work));
     }
-    match pool(others) {
+    match pool(others, usize::MAX) {
         Some(pool) => pool.in_place_scope(|scope| in_scope(scope, others, work)),
         None => work(),
     }
@@ -59,8 +71,8 @@ fn in_scope<'s>(scope: &Scope<'s>, others: usize, work: &'s (dyn Fn() + Sync)) {
     work();
 }
 
-/// A pool with at least this many threads; `None` if there is none.
-fn pool(threads: usize) -> Option<Arc<ThreadPool>> {
+/// A pool with at least this many threads, and at most so many; `None` if there is none.
+fn pool(threads: usize, most: usize) -> Option<Arc<ThreadPool>> {
     let process = std::process::id();
     // Only in a process that was forked while another thread had the lock, it stays locked.
     let mut place = (0..1 << 20).find_map(|_| match POOL.try_lock() {
@@ -71,7 +83,9 @@ fn pool(threads: usize) -> Option<Arc<ThreadPool>> {
             None
         }
     })?;
-    if let Some(pool) = place.as_ref().filter(|pool| pool.process == process && threads <= pool.threads) {
+    if let Some(pool) =
+        place.as_ref().filter(|pool| pool.process == process && (threads..=most).contains(&pool.threads))
+    {
         return Some(pool.pool.clone());
     }
     let named = |n| format!("fiberloom-{n}");

@@ -20,7 +20,7 @@ pub enum Duplicates<'f> {
     /// Refuse, naming the first such entry.
     Reject,
     /// Fold it into the earlier one: f(earlier, later), in the order of the entries.
-    Combine(&'f dyn Fn(Value, Value) -> Value),
+    Combine(&'f (dyn Fn(Value, Value) -> Value + Sync)),
 }
 
 /// The language's `+` on two values of one type, for [`Duplicates::Combine`].

@@ -33,6 +33,11 @@ pub fn threads() -> usize {
     1
 }
 
+/// Does the work where the caller is: there is no pool.
+pub(crate) fn on_pool<R>(work: impl FnOnce() -> R) -> R {
+    work()
+}
+
 /// A parallel loop that machine code ran, of which there is none.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LoopRun {}

@@ -3,7 +3,7 @@
 use crate::error::Error;
 use fiberloom_codegen as codegen;
 use fiberloom_codegen::device::Ptx;
-pub(crate) use fiberloom_codegen::{Compiled, Prepared, Take, room};
+pub(crate) use fiberloom_codegen::{Compiled, Prepared, Take, on_pool, room};
 pub use fiberloom_codegen::{Interrupt, LoopRun, addresses_left, set_threads, threads, watched};
 use fiberloom_core::notation::typed;
 use fiberloom_core::shape::Classes;

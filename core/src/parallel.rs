@@ -1,0 +1,49 @@
+//! Work on several threads: those of the pool of rayon's on whose thread the caller runs, else the caller's own alone.
+//!
+//! ```text
+//!  each   1 2 3 4 ──▶ (1 2) beside (3 4) ──▶ each of the four alone
+//! ```
+//!
+//! No pool is made here: whoever has one runs the work on it. What comes out is the same for every number of threads.
+
+/// The number of threads that run what is given to [`both`] and [`each`].
+pub fn threads() -> usize {
+    if rayon::current_thread_index().is_some() { rayon::current_num_threads() } else { 1 }
+}
+
+/// Runs both, at once if there are threads for it.
+pub fn both<A: Send, B: Send>(a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B + Send) -> (A, B) {
+    if threads() > 1 { rayon::join(a, b) } else { (a(), b()) }
+}
+
+/// Does the work to each element, at once if there are threads for it.
+pub fn each<T: Send>(all: &mut [T], work: &(impl Fn(&mut T) + Sync)) {
+    match all {
+        [] => {}
+        [one] => work(one),
+        _ => {
+            let (a, b) = all.split_at_mut(all.len() / 2);
+            both(|| each(a, work), || each(b, work));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_is_done_once_on_any_number_of_threads() {
+        let doubled = || {
+            let mut all: Vec<u64> = (0..100).collect();
+            each(&mut all, &|x| *x *= 2);
+            (threads(), all)
+        };
+        let expected: Vec<u64> = (0..200).step_by(2).collect();
+        assert_eq!(doubled(), (1, expected.clone()));
+        for n in [1, 3] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(n).build().unwrap();
+            assert_eq!(pool.install(doubled), (n, expected.clone()));
+        }
+    }
+}
