@@ -7,7 +7,7 @@ mod made;
 mod made;
 
 pub(crate) use made::{
-    Compiled, Prepared, Take, assembly, compile, device_code, device_files, is_there, llvm_ir, object, on_pool, prepare,
-    ptx, room, run,
+    Compiled, Prepared, Take, assembly, compile, device_code, device_files, is_there, llvm_ir, object, on_pool,
+    prepare, ptx, room, run,
 };
 pub use made::{Interrupt, LoopRun, addresses_left, set_threads, threads, watched};

@@ -33,7 +33,22 @@ const ROOMS: [&str; 9] = [
 
 /// The modules of a crate, by its sources: each imports those before it only, but in tests. `lib` has them all.
 const MODULES: [(&str, &[&str]); 2] = [
-    ("core/src/", &["words", "stack", "parallel", "algebra", "map", "looplet", "format", "text", "notation", "shape", "iteration"]),
+    (
+        "core/src/",
+        &[
+            "words",
+            "stack",
+            "parallel",
+            "algebra",
+            "map",
+            "looplet",
+            "format",
+            "text",
+            "notation",
+            "shape",
+            "iteration",
+        ],
+    ),
     ("passes/src/", &["schedule", "check", "gradient", "concretize"]),
 ];
 
