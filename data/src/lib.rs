@@ -280,6 +280,9 @@ pub enum Source<'a> {
     Number(&'a str),
 }
 
+/// The bytes of a file that is read on several threads.
+const LONG: u64 = 1 << 20;
+
 impl<'a> Source<'a> {
     /// What a command line names: data that are drawn if it is `random` or begins with `random:`, a scalar if it is a number or
     /// a truth value, else a file.
@@ -302,6 +305,15 @@ impl<'a> Source<'a> {
         match self {
             Source::Number(text) => text.parse().ok().filter(|n| *n <= i64::MAX as u64),
             Source::File(_) | Source::Bytes(..) | Source::Random(_) => None,
+        }
+    }
+
+    /// Whether it is a file of so many bytes that reading it on several threads may pay.
+    pub fn is_long(&self) -> bool {
+        match self {
+            Source::File(path) => std::fs::metadata(path).is_ok_and(|file| file.len() >= LONG),
+            Source::Bytes(_, bytes) => bytes.len() as u64 >= LONG,
+            Source::Random(_) | Source::Number(_) => false,
         }
     }
 

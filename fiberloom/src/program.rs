@@ -572,7 +572,8 @@ impl Program {
                 let (id, _) = self.named_tensor(name)?;
                 let options = data::Options { largest: options.largest.filter(|_| largest), ..*options };
                 let declared = self.declared_in(&typed, id, self.format(id), &given)?;
-                match machine::on_pool(|| source.tensor(&declared, &options)) {
+                let read = || source.tensor(&declared, &options);
+                match if source.is_long() { machine::on_pool(read) } else { read() } {
                     Ok(tensor) => {
                         // What it says of the others' extents comes before their largest coordinates.
                         largest = false;

@@ -3,6 +3,7 @@
 //! A pool is made when a loop or a reader first needs it, or a loop needs a larger one, or a reader another number of threads. The caller's thread runs, too. A process that was
 //! forked makes a pool of its own: of its parent's, no thread is there. A caller that is a thread of a pool of rayon's uses that pool.
 
+use crate::room::addresses_left;
 use rayon::{Scope, ThreadPool, ThreadPoolBuilder};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, LazyLock, Mutex, TryLockError};
@@ -41,9 +42,9 @@ pub fn threads() -> usize {
 }
 
 /// Runs `work` on a thread of the pool that parallel loops run on, so that what it does in parallel runs on that pool; on the caller's
-/// thread if there is one thread only, or if that is one of a pool of rayon's.
+/// thread if there is one thread only, if that is one of a pool of rayon's, or if addresses are limited, of which each thread's heap takes some.
 pub fn on_pool<R: Send>(work: impl FnOnce() -> R + Send) -> R {
-    if threads() == 1 || rayon::current_thread_index().is_some() {
+    if threads() == 1 || rayon::current_thread_index().is_some() || addresses_left().is_some() {
         return work();
     }
     match pool(threads(), threads()) {

@@ -246,9 +246,9 @@ pub(super) fn divides(value: &Expr, v: VarId) -> bool {
 }
 
 /// A float that the body of a fold, or of a shape operator, reads under a bare variable, wherever the body stands, or a slice of one, or else a
-/// shape operator's value: it says how far the variable goes.
+/// shape operator's value: it says how far the variable goes. If all that is read has variables that are bound in the body, it is a sum over those.
 pub(super) fn anchor(body: &Expr, v: VarId) -> Option<Expr> {
-    let (mut bound, mut found) = (vec![], None);
+    let (mut bound, mut found, mut within) = (vec![], None, None);
     body.walk(&mut |e| bound.extend(binds(e).into_iter().filter(|bound| *bound != v)));
     body.walk(&mut |e| {
         let read = match &e.kind {
@@ -268,10 +268,18 @@ pub(super) fn anchor(body: &Expr, v: VarId) -> Option<Expr> {
             Kind::Collapse { to, .. } | Kind::Concat { to, .. } if *to == v => Some(e.clone()),
             _ => None,
         };
-        let is_known = |e: &Expr| e.ty.is_float() && !e.free().iter().any(|v| bound.contains(v));
-        found = found.take().or_else(|| read.filter(is_known));
+        let Some(read) = read.filter(|e| e.ty.is_float()) else { return };
+        let mut own: Vec<VarId> = read.free().into_iter().filter(|w| bound.contains(w)).collect();
+        own.sort();
+        match own.is_empty() {
+            true => found = found.take().or(Some(read)),
+            false if matches!(read.kind, Kind::Access(..)) => {
+                within = within.take().or_else(|| Some(expr::sum(own, read)));
+            }
+            false => {}
+        }
     });
-    found
+    found.or(within)
 }
 
 /// Whether an index says how far a variable goes, itself or in what is read for it.
