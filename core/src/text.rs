@@ -65,7 +65,7 @@ pub enum Token<'t> {
     Word(&'t str),
     /// A number with what sticks to it: `1`, `1u8`, `0x7ff8`, `1.5e-7f32`.
     Number(&'t str),
-    /// One of [`SIGNS`].
+    /// One of `SIGNS`.
     Sign(&'t str),
     /// What stands behind `#` and a blank, to the end of the line.
     Comment(&'t str),

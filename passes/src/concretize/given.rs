@@ -17,7 +17,7 @@ pub(super) struct Given<'a> {
     pub simplify: Simplify<'a>,
     /// Results whose initial values the caller gives.
     pub initial: &'a BTreeSet<TensorId>,
-    /// Whether results are [held](crate::Options::held).
+    /// Whether results are held, as options of loops say.
     pub held: bool,
 }
 

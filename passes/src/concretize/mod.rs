@@ -87,8 +87,8 @@ use steps::{Statements, Steps};
 use temporary::Sums;
 
 /// The concrete program of a typed one, and the copies that its statements read in the place of tensors. Results among `initial`
-/// start from what the caller gives; those among `thin` are [thin](Thin). Whether they are `held` is as in
-/// [`Options::held`](crate::Options::held).
+/// start from what the caller gives; those among `thin` are [thin](Thin). Whether they are `held` the options
+/// of loops say.
 ///
 /// # Errors
 /// A diagnostic for each construct that is not lowered yet, with its name and place.

@@ -31,7 +31,7 @@ pub struct Asked {
     pub extents: bool,
     /// The index variables of sums of floats that were taken out of products. Where the extent of one is 0, the sum is 0 and an infinite
     /// factor times it NaN, while the sum of the products is 0: on such data the program is lowered anew, with these in
-    /// [`Options::empty`](crate::Options::empty).
+    /// `empty` of the options of loops.
     pub summed: BTreeSet<VarId>,
 }
 
