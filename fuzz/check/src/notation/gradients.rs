@@ -336,11 +336,10 @@ fn gradients<S: Subject + Clone>(
     operands.insert(format!("{}_{seed}", case.ask.of), v.clone());
     let (typed, made) = rewritten(subject, grad(source, &check, &case.ask), operands)?;
     let got = made.meaning(&typed, subject.mode())?;
-    let forward =
-        if at == [Vec::<i64>::new()] { tangent.at(&[0_i64; 0]) } else { inner(tangent, &Function::of(&v), tangent.ty) };
+    let forward = if at == [Vec::<i64>::new()] { tangent.at(&[0_i64; 0]) } else { inner(tangent, &v, tangent.ty) };
     let mut backward = Number::given(Value::zero(tangent.ty));
     for (name, u) in &case.directions {
-        let part = inner(&got[&format!("{name}_bar")], &Function::of(u), tangent.ty);
+        let part = inner(&got[&format!("{name}_bar")], u, tangent.ty);
         backward = applied(Op::Add, &[backward, part]);
     }
     near(forward, backward, &made.text, || format!("⟨v, J u⟩ and ⟨Jᵀ v, u⟩ differ\n{made}"))?;
@@ -362,11 +361,11 @@ fn applied(op: Op, args: &[Number]) -> Number {
     algebra::apply(op, args, Mode::Algebraic).expect("numbers of one type are joined")
 }
 
-/// `Σ f · u`, in a type.
-fn inner(f: &Function, u: &Function, ty: Type) -> Number {
+/// `Σ f · u`, in a type; `u` is 0 where it stores nothing.
+fn inner(f: &Function, u: &Tensor, ty: Type) -> Number {
     let mut sum = Number::given(Value::zero(ty));
-    for at in everywhere(&f.extents).unwrap_or_default() {
-        let product = applied(Op::Mul, &[f.at(&at), u.at(&at)]);
+    for (at, value) in u.entries() {
+        let product = applied(Op::Mul, &[f.at(&at), Number::given(value)]);
         let product = if product.value.ty() == ty { product } else { applied(Op::Convert(ty), &[product]) };
         sum = applied(Op::Add, &[sum, product]);
     }
