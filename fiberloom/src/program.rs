@@ -573,7 +573,8 @@ impl Program {
                 let options = data::Options { largest: options.largest.filter(|_| largest), ..*options };
                 let declared = self.declared_in(&typed, id, self.format(id), &given)?;
                 let read = || source.tensor(&declared, &options);
-                match if source.is_long() { machine::on_pool(read) } else { read() } {
+                let read = if source.is_long() { machine::on_pool(read) } else { read() };
+                match read {
                     Ok(tensor) => {
                         // What it says of the others' extents comes before their largest coordinates.
                         largest = false;

@@ -83,7 +83,7 @@ pub struct DeviceLoop {
     pub runner: Runner,
     /// The folds over the lanes of a warp.
     pub joins: Vec<Join>,
-    /// The arrays into whose elements all iterations fold: a store to one is a read-modify-write that no other thread divides.
+    /// The arrays into whose elements all iterations fold: each store to one is an atomic read-modify-write.
     pub atomics: Vec<BufferId>,
     /// The variables into which all iterations fold, each with the array of one element that has it in the device's memory.
     pub folds: Vec<(Var, BufferId)>,

@@ -47,12 +47,8 @@ fn folds_elements(stmts: &[Stmt], b: BufferId, found: &mut Option<Op>) -> bool {
 
 /// Whether an expression folds values into an element with `found`, one or several.
 fn goes_on(e: &Expr, (b, at): (BufferId, &Expr), found: &mut Option<Op>) -> bool {
-    let Expr::Op(op, args) = e else { return false };
-    let [first, second] = &args[..] else { return false };
-    let (so_far, folded) = if first.loads_from(b) { (first, second) } else { (second, first) };
-    let one = *found.get_or_insert(*op) == *op && !folded.loads_from(b);
-    let is_there = matches!(so_far, Expr::Load(from, place) if *from == b && **place == *at);
-    one && (is_there || goes_on(so_far, (b, at), found))
+    let Some((op, values)) = folded_values(e, (b, at)) else { return false };
+    *found.get_or_insert(op) == op && values.iter().all(|value| !value.loads_from(b))
 }
 
 /// The values that a statement folds into the element `at` of `b`, and the function: those of `y[i] = y[i] + v + w` are v and w.

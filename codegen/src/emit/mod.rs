@@ -131,7 +131,7 @@ struct Emitter<'c, 'k> {
     on_device: bool,
     /// The folds over the lanes of a warp, of a kernel of a device.
     joins: &'k [Join],
-    /// The arrays of which no other thread divides a fold into an element, of a kernel of a device.
+    /// The arrays to which each store is an atomic fold, of a kernel of a device.
     atomics: &'k [fiberloom_loops::BufferId],
 }
 

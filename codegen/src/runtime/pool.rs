@@ -1,7 +1,8 @@
 //! The threads that parallel loops run on, and the readers of their operands.
 //!
-//! A pool is made when a loop or a reader first needs it, or a loop needs a larger one, or a reader another number of threads. The caller's thread runs, too. A process that was
-//! forked makes a pool of its own: of its parent's, no thread is there. A caller that is a thread of a pool of rayon's uses that pool.
+//! A pool is made when a loop or a reader first needs it, or a loop needs a larger one, or a reader another number of threads. The caller's
+//! thread runs, too. A process that was forked makes a pool of its own: of its parent's, no thread is there. A caller that is a thread of a
+//! pool of rayon's uses that pool.
 
 use crate::room::addresses_left;
 use rayon::{Scope, ThreadPool, ThreadPoolBuilder};

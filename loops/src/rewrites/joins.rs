@@ -130,7 +130,7 @@ impl<'k, 'b> Appends<'k, 'b> {
         of.classify();
         let grows = |c: &Var| of.kernel.vars[c.0 as usize].1 == Type::I64 && of.is_least(*c, &Least::Begin(*c));
         counters.iter().all(grows).then_some(())?;
-        // Room without a store would be made in no thread's part.
+        // Room is asked for in a thread's part of an array, and only arrays that iterations store to have parts.
         of.grown.iter().all(|b| of.own.contains(b) || of.stores.contains_key(b)).then_some(())?;
         let all = of.stores.keys().filter(|b| !of.own.contains(b));
         let joined: Vec<Joined> =

@@ -139,7 +139,7 @@ impl Change {
 
     fn map(&self, map: &Map) -> Result<Map, Diagnostic> {
         let boxed = |m: &Map| self.map(m).map(Box::new);
-        // `A[1*j]` does not say how far j goes, so that it stays one.
+        // A computed index does not say how far its variable goes: `A[1*j]` does not become `A[j]`.
         let computed = |m: Map| if matches!(m, Map::Var(_)) { Map::Mul(1, Box::new(m)) } else { m };
         Ok(match map {
             Map::Var(v) => self.maps.get(v).cloned().unwrap_or(Map::Var(*v)),

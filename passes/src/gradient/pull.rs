@@ -149,7 +149,7 @@ impl<'d> Pull<'d> {
         }
         if let Some((_, anchor)) = self.anchors.iter().find(|(of, _)| *of == v) {
             let anchor = self.here(&anchor.clone())?;
-            // Where it stood, there were variables that have others in their places here.
+            // It may read variables that are not in scope here: it is a sum over those.
             let mut others: Vec<VarId> = anchor.free().into_iter().filter(|v| !self.scope.contains(v)).collect();
             others.sort();
             return Ok(expr::add_kept(expr::sum(others, expr::nothing_of(&anchor, value.ty)), value));

@@ -238,7 +238,7 @@ fn moved<S: Subject + Clone>(subject: &Moved<S>, engine: Engine, work: &mut Work
     algebra::same(&tangent, &other, subject.mode()).map_err(|e| Finding::new("dual numbers over what is stored", e))?;
     let text = subject.whole.to_string();
     if has_infinity(&text) {
-        // As above: a quotient by it is 0, and is divided before or behind another one.
+        // Algebraic mode may divide by several numbers in any order: of x / ∞ / 0 one order gives 0, another NaN.
         return Err(Stop::Left("an infinite literal"));
     }
     let Some(source) = fiberloom_front::parse(&text).0 else { return Err(Stop::Left("no program")) };
