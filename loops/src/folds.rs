@@ -7,7 +7,7 @@
 //! ```
 
 use super::{BufferId, Expr, Kernel, Stmt, Var};
-use fiberloom_core::algebra::{Op, Type, Value, identity};
+use fiberloom_core::algebra::{Op, Type, Value, neutral};
 
 /// The function with which a vector loop's body accumulates into `v`, if it does nothing else with `v`: `v` occurs only in statements `v
 /// = f(v, e)` or `v = f(e, v)` with one `f`, whose folds may be regrouped (`+` and `*` of floats only in a kernel that reassociates). Any
@@ -19,21 +19,21 @@ pub fn accumulates(kernel: &Kernel, body: &[Stmt], v: Var) -> Option<Op> {
 }
 
 /// The function with which a body folds into `v`, if it does nothing else with `v` and pieces of its iterations can be folded one by one;
-/// and the function's identity, with which a piece begins.
+/// and the value with which a piece begins, which changes nothing.
 pub fn fold_in_pieces(kernel: &Kernel, body: &[Stmt], v: Var) -> Option<(Op, Value)> {
     let (op, ty) = (accumulates(kernel, body, v)?, kernel.vars.get(v.0 as usize)?.1);
     // What is 0 before the loop stays 0; a piece may leave the floats, and 0 times infinity is NaN.
     let stays = !(op == Op::Mul && ty.is_float());
-    Some((op, identity(op, ty).filter(|_| stays)?))
+    Some((op, neutral(op, ty).filter(|_| stays)?))
 }
 
 /// The function with which a body folds into elements of an array, if it does nothing else with it and pieces of its iterations can be
-/// folded one by one; and the function's identity, with which the elements begin in a piece.
+/// folded one by one; and the value with which the elements begin in a piece.
 pub fn array_in_pieces(kernel: &Kernel, body: &[Stmt], b: BufferId) -> Option<(Op, Value)> {
     let (mut found, ty) = (None, kernel.buffers.get(b.0 as usize)?.ty);
     let only = folds_elements(body, b, &mut found);
     let op = found.filter(|op| only && ty != Type::Bool && regroups(*op, ty, kernel.reassociate))?;
-    Some((op, identity(op, ty).filter(|_| !(op == Op::Mul && ty.is_float()))?))
+    Some((op, neutral(op, ty).filter(|_| !(op == Op::Mul && ty.is_float()))?))
 }
 
 /// Whether statements touch elements of an array only in folds with `found`.

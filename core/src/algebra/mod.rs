@@ -22,6 +22,6 @@ pub use derivative::{Derivative, Slope};
 pub use elementary::{Place, Step, Steps, Whole, elementary, elementaryf, steps};
 pub use floor::{floor_div, floor_divf, floor_rem, floor_remf};
 pub use op::{COUNT, Mode, Op, result_type};
-pub use properties::{Properties, identity, properties, subject};
+pub use properties::{Properties, identity, neutral, properties, subject};
 pub use rust::OtherType;
 pub use value::{Type, Value};

@@ -212,6 +212,15 @@ fn strict_float(op: Op, ty: Type) -> Properties {
     }
 }
 
+/// What a part of a fold with `op` begins with: with nothing folded into it, it leaves every value as it is, −0.0 too. It is the identity,
+/// but for a sum of floats −0.0. (No value leaves −6 as it is in `gcd`.)
+pub fn neutral(op: Op, ty: Type) -> Option<Value> {
+    match op {
+        Op::Add if ty.is_float() => identity(op, ty).map(|_| Value::from_f64(ty, -0.0)),
+        _ => identity(op, ty),
+    }
+}
+
 /// Comparisons hide NaN, so nothing is claimed that NaN breaks, in either mode.
 fn comparison(op: Op, ty: Type) -> Properties {
     let (no, yes) = (Value::bool(false), Value::bool(true));

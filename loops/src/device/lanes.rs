@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   t = 0.0                                    t = 0.0
-//!                                              if lane != 0 { t = 0.0 }                     the function's identity
+//!                                              if lane != 0 { t = -0.0 }                    which changes no sum
 //!   lane for p in pos[i]..pos[i + 1]   ──▶     at = pos[i] + lane
 //!     t = t + A[p]                             while at < pos[i + 1] { let p = at; t = t + A[p]; at = at + 32 }
 //!                                              t = the fold of all lanes' t                 a `Join`: shuffles
@@ -18,7 +18,7 @@ use super::{Used, grid, marked};
 use crate::arith::{binary, int};
 use crate::rewrites::{begins, uses};
 use crate::{BufferId, Deal, Expr, Kernel, Stmt, Var, accumulates};
-use fiberloom_core::algebra::{Op, Value, identity};
+use fiberloom_core::algebra::{Op, Value, neutral};
 use std::collections::BTreeSet;
 
 /// The lanes of a warp.
@@ -85,7 +85,7 @@ impl Find<'_> {
         set.into_iter()
             .map(|v| {
                 let op = accumulates(self.kernel, body, v)?;
-                Some((v, op, identity(op, self.kernel.vars[v.0 as usize].1)?))
+                Some((v, op, neutral(op, self.kernel.vars[v.0 as usize].1)?))
             })
             .collect()
     }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   for j in 0..n_J                                  for j in 0..n_J
-//!     for p in A1_pos[j]..A1_pos[j + 1]                part = 0.0
+//!     for p in A1_pos[j]..A1_pos[j + 1]                part = -0.0
 //!       t = t + A_vals[p] * x_vals[j]          ──▶     for p in A1_pos[j]..A1_pos[j + 1]
 //!                                                        part = part + A_vals[p] * x_vals[j]
 //!                                                      t = t + part
@@ -14,7 +14,7 @@
 
 use crate::names::Vars;
 use crate::{Expr, How, Iteration, Kernel, Stmt, Var, fold_of, map_blocks};
-use fiberloom_core::algebra::{Mode, Op, Type, Value, identity, properties};
+use fiberloom_core::algebra::{Mode, Op, Type, Value, identity, neutral, properties};
 
 /// Gives folds in nested loops variables of their own.
 pub fn privatize(kernel: &mut Kernel) {
@@ -67,10 +67,10 @@ impl Partials<'_> {
         let properties = properties(op, ty, self.mode);
         let fits = iteration.only_sets() && properties.associative && properties.commutative;
         let only = iteration.named.iter().all(|(_, e)| !e.reads(t)) && !folded.reads(t);
-        let begins = identity(op, ty).filter(|_| fits && only && ty != Type::Bool)?;
+        let identity = identity(op, ty).filter(|_| fits && only && ty != Type::Bool)?;
         // A loop may have no iterations, so the identity must leave every `t` unchanged: gcd(−6, 0) is 6.
-        let stays = properties.identities.contains(&(1, begins));
-        stays.then_some(Fold { t, op, begins })
+        let stays = properties.identities.contains(&(1, identity));
+        stays.then_some(Fold { t, op, begins: neutral(op, ty)? })
     }
 
     /// The loop with a variable of its own, which is folded into `t` behind the loop.
@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn rows_are_summed_for_themselves() {
         let apart = "  for i in 0..n_I {
-    part = 0.0
+    part = -0.0
     for p in A1_pos[i]..A1_pos[i + 1] {
       let j = A1_crd[p]
       part = part + A_vals[p] * f64(j)

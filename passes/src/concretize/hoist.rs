@@ -28,7 +28,7 @@ use super::out::Out;
 use super::schedule::Scheduled;
 use super::temporary::{folded_apart, made_already, summed_apart};
 use fiberloom_core::algebra::{Op, Type, Value, evaluate};
-use fiberloom_core::iteration::{Simplify, background};
+use fiberloom_core::iteration::{Simplify, background, literal};
 use fiberloom_core::notation::concrete::{self, AccessId, Expr, Fold, Index, Program};
 use fiberloom_core::notation::typed::Fun;
 
@@ -111,9 +111,10 @@ fn hoist_beside(e: Expr, outer: &[Index], beside: &Beside, c: &mut Concretize) -
             let here = needed_by(fun, &args, ty, (&c.out, given.simplify));
             let part = |k| {
                 let sum = only_sum(&args[k]);
-                let is_asked = |sum: &Expr| is_asked(fun, (&args, k, sum), ty, &here, (&c.out, given.simplify));
+                let is_asked =
+                    |a: &&AccessId| sum.is_some_and(|sum| is_asked(fun, (&args, k, sum), ty, **a, (&c.out, given.simplify)));
                 let mut asked = if sum.is_some() { beside.asked.clone() } else { vec![] };
-                asked.extend(here.iter().filter(|_| sum.is_some_and(is_asked)));
+                asked.extend(here.iter().filter(is_asked));
                 Beside { needed: [needed, &here].concat(), asked }
             };
             let parts: Vec<Beside> = (0..args.len()).map(part).collect();
@@ -216,22 +217,21 @@ fn only_sum(e: &Expr) -> Option<&Expr> {
     }
 }
 
-/// Whether a call does not depend on the sum in argument `k` where these lists are at their fill values, given that the sum is its fold's
-/// identity there.
+/// Whether a call does not depend on the sum in argument `k` where a list is at its fill value, given that the sum is its fold's identity
+/// there.
 fn is_asked(
     fun: Fun,
     (args, k, sum): (&[Expr], usize, &Expr),
     ty: Type,
-    lists: &[AccessId],
+    list: AccessId,
     (program, simplify): Known,
 ) -> bool {
     let (Expr::Reduce(folded, _, _, of), Fun::Op(f)) = (sum, fun) else { return false };
     let none = simplify.begins(*folded, *of).expect("folds have an identity: checked before lowering");
-    let fill = |a: AccessId| lists.contains(&a).then(|| program.tensor(a).fill);
-    let of_none = args[k].clone().settled(&|part| (part == sum).then_some(none));
-    let value = |n: usize| match simplify.replace(if n == k { &of_none } else { &args[n] }, &fill) {
-        Expr::Literal(v) => Some(v),
-        _ => None,
+    let fill = |a: AccessId| (a == list).then(|| program.tensor(a).fill);
+    let value = |n: usize| match n == k {
+        true => computed(&args[n], (sum, none), simplify, &fill),
+        false => literal(&simplify.replace(&args[n], &fill)),
     };
     match (f, value(0)) {
         // The condition alone decides whether the argument is needed.
@@ -242,6 +242,30 @@ fn is_asked(
             let any = simplify.replace(&Expr::Call(fun, args.to_vec(), ty), &fill);
             values.and_then(|values| evaluate(f, &values, simplify.mode)).is_some_and(|v| any == Expr::Literal(v))
         }
+    }
+}
+
+/// What generated code computes of an expression with a sum whose value is known, if other values that it reads do not matter. Where the sum
+/// is −∞, `0 * sum` is no number, whatever algebra says of 0.
+fn computed(
+    e: &Expr,
+    (sum, value): (&Expr, Value),
+    simplify: Simplify,
+    fill: &impl Fn(AccessId) -> Option<Value>,
+) -> Option<Value> {
+    if e == sum {
+        return Some(value);
+    }
+    let Expr::Call(fun, args, ty) = e else { return literal(&simplify.replace(e, fill)) };
+    let known = |e: &Expr| match e.has_loops() {
+        true => computed(e, (sum, value), simplify, fill).map(Expr::Literal),
+        false => Some(simplify.replace(e, fill)),
+    };
+    let args: Vec<Expr> = args.iter().map(known).collect::<Option<_>>()?;
+    let all: Option<Vec<Value>> = args.iter().map(literal).collect();
+    match (fun, all) {
+        (Fun::Op(op), Some(all)) => evaluate(*op, &all, simplify.mode),
+        _ => literal(&simplify.call(*fun, args, *ty)),
     }
 }
 

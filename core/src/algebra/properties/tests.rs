@@ -195,3 +195,16 @@ fn identities_are_claimed_or_the_sum_of_nothing() {
         assert!(known.associative, "{op:?} {ty}");
     }
 }
+
+#[test]
+fn parts_of_folds_begin_with_what_changes_nothing() {
+    for (op, ty) in binary().filter(|(op, ty)| *op != Op::Gcd || !ty.is_signed()) {
+        let Some(nothing) = neutral(op, ty) else { continue };
+        for value in values(ty) {
+            for mode in [Mode::Strict, Mode::Algebraic] {
+                let both = [call(op, value, nothing, mode), call(op, nothing, value, mode)];
+                assert!(both.iter().all(|made| one_nan(*made) == one_nan(value)), "{op:?} {ty} {value:?}: {both:?}");
+            }
+        }
+    }
+}
