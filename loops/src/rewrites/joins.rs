@@ -230,7 +230,10 @@ impl<'k, 'b> Appends<'k, 'b> {
             Class::Moves(c) if at.iter().all(|other| *other == Class::Moves(*c)) => {
                 let from = match holds {
                     None => Expr::Var(*c),
-                    Some(_) => self.noted_before(b, *c).then(|| plus(Expr::Var(*c), int(1)))?,
+                    Some(_) => {
+                        let at = [Expr::Var(*c), plus(Expr::Var(*c), int(1))];
+                        at.into_iter().find(|at| self.noted_before(b, (*c, at)))?
+                    }
                 };
                 let least = stores.iter().all(|(at, _)| self.at_least(at, &Least::Begin(*c)));
                 least.then_some(Some(Joined { array: b, from, holds }))
@@ -347,15 +350,14 @@ impl<'k, 'b> Appends<'k, 'b> {
         found
     }
 
-    /// Whether each increase of a counter, by one or none, comes behind a note in the place behind the counter, in one block; and there
-    /// is no other store into the array.
-    fn noted_before(&self, b: BufferId, c: Var) -> bool {
-        let next = plus(Expr::Var(c), int(1));
-        let exact = self.stores[&b].iter().all(|(at, _)| **at == next);
+    /// Whether each increase of a counter, by one or none, comes behind a note at the counter, or in the place behind it, in one block; and
+    /// there is no other store into the array.
+    fn noted_before(&self, b: BufferId, (c, next): (Var, &Expr)) -> bool {
+        let exact = self.stores[&b].iter().all(|(at, _)| *at == next);
         exact && self.noted(self.body, false, (b, c)).is_some()
     }
 
-    /// Whether the place behind a counter is noted behind a block, if it is so before; `None` if a counter increases that was not noted.
+    /// Whether the counter's place is noted behind a block, if it is so before; `None` if a counter increases that was not noted.
     fn noted(&self, block: &[Stmt], noted: bool, (b, c): (BufferId, Var)) -> Option<bool> {
         block.iter().try_fold(noted, |noted, stmt| match stmt {
             Stmt::Store(to, ..) if *to == b => Some(true),
@@ -461,6 +463,8 @@ impl<'k, 'b> Appends<'k, 'b> {
     fn at_least(&self, e: &Expr, least: &Least) -> bool {
         match e {
             Expr::Const(x) => *least == Least::Zero && x.bits() as i64 >= 0,
+            // A number of elements.
+            Expr::Among(..) => *least == Least::Zero,
             Expr::Var(v) if *least == Least::Var(*v) || *least == Least::Begin(*v) => true,
             Expr::Var(v) => self.is_least(*v, least) || self.only(*v).is_some_and(|e| self.at_least(e, least)),
             Expr::Op(Op::Add, args) => {

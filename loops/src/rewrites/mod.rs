@@ -19,6 +19,7 @@
 //!  appending       what loops append, for distribution, strips and ranks
 //!  places          which elements the iterations of a loop touch
 //!  joins           what the iterations of a loop append, to be joined
+//!  noted           counters that iterations note anywhere, in lists
 //!  serial          why iterations do not run in parallel
 //! ```
 
@@ -31,6 +32,7 @@ mod downward;
 mod early_exit;
 mod incremental;
 mod joins;
+mod noted;
 mod parallel;
 mod places;
 mod privatize;

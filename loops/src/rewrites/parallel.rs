@@ -27,6 +27,7 @@
 use super::appending::in_no_loop;
 use super::downward::begins;
 use super::joins::{Appends, Known};
+use super::noted::notes_in_lists;
 use super::places::{Body, Operands, Place};
 use super::serial::{self, Serial};
 use super::substitute::uses;
@@ -37,6 +38,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Makes outermost loops parallel, where their iterations are independent.
 pub fn parallel(kernel: &mut Kernel) {
+    notes_in_lists(kernel);
     let body = std::mem::take(&mut kernel.body);
     let facts = Facts::of(kernel, &body);
     kernel.body = in_no_loop(body, &mut |stmt| facts.apart(kernel, stmt));
@@ -148,7 +150,7 @@ impl Facts {
     }
 
     /// The variables that iterations set, but for those that each of them sets before it reads them, and that nothing else reads.
-    fn carried(&self, body: &[Stmt]) -> BTreeSet<Var> {
+    pub fn carried(&self, body: &[Stmt]) -> BTreeSet<Var> {
         let mut set = BTreeSet::new();
         body.iter().for_each(|stmt| stmt.each_set(&mut |v, _| _ = set.insert(v)));
         let here = uses(body, self.reads.len());

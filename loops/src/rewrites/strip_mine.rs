@@ -20,12 +20,13 @@
 //! If the loop finds its end on the way, each strip counts the entries that belong to the fiber:
 //!
 //! ```text
-//!   while p < end && A1_crd[p] < stop                p = p - 8; found = 8
-//!     C_vals[c] = A_vals[p]                          while found == 8 && p + 8 < …
-//!     c = c + 1                               ──▶      p = p + 8
-//!     p = p + 1                                        found = below(A1_crd[p..end], stop)
+//!   while p < end && A1_crd[p] < stop                begin = p; strip = p; at = p; found = 0; whole = true
+//!     C_vals[c] = A_vals[p]                          while whole && strip < …
+//!     c = c + 1                               ──▶      at = strip
+//!     p = p + 1                                        found = below(A1_crd[at..end], stop)
 //!                                                      for lane in 0..8  …
-//!                                                    p = p + found; c = ahead + p
+//!                                                      whole = found == 8; strip = strip + 8
+//!                                                    p = at + found; c = ahead + p
 //!                                                    while p < end && A1_crd[p] < stop …  (as before)
 //! ```
 //!
@@ -38,7 +39,7 @@ use super::blocks::{is_fixed, with};
 use crate::arith::{int, minus, plus};
 use crate::names::Vars;
 use crate::{BufferId, Expr, How, Kernel, LANES, Stmt, Var, map_blocks};
-use fiberloom_core::algebra::{Op, Type};
+use fiberloom_core::algebra::{Op, Type, Value};
 use std::collections::BTreeMap;
 
 /// Strip-mines nested loops that append. A strip is long enough for a usual row, and short enough that a row of one entry costs no more
@@ -162,27 +163,34 @@ impl Strips<'_> {
     /// The loop in strips, up to the first strip that does not belong to the row as a whole; the caller appends the loop for the rest.
     fn in_strips_until(&mut self, Strip { of, arrays }: &Strip, Ends { sought, crd, target }: Ends) -> Vec<Stmt> {
         let mut fresh = |name| self.vars.fresh(name, Type::I64);
-        let [ahead, stop, found, lane] = ["ahead", "stop", "found", "lane"].map(&mut fresh);
-        let at = || Expr::Var(of.turn);
+        let [begin, ahead, stop, strip, at] = ["begin", "ahead", "stop", "strip", "at"].map(&mut fresh);
+        let [found, done, lane] = ["found", "done", "lane"].map(&mut fresh);
+        let whole = self.vars.fresh("whole", Type::Bool);
         let stops = self.full(of, arrays, ahead).reduce(least).expect("coordinates are looked at");
-        let whole = Expr::Op(Op::Eq, vec![Expr::Var(found), int(self.lanes)]);
-        let next = plus(at(), int(self.lanes));
-        let room = Expr::Op(Op::Lt, vec![next.clone(), Expr::Var(stop)]);
-        let ends = Expr::Among(sought, crd, Box::new([at(), of.hi.clone(), target.clone()]));
+        let room = Expr::Op(Op::Lt, vec![Expr::Var(strip), Expr::Var(stop)]);
+        let ends = Expr::Among(sought, crd, Box::new([Expr::Var(at), of.hi.clone(), target.clone()]));
         let ends = if self.lanes < LANES { least(ends, int(self.lanes)) } else { ends };
-        let lanes = self.lanes(of, at(), lane, ahead);
+        let lanes = self.lanes(of, Expr::Var(at), lane, ahead);
+        let each = vec![
+            Stmt::Set(at, Expr::Var(strip)),
+            Stmt::Set(found, ends),
+            lanes,
+            Stmt::Set(whole, Expr::Op(Op::Eq, vec![Expr::Var(found), int(self.lanes)])),
+            // The next strip's begin does not wait for the number found in this one.
+            Stmt::Set(strip, plus(Expr::Var(strip), int(self.lanes))),
+        ];
         vec![
-            Stmt::Let(ahead, minus(Expr::Var(of.count), at())),
+            Stmt::Let(begin, Expr::Var(of.turn)),
+            Stmt::Let(ahead, minus(Expr::Var(of.count), Expr::Var(begin))),
             Stmt::Let(stop, stops),
-            // Begin one strip early: the next strip's begin then does not wait for the number found in this one.
-            Stmt::Set(of.turn, minus(at(), int(self.lanes))),
-            Stmt::Set(found, int(self.lanes)),
-            Stmt::While(
-                Expr::Op(Op::AndAlso, vec![whole, room]),
-                vec![Stmt::Set(of.turn, next), Stmt::Set(found, ends), lanes],
-            ),
-            Stmt::Set(of.turn, plus(at(), Expr::Var(found))),
-            Stmt::Set(of.count, plus(Expr::Var(ahead), at())),
+            Stmt::Set(strip, Expr::Var(begin)),
+            Stmt::Set(at, Expr::Var(begin)),
+            Stmt::Set(found, int(0)),
+            Stmt::Set(whole, Expr::Const(Value::bool(true))),
+            Stmt::While(Expr::Op(Op::AndAlso, vec![Expr::Var(whole), room]), each),
+            Stmt::Let(done, plus(Expr::Var(at), Expr::Var(found))),
+            Stmt::Set(of.turn, Expr::Var(done)),
+            Stmt::Set(of.count, plus(Expr::Var(ahead), Expr::Var(done))),
         ]
     }
 
@@ -347,22 +355,28 @@ mod tests {
 
     #[test]
     fn runs_that_are_appended_are_strips() {
-        let strips = "    let ahead = c - p
+        let strips = "    let begin = p
+    let ahead = c - begin
     let stop = min(min(capacity(A1_crd) - 4, min(capacity(L_vals), capacity(L0_crd)) - (ahead + 3)), min(capacity(A_vals), capacity(A1_crd)) - 3)
-    p = p - 4
-    found = 4
-    while found == 4 && p + 4 < stop {
-      p = p + 4
-      found = min(alike(A1_crd[p..n_J], i), 4)
+    strip = begin
+    at = begin
+    found = 0
+    whole = true
+    while whole && strip < stop {
+      at = strip
+      found = min(alike(A1_crd[at..n_J], i), 4)
       vector for lane in 0..4 {
-        let p_2 = p + lane
+        let p_2 = at + lane
         let j_2 = A1_crd[p_2 + 1]
         L_vals[ahead + p_2] = A_vals[p_2]
         L0_crd[ahead + p_2] = i32(j_2)
       }
+      whole = found == 4
+      strip = strip + 4
     }
-    p = p + found
-    c = ahead + p
+    let done = at + found
+    p = done
+    c = ahead + done
     while p < n_J && A1_crd[p] == i {
 ";
         let got = rewritten(RUN);

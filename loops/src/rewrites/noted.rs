@@ -1,0 +1,269 @@
+//! Counters that iterations note at places which may be another iteration's: each iteration appends its notes to a list, and behind the loop
+//! they are put where they belong, in order.
+//!
+//! ```text
+//!   parallelized for p0 in 0..n_p0                  for p0 in 0..n_p0
+//!     for i in from..to                               for i in from..to
+//!       …                                    ──▶        …
+//!       C1_pos[i + 1] = c1_C                            place[count] = i + 1
+//!                                                       note[count] = c1_C
+//!                                                       count = count + 1
+//!                                                   for k in 0..count
+//!                                                     C1_pos[place[k]] = note[k]
+//! ```
+//!
+//! Pieces of positions share a row, and rows of equal work begin where a search says. This is done where a schedule wants a loop in parallel
+//! whose iterations are independent then.
+
+use super::appending::in_no_loop;
+use super::parallel::Facts;
+use super::tiles::workspace;
+use crate::arith::{binary, int, plus};
+use crate::names::Vars;
+use crate::{BufferId, Claim, Entry, Expr, How, Kernel, Stmt, Var, map_blocks};
+use fiberloom_core::algebra::{Op, Type};
+use std::collections::BTreeSet;
+
+/// The room that a list begins with.
+const ROOM: i64 = 16;
+
+/// A list of notes: where they belong, what they are, and how many there are.
+#[derive(Clone, Copy)]
+struct List {
+    array: BufferId,
+    places: BufferId,
+    notes: BufferId,
+    count: Var,
+}
+
+/// Puts into lists what iterations note, where they run in parallel then, as a schedule wants.
+pub(super) fn notes_in_lists(kernel: &mut Kernel) {
+    let wanted = kernel.hints.iter().filter(|(_, hints)| hints.claim != Claim::Nothing && hints.deal.is_none());
+    for var in wanted.map(|(var, _)| *var).collect::<Vec<_>>() {
+        let mut with_lists = kernel.clone();
+        let (body, facts) = (std::mem::take(&mut with_lists.body), Facts::of(kernel, &kernel.body));
+        let mut changed = None;
+        with_lists.body = in_no_loop(body, &mut |stmt| match stmt {
+            Stmt::For { var: v, .. } if v == var && facts.independent(kernel, &stmt).is_none() => {
+                listed(&mut with_lists, &facts, stmt, &mut changed)
+            }
+            other => vec![other],
+        });
+        let runs = |stmt: &Stmt| Facts::of(&with_lists, &with_lists.body).independent(&with_lists, stmt).is_some();
+        if changed.as_ref().is_some_and(runs) {
+            *kernel = with_lists;
+        }
+    }
+}
+
+/// A loop with its notes in lists, between what makes the lists and what puts the notes in their places.
+fn listed(kernel: &mut Kernel, facts: &Facts, stmt: Stmt, changed: &mut Option<Stmt>) -> Vec<Stmt> {
+    let Stmt::For { var, lo, hi, how: How::Serial, body } = stmt else { return vec![stmt] };
+    let arrays = noted(kernel, facts, &body);
+    let lists: Vec<List> = arrays.into_iter().map(|array| list(kernel, array)).collect();
+    let body = appended(body, &lists);
+    let one = Stmt::For { var, lo, hi, how: How::Serial, body };
+    *changed = (!lists.is_empty()).then(|| one.clone());
+    let begins = lists.iter().flat_map(|l| {
+        let made = |buffer| Stmt::Call(Entry::Alloc { buffer, len: int(ROOM), fill: None });
+        [made(l.places), made(l.notes), Stmt::Set(l.count, int(0))]
+    });
+    let begins: Vec<Stmt> = begins.collect();
+    let ends: Vec<Stmt> = lists.iter().map(|l| put(kernel, *l)).collect();
+    begins.into_iter().chain([one]).chain(ends).collect()
+}
+
+/// The arrays in which a loop's iterations note counters at places that do not depend on counters, and do nothing else.
+fn noted(kernel: &Kernel, facts: &Facts, body: &[Stmt]) -> Vec<BufferId> {
+    let counted = depending(body, facts.carried(body));
+    let (mut stores, mut others) = (vec![], BTreeSet::new());
+    uses(body, &mut stores, &mut others);
+    let is_note = |e: &Expr| matches!(value(e), Expr::Var(v) if counted.contains(v));
+    let is_fixed = |at: &Expr| !counted.iter().any(|v| at.reads(*v));
+    let arrays: BTreeSet<BufferId> = stores.iter().map(|(b, ..)| *b).filter(|b| !others.contains(b)).collect();
+    let holds = |b: &BufferId| matches!(kernel.buffers[b.0 as usize].ty, Type::I32 | Type::I64);
+    let fits = |b: &BufferId| {
+        holds(b) && stores.iter().filter(|(to, ..)| to == b).all(|(_, at, e)| is_note(e) && is_fixed(at))
+    };
+    arrays.into_iter().filter(fits).collect()
+}
+
+/// A number without conversions to other widths.
+fn value(e: &Expr) -> &Expr {
+    match e {
+        Expr::Op(Op::Convert(_), args) => value(&args[0]),
+        e => e,
+    }
+}
+
+/// These variables, and those whose values depend on them.
+fn depending(body: &[Stmt], mut on: BTreeSet<Var>) -> BTreeSet<Var> {
+    fn more(block: &[Stmt], on: &mut BTreeSet<Var>) {
+        for stmt in block {
+            let reads = |e: &Expr| on.iter().any(|v| e.reads(*v));
+            match stmt {
+                Stmt::Let(v, e) | Stmt::Set(v, e) if reads(e) => _ = on.insert(*v),
+                Stmt::For { var, lo, hi, .. } if reads(lo) || reads(hi) => _ = on.insert(*var),
+                _ => {}
+            }
+            stmt.blocks().for_each(|inner| more(inner, on));
+        }
+    }
+    loop {
+        let before = on.len();
+        more(body, &mut on);
+        if on.len() == before {
+            return on;
+        }
+    }
+}
+
+/// The stores in a block, and the buffers that it touches otherwise.
+fn uses<'s>(block: &'s [Stmt], stores: &mut Vec<(BufferId, &'s Expr, &'s Expr)>, others: &mut BTreeSet<BufferId>) {
+    for stmt in block {
+        match stmt {
+            Stmt::Store(b, at, e) => stores.push((*b, at, e)),
+            Stmt::Call(entry) => others.extend(entry.buffers()),
+            _ => {}
+        }
+        stmt.exprs().for_each(|e| {
+            e.each(&mut |e| {
+                if let Expr::Load(b, _) | Expr::Among(_, b, _) | Expr::Capacity(b) = e {
+                    others.insert(*b);
+                }
+            });
+        });
+        stmt.blocks().for_each(|inner| uses(inner, stores, others));
+    }
+}
+
+/// A new list of notes for an array.
+fn list(kernel: &mut Kernel, array: BufferId) -> List {
+    let of = &kernel.buffers[array.0 as usize];
+    let (name, ty) = (of.name.clone(), of.ty);
+    let [places, notes] =
+        [("places", Type::I64), ("notes", ty)].map(|(what, ty)| workspace(kernel, &format!("{name}_{what}"), ty));
+    List { array, places, notes, count: variable(kernel, &format!("{name}_noted")) }
+}
+
+fn variable(kernel: &mut Kernel, name: &str) -> Var {
+    Vars::of(&mut kernel.vars).fresh(name, Type::I64)
+}
+
+/// A block whose notes are appended to lists.
+fn appended(block: Vec<Stmt>, lists: &[List]) -> Vec<Stmt> {
+    let each = |stmt: Stmt| match stmt {
+        Stmt::Store(b, at, e) => match lists.iter().find(|l| l.array == b) {
+            Some(l) => l.append(at, e),
+            None => vec![Stmt::Store(b, at, e)],
+        },
+        stmt => map_blocks(vec![stmt], &mut |inner| appended(inner, lists)),
+    };
+    block.into_iter().flat_map(each).collect()
+}
+
+impl List {
+    fn append(&self, at: Expr, e: Expr) -> Vec<Stmt> {
+        let next = plus(Expr::Var(self.count), int(1));
+        let reserve = |buffer| {
+            let short = binary(Op::Gt, next.clone(), Expr::Capacity(buffer));
+            Stmt::If(short, vec![Stmt::Call(Entry::Reserve { buffer, len: next.clone() })], vec![])
+        };
+        vec![
+            reserve(self.places),
+            reserve(self.notes),
+            Stmt::Store(self.places, Expr::Var(self.count), at),
+            Stmt::Store(self.notes, Expr::Var(self.count), e),
+            Stmt::Set(self.count, next.clone()),
+        ]
+    }
+}
+
+/// The loop that puts the notes of a list in their places.
+fn put(kernel: &mut Kernel, l: List) -> Stmt {
+    let k = variable(kernel, "k");
+    let load = |b| Expr::Load(b, Box::new(Expr::Var(k)));
+    let body = vec![Stmt::Store(l.array, load(l.places), load(l.notes))];
+    Stmt::For { var: k, lo: int(0), hi: Expr::Var(l.count), how: How::Serial, body }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{check, read};
+
+    /// The kernel with this loop, rewritten.
+    fn rewritten(body: &str) -> String {
+        let text = format!(
+            "kernel k(n_I, n_P) reassociate
+  operand A1_pos: i32, A1_crd: i32, A_vals: f64
+  result C1_pos: i32, C1_crd: i32, C_vals: f64
+  in A@0: f64[n_I, n_I] {{dense, compressed}} at dense, compressed(A1_pos, A1_crd), A_vals
+
+  alloc C1_pos[n_I + 1] = 0i32
+  alloc C1_crd[16]
+  alloc C_vals[16]
+  c = 0
+{body}
+  finish C1_pos[n_I + 1]
+  finish C1_crd[c]
+  finish C_vals[c]
+"
+        );
+        let mut kernel = read(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        assert_eq!(check(&kernel), Ok(()), "{text}");
+        super::super::parallel(&mut kernel);
+        assert_eq!(check(&kernel), Ok(()), "{kernel}");
+        kernel.to_string()
+    }
+
+    /// Pieces of rows: where one begins is found by what operands hold, so rows have no place that the loop's variable says.
+    const PIECES: &str = "  apart for p0 in 0..n_P {
+    for i in max(i64(A1_crd[p0]), 0)..min(i64(A1_crd[p0 + 1]), n_I) {
+      for p in A1_pos[i]..A1_pos[i + 1] {
+        if c + 1 > capacity(C1_crd) {
+          reserve C1_crd[c + 1]
+        }
+        if c + 1 > capacity(C_vals) {
+          reserve C_vals[c + 1]
+        }
+        C_vals[c] = A_vals[p]
+        C1_crd[c] = A1_crd[p]
+        c = c + 1
+      }
+      C1_pos[i + 1] = i32(c)
+    }
+  }";
+
+    #[test]
+    fn notes_are_put_in_their_places_behind_the_loop() {
+        let got = rewritten(PIECES);
+        let joining = "joining C1_crd[c], C_vals[c], C1_pos_places[C1_pos_noted], C1_pos_notes[C1_pos_noted] = c {";
+        let appended = "      C1_pos_places[C1_pos_noted] = i + 1
+      C1_pos_notes[C1_pos_noted] = i32(c)
+      C1_pos_noted = C1_pos_noted + 1
+    }
+  }
+  for k in 0..C1_pos_noted {
+    C1_pos[C1_pos_places[k]] = C1_pos_notes[k]
+  }";
+        assert!(got.contains("apart parallel for p0") && got.contains(joining) && got.contains(appended), "{got}");
+    }
+
+    /// Not where no schedule asks for it, or iterations read what is noted, note something else, or do more with counters.
+    #[test]
+    fn other_loops_stay() {
+        for (from, to) in [
+            ("apart for", "for"),
+            ("C_vals[c] = A_vals[p]", "C_vals[c] = A_vals[p] + f64(C1_pos[i])"),
+            ("= i32(c)", "= i32(c + 1)"),
+            ("C1_pos[i + 1]", "C1_pos[min(c, n_I)]"),
+            ("C1_crd[c] = A1_crd[p]", "C1_crd[c] = i32(c)"),
+            ("p in A1_pos[i]", "p in min(c, A1_pos[i])"),
+        ] {
+            let body = PIECES.replace(from, to);
+            assert_ne!(body, PIECES);
+            let got = rewritten(&body);
+            assert!(!got.contains("parallel for") && !got.contains("places"), "{from}: {got}");
+        }
+    }
+}
