@@ -37,7 +37,7 @@ pub fn array_in_pieces(kernel: &Kernel, body: &[Stmt], b: BufferId) -> Option<(O
 }
 
 /// Whether statements touch elements of an array only in folds with `found`.
-fn folds_elements(stmts: &[Stmt], b: BufferId, found: &mut Option<Op>) -> bool {
+pub(crate) fn folds_elements(stmts: &[Stmt], b: BufferId, found: &mut Option<Op>) -> bool {
     stmts.iter().all(|stmt| match stmt {
         Stmt::Store(to, at, e) if *to == b => !at.loads_from(b) && goes_on(e, (b, at), found),
         Stmt::Call(entry) if entry.buffers().any(|other| other == b) => false,

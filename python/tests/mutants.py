@@ -251,6 +251,7 @@ def copied(work: pathlib.Path) -> pathlib.Path:
 def tested(work: pathlib.Path, files: list[str], seconds: float, *options: str, **environment: str):
     """Runs tests on the copy; what they printed, or ``None`` if they took too long."""
     own = {**os.environ, "PYTHONPATH": str(work), "PYTHONDONTWRITEBYTECODE": "1", "OPENBLAS_NUM_THREADS": "1", **environment}
+    own["FIBERLOOM_CASES"] = "all"
     plain = ["-q", "-p", "no:cacheprovider", "--import-mode=importlib", f"--rootdir={ROOT}"]
     plain += ["--no-header", "--tb=line", "--color=no"]
     shutil.copy(__file__, work / "fiberloom_attack.py")

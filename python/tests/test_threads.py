@@ -71,9 +71,12 @@ def test_a_call_that_was_interrupted_leaves_everything_usable():
                 run()
             except KeyboardInterrupt:
                 pass
-        before = time.process_time()
-        time.sleep(0.3)
-        print(time.process_time() - before < 0.15, fl.einsum("y[i] = 2 * x[i]", x=np.arange(3)).to_numpy().tolist())
+        def rests():
+            before = time.process_time()
+            time.sleep(0.3)
+            return time.process_time() - before < 0.15
+        # Threads may take a while to stop on a busy machine.
+        print(any(rests() for _ in range(10)), fl.einsum("y[i] = 2 * x[i]", x=np.arange(3)).to_numpy().tolist())
         """)
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.strip() == "True [0, 2, 4]", "the loops have stopped, too"

@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn machine_code_does_what_the_machine_does() {
         let mut ended = vec![];
-        for seed in 0..crate::Effort::said().of(120, 60) {
+        for seed in 0..crate::Effort::said().of(120, 30) {
             let levels = [OptLevel::None, OptLevel::Full];
             ended.push(agree(&bytes(seed, 3000), if seed % 4 == 0 { &levels } else { &levels[..1] }));
         }

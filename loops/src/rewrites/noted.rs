@@ -1,39 +1,43 @@
-//! Counters that iterations note at places which may be another iteration's: each iteration appends its notes to a list, and behind the loop
-//! they are put where they belong, in order.
+//! What iterations note, or fold, at places which may be another iteration's: each iteration appends it to a list, and behind the loop it is put
+//! where it belongs, in order.
 //!
 //! ```text
 //!   parallelized for p0 in 0..n_p0                  for p0 in 0..n_p0
 //!     for i in from..to                               for i in from..to
 //!       …                                    ──▶        …
-//!       C1_pos[i + 1] = c1_C                            place[count] = i + 1
-//!                                                       note[count] = c1_C
+//!       C1_pos[i + 1] = c1_C                            places[count] = i + 1
+//!                                                       notes[count] = c1_C
 //!                                                       count = count + 1
-//!                                                   for k in 0..count
-//!                                                     C1_pos[place[k]] = note[k]
+//!                                                   while k < count
+//!                                                     C1_pos[places[k]] = notes[k]
+//!                                                     k = k + 1
 //! ```
 //!
-//! Pieces of positions share a row, and rows of equal work begin where a search says. This is done where a schedule wants a loop in parallel
-//! whose iterations are independent then.
+//! So pieces of positions may share a row, and rows of equal work begin where a search says. Counters' values are noted, and elements
+//! `y[i] = y[i] + t` are folded behind a loop that has made `t`: then a list is short beside the loop's work, and no thread needs an array as
+//! long as `y`. This is done where a schedule wants a loop in parallel whose iterations are independent then.
 
 use super::appending::in_no_loop;
 use super::parallel::Facts;
 use super::tiles::workspace;
 use crate::arith::{binary, int, plus};
+use crate::folds::{folded_values, folds_elements};
 use crate::names::Vars;
 use crate::{BufferId, Claim, Entry, Expr, How, Kernel, Stmt, Var, map_blocks};
 use fiberloom_core::algebra::{Op, Type};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The room that a list begins with.
 const ROOM: i64 = 16;
 
-/// A list of notes: where they belong, what they are, and how many there are.
+/// A list of notes for an array: where they belong, what they are, how many there are, and the function that folds them there, if one does.
 #[derive(Clone, Copy)]
 struct List {
     array: BufferId,
     places: BufferId,
     notes: BufferId,
     count: Var,
+    fold: Option<Op>,
 }
 
 /// Puts into lists what iterations note, where they run in parallel then, as a schedule wants.
@@ -44,23 +48,27 @@ pub(super) fn notes_in_lists(kernel: &mut Kernel) {
         let (body, facts) = (std::mem::take(&mut with_lists.body), Facts::of(kernel, &kernel.body));
         let mut changed = None;
         with_lists.body = in_no_loop(body, &mut |stmt| match stmt {
-            Stmt::For { var: v, .. } if v == var && facts.independent(kernel, &stmt).is_none() => {
+            Stmt::For { var: v, .. } if v == var && !is_apart(&facts, kernel, &stmt) => {
                 listed(&mut with_lists, &facts, stmt, &mut changed)
             }
             other => vec![other],
         });
-        let runs = |stmt: &Stmt| Facts::of(&with_lists, &with_lists.body).independent(&with_lists, stmt).is_some();
-        if changed.as_ref().is_some_and(runs) {
+        if changed.is_some_and(|stmt| is_apart(&Facts::of(&with_lists, &with_lists.body), &with_lists, &stmt)) {
             *kernel = with_lists;
         }
     }
+}
+
+/// Whether a loop's iterations are independent, and need no arrays in which they fold elements.
+fn is_apart(facts: &Facts, kernel: &Kernel, stmt: &Stmt) -> bool {
+    facts.independent(kernel, stmt).is_some_and(|how| how.arrays().is_empty())
 }
 
 /// A loop with its notes in lists, between what makes the lists and what puts the notes in their places.
 fn listed(kernel: &mut Kernel, facts: &Facts, stmt: Stmt, changed: &mut Option<Stmt>) -> Vec<Stmt> {
     let Stmt::For { var, lo, hi, how: How::Serial, body } = stmt else { return vec![stmt] };
     let arrays = noted(kernel, facts, &body);
-    let lists: Vec<List> = arrays.into_iter().map(|array| list(kernel, array)).collect();
+    let lists: Vec<List> = arrays.into_iter().map(|(array, fold)| list(kernel, array, fold)).collect();
     let body = appended(body, &lists);
     let one = Stmt::For { var, lo, hi, how: How::Serial, body };
     *changed = (!lists.is_empty()).then(|| one.clone());
@@ -69,23 +77,31 @@ fn listed(kernel: &mut Kernel, facts: &Facts, stmt: Stmt, changed: &mut Option<S
         [made(l.places), made(l.notes), Stmt::Set(l.count, int(0))]
     });
     let begins: Vec<Stmt> = begins.collect();
-    let ends: Vec<Stmt> = lists.iter().map(|l| put(kernel, *l)).collect();
+    let ends: Vec<Stmt> = lists.iter().flat_map(|l| put(kernel, *l)).collect();
     begins.into_iter().chain([one]).chain(ends).collect()
 }
 
-/// The arrays in which a loop's iterations note counters at places that do not depend on counters, and do nothing else.
-fn noted(kernel: &Kernel, facts: &Facts, body: &[Stmt]) -> Vec<BufferId> {
+/// The arrays in which a loop's iterations note counters, or behind a loop fold values, at places that do not depend on counters; and with
+/// which they do nothing else.
+fn noted(kernel: &Kernel, facts: &Facts, body: &[Stmt]) -> BTreeMap<BufferId, Option<Op>> {
     let counted = depending(body, facts.carried(body));
     let (mut stores, mut others) = (vec![], BTreeSet::new());
     uses(body, &mut stores, &mut others);
+    let depends = |e: &Expr| counted.iter().any(|v| e.reads(*v));
     let is_note = |e: &Expr| matches!(value(e), Expr::Var(v) if counted.contains(v));
-    let is_fixed = |at: &Expr| !counted.iter().any(|v| at.reads(*v));
-    let arrays: BTreeSet<BufferId> = stores.iter().map(|(b, ..)| *b).filter(|b| !others.contains(b)).collect();
-    let holds = |b: &BufferId| matches!(kernel.buffers[b.0 as usize].ty, Type::I32 | Type::I64);
-    let fits = |b: &BufferId| {
-        holds(b) && stores.iter().filter(|(to, ..)| to == b).all(|(_, at, e)| is_note(e) && is_fixed(at))
+    let of = |b: BufferId| stores.iter().filter(move |store| store.array == b);
+    let holds_notes = |b: BufferId| {
+        let is_integer = matches!(kernel.buffers[b.0 as usize].ty, Type::I32 | Type::I64);
+        is_integer && !others.contains(&b) && of(b).all(|store| is_note(store.e))
     };
-    arrays.into_iter().filter(fits).collect()
+    let fold = |b: BufferId| {
+        let mut fold = None;
+        let folds = folds_elements(body, b, &mut fold) && of(b).all(|store| store.behind_loop && !depends(store.e));
+        fold.filter(|_| folds && kernel.buffers[b.0 as usize].ty != Type::Bool)
+    };
+    let arrays: BTreeSet<BufferId> = stores.iter().map(|store| store.array).collect();
+    let fixed = arrays.into_iter().filter(|b| of(*b).all(|store| !depends(store.at)));
+    fixed.filter_map(|b| if holds_notes(b) { Some((b, None)) } else { fold(b).map(|op| (b, Some(op))) }).collect()
 }
 
 /// A number without conversions to other widths.
@@ -118,12 +134,23 @@ fn depending(body: &[Stmt], mut on: BTreeSet<Var>) -> BTreeSet<Var> {
     }
 }
 
+/// A store in a loop's body.
+struct Store<'s> {
+    array: BufferId,
+    at: &'s Expr,
+    e: &'s Expr,
+    /// Whether a loop stands before it in its block.
+    behind_loop: bool,
+}
+
 /// The stores in a block, and the buffers that it touches otherwise.
-fn uses<'s>(block: &'s [Stmt], stores: &mut Vec<(BufferId, &'s Expr, &'s Expr)>, others: &mut BTreeSet<BufferId>) {
+fn uses<'s>(block: &'s [Stmt], stores: &mut Vec<Store<'s>>, others: &mut BTreeSet<BufferId>) {
+    let mut behind_loop = false;
     for stmt in block {
         match stmt {
-            Stmt::Store(b, at, e) => stores.push((*b, at, e)),
+            Stmt::Store(array, at, e) => stores.push(Store { array: *array, at, e, behind_loop }),
             Stmt::Call(entry) => others.extend(entry.buffers()),
+            Stmt::For { .. } | Stmt::While(..) => behind_loop = true,
             _ => {}
         }
         stmt.exprs().for_each(|e| {
@@ -138,12 +165,12 @@ fn uses<'s>(block: &'s [Stmt], stores: &mut Vec<(BufferId, &'s Expr, &'s Expr)>,
 }
 
 /// A new list of notes for an array.
-fn list(kernel: &mut Kernel, array: BufferId) -> List {
+fn list(kernel: &mut Kernel, array: BufferId, fold: Option<Op>) -> List {
     let of = &kernel.buffers[array.0 as usize];
     let (name, ty) = (of.name.clone(), of.ty);
-    let [places, notes] =
-        [("places", Type::I64), ("notes", ty)].map(|(what, ty)| workspace(kernel, &format!("{name}_{what}"), ty));
-    List { array, places, notes, count: variable(kernel, &format!("{name}_noted")) }
+    let mut made = |what: &str, ty| workspace(kernel, &format!("{name}_{what}"), ty);
+    let (places, notes) = (made("places", Type::I64), made("notes", ty));
+    List { array, places, notes, count: variable(kernel, &format!("{name}_noted")), fold }
 }
 
 fn variable(kernel: &mut Kernel, name: &str) -> Var {
@@ -163,7 +190,17 @@ fn appended(block: Vec<Stmt>, lists: &[List]) -> Vec<Stmt> {
 }
 
 impl List {
+    /// Appends what a store notes, or the values that it folds.
     fn append(&self, at: Expr, e: Expr) -> Vec<Stmt> {
+        match self.fold.and_then(|_| folded_values(&e, (self.array, &at))) {
+            Some((_, values)) => {
+                values.into_iter().flat_map(|value| self.append_one(at.clone(), value.clone())).collect()
+            }
+            None => self.append_one(at, e),
+        }
+    }
+
+    fn append_one(&self, at: Expr, note: Expr) -> Vec<Stmt> {
         let next = plus(Expr::Var(self.count), int(1));
         let reserve = |buffer| {
             let short = binary(Op::Gt, next.clone(), Expr::Capacity(buffer));
@@ -173,18 +210,23 @@ impl List {
             reserve(self.places),
             reserve(self.notes),
             Stmt::Store(self.places, Expr::Var(self.count), at),
-            Stmt::Store(self.notes, Expr::Var(self.count), e),
+            Stmt::Store(self.notes, Expr::Var(self.count), note),
             Stmt::Set(self.count, next.clone()),
         ]
     }
 }
 
-/// The loop that puts the notes of a list in their places.
-fn put(kernel: &mut Kernel, l: List) -> Stmt {
+/// The loop that puts the notes of a list in their places: one after the other, on one thread.
+fn put(kernel: &mut Kernel, l: List) -> [Stmt; 2] {
     let k = variable(kernel, "k");
-    let load = |b| Expr::Load(b, Box::new(Expr::Var(k)));
-    let body = vec![Stmt::Store(l.array, load(l.places), load(l.notes))];
-    Stmt::For { var: k, lo: int(0), hi: Expr::Var(l.count), how: How::Serial, body }
+    let load = |b, at| Expr::Load(b, Box::new(at));
+    let (place, note) = (load(l.places, Expr::Var(k)), load(l.notes, Expr::Var(k)));
+    let note = match l.fold {
+        Some(op) => Expr::Op(op, vec![load(l.array, place.clone()), note]),
+        None => note,
+    };
+    let body = vec![Stmt::Store(l.array, place, note), Stmt::Set(k, plus(Expr::Var(k), int(1)))];
+    [Stmt::Set(k, int(0)), Stmt::While(binary(Op::Lt, Expr::Var(k), Expr::Var(l.count)), body)]
 }
 
 #[cfg(test)]
@@ -196,14 +238,17 @@ mod tests {
         let text = format!(
             "kernel k(n_I, n_P) reassociate
   operand A1_pos: i32, A1_crd: i32, A_vals: f64
-  result C1_pos: i32, C1_crd: i32, C_vals: f64
+  result C1_pos: i32, C1_crd: i32, C_vals: f64, z_vals: f64
   in A@0: f64[n_I, n_I] {{dense, compressed}} at dense, compressed(A1_pos, A1_crd), A_vals
+  out z@1: f64[n_I] {{dense}} at dense, z_vals
 
+  alloc z_vals[n_I] = 0.0
   alloc C1_pos[n_I + 1] = 0i32
   alloc C1_crd[16]
   alloc C_vals[16]
   c = 0
 {body}
+  finish z_vals[n_I]
   finish C1_pos[n_I + 1]
   finish C1_crd[c]
   finish C_vals[c]
@@ -243,10 +288,34 @@ mod tests {
       C1_pos_noted = C1_pos_noted + 1
     }
   }
-  for k in 0..C1_pos_noted {
+  k = 0
+  while k < C1_pos_noted {
     C1_pos[C1_pos_places[k]] = C1_pos_notes[k]
+    k = k + 1
   }";
         assert!(got.contains("apart parallel for p0") && got.contains(joining) && got.contains(appended), "{got}");
+    }
+
+    /// Sums of rows that pieces share: not where a sum is made of one entry, as the list would be as long as the operand.
+    #[test]
+    fn sums_are_folded_in_their_places_behind_the_loop() {
+        let pieces = "  racing for p0 in 0..n_P {
+    for i in max(i64(A1_crd[p0]), 0)..min(i64(A1_crd[p0 + 1]), n_I) {
+      t = 0.0
+      for p in A1_pos[i]..A1_pos[i + 1] {
+        t = t + A_vals[p]
+      }
+      z_vals[i] = z_vals[i] + t
+    }
+  }";
+        let got = rewritten(pieces);
+        let joining =
+            "racing parallel for p0 in 0..n_P joining z_vals_places[z_vals_noted], z_vals_notes[z_vals_noted] {";
+        let folded = "    z_vals[z_vals_places[k]] = z_vals[z_vals_places[k]] + z_vals_notes[k]";
+        assert!(got.contains(joining) && got.contains(folded), "{got}");
+        let entries = pieces.replace("        t = t + A_vals[p]", "        z_vals[i] = z_vals[i] + A_vals[p]");
+        let got = rewritten(&entries.replace("      t = 0.0\n", "").replace("      z_vals[i] = z_vals[i] + t\n", ""));
+        assert!(got.contains("folding z_vals") && !got.contains("places"), "{got}");
     }
 
     /// Not where no schedule asks for it, or iterations read what is noted, note something else, or do more with counters.
@@ -257,7 +326,7 @@ mod tests {
             ("C_vals[c] = A_vals[p]", "C_vals[c] = A_vals[p] + f64(C1_pos[i])"),
             ("= i32(c)", "= i32(c + 1)"),
             ("C1_pos[i + 1]", "C1_pos[min(c, n_I)]"),
-            ("C1_crd[c] = A1_crd[p]", "C1_crd[c] = i32(c)"),
+            ("C1_crd[c] = A1_crd[p]", "C1_crd[c] = i32(c * 2)"),
             ("p in A1_pos[i]", "p in min(c, A1_pos[i])"),
         ] {
             let body = PIECES.replace(from, to);

@@ -382,7 +382,7 @@ mod tests {
         let got = rewritten(RUN);
         assert!(got.contains(strips), "{got}");
         let below = rewritten(&RUN.replace("== i", "< i"));
-        assert!(below.contains("below(A1_crd[p..n_J], i)"), "{below}");
+        assert!(below.contains("below(A1_crd[at..n_J], i)"), "{below}");
     }
 
     /// Other loops are not rewritten: loops whose end changes with each entry, or with the number of appended entries; loops that compare

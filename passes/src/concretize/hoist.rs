@@ -111,8 +111,9 @@ fn hoist_beside(e: Expr, outer: &[Index], beside: &Beside, c: &mut Concretize) -
             let here = needed_by(fun, &args, ty, (&c.out, given.simplify));
             let part = |k| {
                 let sum = only_sum(&args[k]);
-                let is_asked =
-                    |a: &&AccessId| sum.is_some_and(|sum| is_asked(fun, (&args, k, sum), ty, **a, (&c.out, given.simplify)));
+                let is_asked = |a: &&AccessId| {
+                    sum.is_some_and(|sum| is_asked(fun, (&args, k, sum), ty, **a, (&c.out, given.simplify)))
+                };
                 let mut asked = if sum.is_some() { beside.asked.clone() } else { vec![] };
                 asked.extend(here.iter().filter(is_asked));
                 Beside { needed: [needed, &here].concat(), asked }

@@ -142,12 +142,12 @@ fn proved(programs: impl Iterator<Item = Program>, at_least: usize) {
 #[test]
 fn rewrites_of_file_tests_are_proved() {
     let folder = Path::new(FILES).join("loops");
-    let (each, at_least) = if Effort::said() < Effort::Long { (3, 2) } else { (1, 20) };
+    let (each, at_least) = if Effort::said() < Effort::Long { (6, 1) } else { (1, 20) };
     proved(programs_under(&folder).iter().step_by(each).flat_map(|path| Program::of_file(path)), at_least);
 }
 
 #[test]
 fn rewrites_of_generated_programs_are_proved() {
-    let (programs, at_least) = if Effort::said() < Effort::Long { (1..10, 1) } else { (1..25, 12) };
+    let (programs, at_least) = if Effort::said() < Effort::Long { (1..6, 1) } else { (1..25, 12) };
     proved(programs.filter_map(Program::generated), at_least);
 }

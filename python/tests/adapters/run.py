@@ -21,7 +21,7 @@ HERE = Path(__file__).parent
 
 
 #: Of how many tests one is run by `--part`.
-PART = 16
+PART = 48
 
 
 class Suite(NamedTuple):

@@ -353,7 +353,7 @@ mod tests {
     /// meaning. All of the product is `campaign --programs all`.
     #[test]
     fn a_directed_walk_reaches_every_pair_of_columns() {
-        let report = run(of(38_000, 750), Engine::Loops, Walk::Directed);
+        let report = run(of(38_000, 500), Engine::Loops, Walk::Directed);
         if Effort::said() < Effort::Long {
             return;
         }
@@ -474,7 +474,7 @@ mod tests {
     /// What cases do not have: functions with each property that can be declared, indices that are read or leave their arrays.
     #[test]
     fn the_whole_language_answers_as_the_meaning() {
-        let report = run(of(600, 75), Engine::Loops, Walk::Language);
+        let report = run(of(600, 40), Engine::Loops, Walk::Language);
         assert!(report.left.values().sum::<u64>() < report.programs, "most run\n{report}");
         let at = ["", " at an argument"];
         let properties = ["identity", "annihilator"].iter().flat_map(|p| at.map(|at| format!("property {p}{at}")));
@@ -489,7 +489,7 @@ mod tests {
     /// Gradients and tangents against dual numbers, and against their own meaning.
     #[test]
     fn gradients_are_the_transposed_of_dual_numbers() {
-        let report = run(of(2000, 120), Engine::Loops, Walk::Gradients);
+        let report = run(of(2000, 60), Engine::Loops, Walk::Gradients);
         let words = "reduction sum,reduction min,reduction max,operator *,operator +,operator -";
         reached(&report, Effort::Long, words.split(','));
         assert!(report.work.executions() > report.programs, "most are derived\n{report}");
@@ -498,7 +498,7 @@ mod tests {
     /// Rows of the lengths of lanes, words, networks and rooms, extents up to 2⁶³ − 1.
     #[test]
     fn long_data_answer_as_the_meaning() {
-        let report = run(of(2500, 60), Engine::Loops, Walk::Long);
+        let report = run(of(2500, 30), Engine::Loops, Walk::Long);
         let rows = LENGTHS.iter().filter(|n| **n > 0).map(|n| format!("row of {n}"));
         let extents = EXTENTS.iter().map(|n| format!("extent {n}"));
         let kinds = program::KINDS.iter().map(|(kind, _)| format!("kind {kind}"));

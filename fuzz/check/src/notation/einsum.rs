@@ -344,15 +344,16 @@ mod tests {
     #[test]
     fn sums_of_the_whole_language_stand_where_the_rule_says() {
         let mut seen = Seen::default();
-        for seed in 0..600 {
+        let seeds = crate::Effort::said().of(600, 200);
+        for seed in 0..seeds {
             let bytes = bytes(seed, 1500);
             let u = &mut Unstructured::new(&bytes);
             let made = if seed % 2 == 0 { language::program(u, 0) } else { language::lowered(u) };
             seen.program(&made.program);
         }
         println!("{} check: {:?}", seen.programs, seen.words);
-        assert!(seen.programs > 350, "{}", seen.programs);
-        seen.meets(&WORDS, 5);
+        assert!(seen.programs > 350 * seeds / 600, "{}", seen.programs);
+        seen.meets(&WORDS, if seeds < 600 { 1 } else { 5 });
     }
 
     #[test]

@@ -430,7 +430,7 @@ mod tests {
     /// Programs in boxes answer as the whole means, and whatever a split can be is reached, as is what refuses it often.
     #[test]
     fn boxes_answer_as_the_whole_means() {
-        let report = run(crate::Effort::said().of(300, 150), Engine::Loops, 1);
+        let report = run(crate::Effort::said().of(300, 75), Engine::Loops, 1);
         let ran = report.work.kernels;
         assert!(ran * 10 > report.programs * 8, "{ran} of {} ran\n{report}", report.programs);
         let reached = [

@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn damaged_text_is_read_or_refused_in_time() {
         let (mut read, mut checked, mut several, mut slowest) = (0, 0, 0, 0);
-        let tries = crate::Effort::said().of(25, 2);
+        let tries = crate::Effort::said().of(25, 1);
         let least = 12 * tries as u32;
         for (n, text) in corpus().iter().enumerate() {
             reads_back(text);
