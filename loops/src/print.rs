@@ -259,6 +259,9 @@ impl<W: Write> Printer<'_, W> {
                 if hints.claim != Claim::Nothing {
                     write!(self.out, "{} ", hints.claim.name())?;
                 }
+                if hints.seamed {
+                    write!(self.out, "seamed ")?;
+                }
                 let lanes = if hints.lanes { "lanes " } else { "" };
                 self.first(*var);
                 write!(self.out, "{lanes}{word}for {} in ", var_name(self.kernel, *var))?;

@@ -244,8 +244,8 @@ impl<'t> Reader<'t> {
                 self.each(if word == "vector" { How::Vector } else { How::apart() }, nesting)
             }
             (
-                Token::Word("for" | "vector" | "parallel" | "lanes" | "apart" | "racing"),
-                "block" | "warp" | "lane" | "lanes" | "apart" | "racing",
+                Token::Word("for" | "vector" | "parallel" | "lanes" | "apart" | "racing" | "seamed"),
+                "block" | "warp" | "lane" | "lanes" | "apart" | "racing" | "seamed",
             )
             | (Token::Number(_), "unroll") => self.hints(word, nesting),
             _ => self.entry(word).map(Stmt::Call),
@@ -258,6 +258,7 @@ impl<'t> Reader<'t> {
         let deal = Deal::ALL.into_iter().find(|deal| word == deal.name() || self.eat(Token::Word(deal.name())));
         let claim = Claim::ALL.into_iter().find(|claim| word == claim.name() || self.eat(Token::Word(claim.name())));
         let claim = claim.unwrap_or_default();
+        let seamed = word == "seamed" || self.eat(Token::Word("seamed"));
         let lanes = word == "lanes" || self.eat(Token::Word("lanes"));
         let how = if self.eat(Token::Word("vector")) {
             How::Vector
@@ -269,7 +270,7 @@ impl<'t> Reader<'t> {
         self.expect(Token::Word("for"))?;
         let made = self.each(how, nesting)?;
         if let Stmt::For { var, .. } = &made {
-            let hints = Hints { unroll, lanes, deal, claim };
+            let hints = Hints { unroll, lanes, deal, claim, seamed };
             // `unroll 0` asks for nothing.
             self.kernel.hints.extend((hints != Hints::default()).then_some((*var, hints)));
         }

@@ -6,12 +6,18 @@
 //!                  v 5 7 1                             values      1 5 7      origin 2 0 1
 //! ```
 //!
-//! Invariant: the rows of `columns` never fall, lexicographically; equal rows are in their original order. Sorting goes from the
-//! innermost level out, with stable passes; a column that is already in order costs one scan.
+//! Invariant: the rows of `columns` never fall, lexicographically; equal rows are in their original order. Entries are dealt out to stretches
+//! of the outermost coordinate, and each stretch is sorted by itself, on as many threads as there are:
+//!
+//! ```text
+//!  entries in pieces     (0 1 2 3) (4 5 6 7)
+//!  below 5, from 5 on    (0 3)(1 2) (5)(4 6 7)      ─▶  (0 3 5)  (1 2 4 6 7)      ─▶  each sorted
+//! ```
 
 use super::assemble::Error;
 use super::{Array, Entries, Format, Malformed, room};
 use crate::algebra::Value;
+use crate::parallel;
 
 /// Sorted entries.
 pub(super) struct Sorted {
@@ -34,11 +40,9 @@ impl Sorted {
             let values = entries.values.share().ok_or_else(memory)?;
             return Ok(Sorted { columns, values, origin: None });
         }
-        let mut order: Vec<usize> = room::collected(0..n)?;
-        for (column, &m) in columns.iter().zip(&*format.order).rev() {
-            sort_by_column(&mut order, column, extents[m])?;
-        }
-        let columns = columns.iter().map(|c| picked(c, &order)).collect::<Result<_, _>>()?;
+        let levels: Vec<u64> = format.order.iter().map(|&m| extents[m]).collect();
+        let order = order_of(&columns, &levels, n)?;
+        let columns = all_picked(&columns, &order)?;
         let values = entries.values.gather(&order).ok_or_else(memory)?;
         Ok(Sorted { columns, values, origin: Some(order) })
     }
@@ -94,8 +98,15 @@ impl Sorted {
 
     /// The columns, restricted to these entries.
     fn picked(&self, kept: &[usize]) -> Result<Vec<Vec<i64>>, Error> {
-        self.columns.iter().map(|column| picked(column, kept)).collect()
+        all_picked(&self.columns.iter().map(Vec::as_slice).collect::<Vec<_>>(), kept)
     }
+}
+
+/// Columns, restricted to these entries.
+fn all_picked(columns: &[&[i64]], kept: &[usize]) -> Result<Vec<Vec<i64>>, Error> {
+    let mut all: Vec<Made<&[i64], Vec<i64>>> = columns.iter().map(|column| Made::of(*column)).collect();
+    parallel::each(&mut all, &|part| part.make(|column| picked(column, kept)));
+    all.into_iter().map(|part| part.made).collect()
 }
 
 /// A column, restricted to these entries.
@@ -111,40 +122,81 @@ fn ascends(columns: &[&[i64]], n: usize) -> bool {
     })
 }
 
-/// Sorts entry numbers by a column of coordinates in `0..extent`, stably: by counting where the extent is not much
-/// larger than the number of entries, else by comparing.
-fn sort_by_column(order: &mut Vec<usize>, column: &[i64], extent: u64) -> Result<(), Error> {
-    if order.windows(2).all(|w| column[w[0]] <= column[w[1]]) {
-        return Ok(());
-    }
-    if extent > 4 * order.len() as u64 + 1024 {
-        return sort_by_comparing(order, column);
-    }
-    let mut next = room::repeated(0usize, extent as usize + 1)?;
-    for &c in column {
-        next[c as usize + 1] += 1;
-    }
-    for c in 1..next.len() {
-        next[c] += next[c - 1];
-    }
-    let mut sorted = room::repeated(0, order.len())?;
-    for &e in order.iter() {
-        let place = &mut next[column[e] as usize];
-        sorted[*place] = e;
-        *place += 1;
-    }
-    *order = sorted;
-    Ok(())
+/// What a thread makes of a part.
+struct Made<P, T> {
+    of: P,
+    made: Result<T, Error>,
 }
 
-/// As [`sort_by_column`], by comparisons in place. Entries of equal coordinates keep their order, because each is compared with its
-/// place.
-fn sort_by_comparing(order: &mut [usize], column: &[i64]) -> Result<(), Error> {
-    let mut keys: Vec<(i64, usize, usize)> =
-        room::collected(order.iter().enumerate().map(|(n, &e)| (column[e], n, e)))?;
+impl<P: Copy, T: Default> Made<P, T> {
+    fn of(of: P) -> Made<P, T> {
+        Made { of, made: Ok(T::default()) }
+    }
+
+    fn make(&mut self, make: impl FnOnce(P) -> Result<T, Error>) {
+        self.made = make(self.of);
+    }
+}
+
+/// How many entries a stretch of coordinates has, if they are spread evenly.
+const STRETCH: usize = 4096;
+
+/// The most stretches: each piece of the entries has a list for each.
+const STRETCHES: usize = 256;
+
+/// The number of pieces into which entries are divided.
+const PIECES: usize = 16;
+
+/// The numbers of `n` entries in the order of their coordinates, of which there is a column a level; those at equal coordinates in their own.
+fn order_of(columns: &[&[i64]], extents: &[u64], n: usize) -> Result<Vec<usize>, Error> {
+    let stretches = (n / STRETCH).clamp(1, STRETCHES);
+    if stretches == 1 || columns.is_empty() {
+        return stretch_of(columns, extents, room::collected(0..n)?);
+    }
+    let width = extents[0].div_ceil(stretches as u64).max(1);
+    let piece = n.div_ceil(PIECES);
+    let dealt = |first: usize| -> Result<Vec<Vec<usize>>, Error> {
+        let mut all = room::collected((0..stretches).map(|_| vec![]))?;
+        for e in first..(first + piece).min(n) {
+            room::push(&mut all[(columns[0][e] as u64 / width) as usize], e)?;
+        }
+        Ok(all)
+    };
+    let mut pieces: Vec<Made<usize, Vec<Vec<usize>>>> = (0..n).step_by(piece).map(Made::of).collect();
+    parallel::each(&mut pieces, &|part| part.make(dealt));
+    let pieces: Vec<Vec<Vec<usize>>> = pieces.into_iter().map(|part| part.made).collect::<Result<_, _>>()?;
+    let sorted = |stretch: usize| {
+        let lists = pieces.iter().map(|lists| &lists[stretch][..]);
+        let mut all = room::room(lists.clone().map(<[usize]>::len).sum())?;
+        lists.for_each(|list| all.extend_from_slice(list));
+        stretch_of(columns, extents, all)
+    };
+    let mut all: Vec<Made<usize, Vec<usize>>> = (0..stretches).map(Made::of).collect();
+    parallel::each(&mut all, &|part| part.make(sorted));
+    let mut order = room::room(n)?;
+    for part in all {
+        order.extend_from_slice(&part.made?);
+    }
+    Ok(order)
+}
+
+/// These entries, which are in their own order, in that of their coordinates: by a key of all coordinates, if one holds them.
+fn stretch_of(columns: &[&[i64]], extents: &[u64], mut order: Vec<usize>) -> Result<Vec<usize>, Error> {
+    let bits = |extent: &u64| u64::BITS - extent.leading_zeros();
+    if extents.iter().map(bits).sum::<u32>() > u64::BITS {
+        let at = |e: usize| columns.iter().map(move |column| column[e]);
+        order.sort_unstable_by(|&a, &b| at(a).cmp(at(b)).then(a.cmp(&b)));
+        return Ok(order);
+    }
+    let key = |e: usize| {
+        let coordinates = columns.iter().zip(extents);
+        // A shift by all bits: the key is this coordinate alone.
+        coordinates.fold(0, |key: u64, (column, extent)| key.checked_shl(bits(extent)).unwrap_or(0) | column[e] as u64)
+    };
+    let mut keys = room::collected(order.iter().map(|&e| (key(e), e)))?;
     keys.sort_unstable();
-    order.iter_mut().zip(keys).for_each(|(place, (_, _, e))| *place = e);
-    Ok(())
+    order.iter_mut().zip(keys).for_each(|(place, (_, e))| *place = e);
+    Ok(order)
 }
 
 #[cfg(test)]
@@ -166,7 +218,7 @@ mod tests {
     #[test]
     fn by_levels_and_stably() {
         let entries = numbered(vec![vec![2, 0, 2, 0], vec![1, 3, 1, 0]]);
-        // A small extent is sorted by counting, a large one by merging.
+        // Small extents are sorted by keys, large ones by comparing columns.
         for extents in [[4, 4], [1 << 40, 1 << 40]] {
             let rows = Sorted::of(&entries, &extents, &Format::csf(2)).unwrap();
             assert_eq!(numbers(&rows), [3, 1, 0, 2]);
@@ -174,6 +226,28 @@ mod tests {
             assert_eq!(rows.first_duplicate(), Some(2));
             let columns = Sorted::of(&entries, &extents, &Format::named("dcsc", 2).unwrap()).unwrap();
             assert_eq!(numbers(&columns), [3, 0, 2, 1]);
+        }
+    }
+
+    /// Many entries, in stretches: of coordinates that are spread, that stand in one stretch, and that repeat; on any number of threads.
+    #[test]
+    fn many_are_in_the_same_order() {
+        let n = 20_000;
+        let mut seed = 1u64;
+        let mut draw = |extent: i64| {
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (seed >> 33) as i64 % extent
+        };
+        for (rows, columns) in [(1000, 1 << 40), (7, 3), (1, 50_000), (1 << 40, 1 << 40)] {
+            let entries = numbered(vec![(0..n).map(|_| draw(rows)).collect(), (0..n).map(|_| draw(columns)).collect()]);
+            let extents = [1 << 41, 1 << 41].map(|most: u64| most.min(rows.max(columns) as u64));
+            let mut expected: Vec<usize> = (0..n).collect();
+            expected.sort_by_key(|&e| (entries.coordinates[0][e], entries.coordinates[1][e]));
+            let expected: Vec<i64> = expected.into_iter().map(|e| e as i64).collect();
+            let sorted = || numbers(&Sorted::of(&entries, &extents, &Format::csf(2)).unwrap());
+            assert_eq!(sorted(), expected);
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+            assert_eq!(pool.install(sorted), expected);
         }
     }
 

@@ -356,6 +356,7 @@ impl Part for Hints {
         maybe(v, "lanes", &self.lanes);
         Deal::ALL.into_iter().for_each(|deal| maybe(v, deal.name(), &(self.deal == Some(deal))));
         Claim::ALL.into_iter().for_each(|claim| maybe(v, claim.name(), &(self.claim == claim)));
+        maybe(v, "seamed", &self.seamed);
     }
 
     fn read(r: &mut Reader) -> Read<Hints> {
@@ -371,7 +372,7 @@ impl Part for Hints {
                 claim = named;
             }
         }
-        Ok(Hints { unroll, lanes, deal, claim })
+        Ok(Hints { unroll, lanes, deal, claim, seamed: read_behind(&["seamed"], r)? })
     }
 
     fn begins(token: Token) -> bool {

@@ -219,10 +219,11 @@ impl<'k, 'b> Appends<'k, 'b> {
         };
         let at = stores.iter().map(|(at, _)| self.class(at)).collect::<Option<Vec<_>>>()?;
         match at.first()? {
+            Class::Fixed if holds.is_none() => self.apart.contains(&b).then_some(None),
             Class::Fixed => {
                 let places = stores.iter().map(|(at, _)| self.places.place(at)).collect::<Option<Vec<_>>>()?;
                 places.iter().all(|place| *place == places[0]).then_some(())?;
-                let Some(c) = holds else { return self.apart.contains(&b).then_some(None) };
+                let c = holds?;
                 let from = self.first(&places[0])?;
                 let all = self.sets_each(self.body, b, &places[0]);
                 all.then_some(Some(Joined { array: b, from, holds: Some(c) }))

@@ -13,14 +13,24 @@
 //!                                                     k = k + 1
 //! ```
 //!
-//! So pieces of positions may share a row, and rows of equal work begin where a search says. Counters' values are noted, and elements
-//! `y[i] = y[i] + t` are folded behind a loop that has made `t`: then a list is short beside the loop's work, and no thread needs an array as
-//! long as `y`. This is done where a schedule wants a loop in parallel whose iterations are independent then.
+//! So pieces of positions may share a row, and rows of equal work begin where a search says. This is done where a schedule wants a loop in
+//! parallel whose iterations are independent then.
+//!
+//! Elements that pieces fold are noted where pieces meet: in a `seamed` loop each iteration but the first and the last has elements of its own.
+//!
+//! ```text
+//!   seamed for i in from..to                        seamed for i in from..to
+//!     …                                    ──▶        …
+//!     y[i] = y[i] + t                                 if from < i && i < to - 1
+//!                                                       y[i] = y[i] + t
+//!                                                     else
+//!                                                       places[count] = i; notes[count] = t; count = count + 1
+//! ```
 
 use super::appending::in_no_loop;
-use super::parallel::Facts;
+use super::parallel::{Facts, holds_elements};
 use super::tiles::workspace;
-use crate::arith::{binary, int, plus};
+use crate::arith::{binary, int, minus, plus};
 use crate::folds::{folded_values, folds_elements};
 use crate::names::Vars;
 use crate::{BufferId, Claim, Entry, Expr, How, Kernel, Stmt, Var, map_blocks};
@@ -68,8 +78,11 @@ fn is_apart(facts: &Facts, kernel: &Kernel, stmt: &Stmt) -> bool {
 fn listed(kernel: &mut Kernel, facts: &Facts, stmt: Stmt, changed: &mut Option<Stmt>) -> Vec<Stmt> {
     let Stmt::For { var, lo, hi, how: How::Serial, body } = stmt else { return vec![stmt] };
     let arrays = noted(kernel, facts, &body);
+    if arrays.values().any(Option::is_some) {
+        kernel.hints.entry(var).or_default().claim = Claim::Apart;
+    }
     let lists: Vec<List> = arrays.into_iter().map(|(array, fold)| list(kernel, array, fold)).collect();
-    let body = appended(body, &lists);
+    let body = appended(kernel, body, (&lists, None));
     let one = Stmt::For { var, lo, hi, how: How::Serial, body };
     *changed = (!lists.is_empty()).then(|| one.clone());
     let begins = lists.iter().flat_map(|l| {
@@ -81,27 +94,33 @@ fn listed(kernel: &mut Kernel, facts: &Facts, stmt: Stmt, changed: &mut Option<S
     begins.into_iter().chain([one]).chain(ends).collect()
 }
 
-/// The arrays in which a loop's iterations note counters, or behind a loop fold values, at places that do not depend on counters; and with
-/// which they do nothing else.
+/// The arrays with which a loop's iterations do nothing but note counters, or fold values where pieces meet, at places that do not depend on
+/// counters.
 fn noted(kernel: &Kernel, facts: &Facts, body: &[Stmt]) -> BTreeMap<BufferId, Option<Op>> {
     let counted = depending(body, facts.carried(body));
-    let (mut stores, mut others) = (vec![], BTreeSet::new());
-    uses(body, &mut stores, &mut others);
+    let mut uses = Uses { kernel, stores: vec![], others: BTreeSet::new() };
+    uses.note(body, false);
     let depends = |e: &Expr| counted.iter().any(|v| e.reads(*v));
     let is_note = |e: &Expr| matches!(value(e), Expr::Var(v) if counted.contains(v));
-    let of = |b: BufferId| stores.iter().filter(move |store| store.array == b);
+    let of = |b: BufferId| uses.stores.iter().filter(move |store| store.array == b);
     let holds_notes = |b: BufferId| {
         let is_integer = matches!(kernel.buffers[b.0 as usize].ty, Type::I32 | Type::I64);
-        is_integer && !others.contains(&b) && of(b).all(|store| is_note(store.e))
+        is_integer && !uses.others.contains(&b) && of(b).all(|store| is_note(store.e))
     };
     let fold = |b: BufferId| {
         let mut fold = None;
-        let folds = folds_elements(body, b, &mut fold) && of(b).all(|store| store.behind_loop && !depends(store.e));
-        fold.filter(|_| folds && kernel.buffers[b.0 as usize].ty != Type::Bool)
+        let folds = folds_elements(body, b, &mut fold);
+        fold.filter(|_| folds && of(b).all(|store| store.is_sum && !depends(store.e)))
     };
-    let arrays: BTreeSet<BufferId> = stores.iter().map(|store| store.array).collect();
-    let fixed = arrays.into_iter().filter(|b| of(*b).all(|store| !depends(store.at)));
-    fixed.filter_map(|b| if holds_notes(b) { Some((b, None)) } else { fold(b).map(|op| (b, Some(op))) }).collect()
+    let stored: BTreeSet<BufferId> = uses.stores.iter().map(|store| store.array).collect();
+    // Of every other dense result it is not known where pieces meet.
+    let results: Vec<BufferId> = stored.iter().copied().filter(|b| holds_elements(kernel, *b)).collect();
+    let seams = results.iter().all(|b| fold(*b).is_some());
+    let found = |b: BufferId| match results.contains(&b) {
+        true => fold(b).filter(|_| seams).map(|op| (b, Some(op))),
+        false => holds_notes(b).then_some((b, None)),
+    };
+    stored.into_iter().filter(|b| of(*b).all(|store| !depends(store.at))).filter_map(found).collect()
 }
 
 /// A number without conversions to other widths.
@@ -139,29 +158,46 @@ struct Store<'s> {
     array: BufferId,
     at: &'s Expr,
     e: &'s Expr,
-    /// Whether a loop stands before it in its block.
-    behind_loop: bool,
+    /// Whether it is in a seamed loop, and a loop stands before it in its block: then lists are short beside the work.
+    is_sum: bool,
 }
 
-/// The stores in a block, and the buffers that it touches otherwise.
-fn uses<'s>(block: &'s [Stmt], stores: &mut Vec<Store<'s>>, others: &mut BTreeSet<BufferId>) {
-    let mut behind_loop = false;
-    for stmt in block {
-        match stmt {
-            Stmt::Store(array, at, e) => stores.push(Store { array: *array, at, e, behind_loop }),
-            Stmt::Call(entry) => others.extend(entry.buffers()),
-            Stmt::For { .. } | Stmt::While(..) => behind_loop = true,
-            _ => {}
-        }
-        stmt.exprs().for_each(|e| {
-            e.each(&mut |e| {
-                if let Expr::Load(b, _) | Expr::Among(_, b, _) | Expr::Capacity(b) = e {
-                    others.insert(*b);
+/// What a block does with buffers.
+struct Uses<'s> {
+    kernel: &'s Kernel,
+    stores: Vec<Store<'s>>,
+    /// The buffers that it touches otherwise.
+    others: BTreeSet<BufferId>,
+}
+
+impl<'s> Uses<'s> {
+    fn note(&mut self, block: &'s [Stmt], seamed: bool) {
+        let mut behind_loop = false;
+        for stmt in block {
+            match stmt {
+                Stmt::Store(array, at, e) => {
+                    self.stores.push(Store { array: *array, at, e, is_sum: seamed && behind_loop });
                 }
+                Stmt::Call(entry) => self.others.extend(entry.buffers()),
+                Stmt::For { .. } | Stmt::While(..) => behind_loop = true,
+                _ => {}
+            }
+            stmt.exprs().for_each(|e| {
+                e.each(&mut |e| {
+                    if let Expr::Load(b, _) | Expr::Among(_, b, _) | Expr::Capacity(b) = e {
+                        self.others.insert(*b);
+                    }
+                });
             });
-        });
-        stmt.blocks().for_each(|inner| uses(inner, stores, others));
+            let seamed = seamed || matches!(stmt, Stmt::For { var, .. } if is_seamed(self.kernel, *var));
+            stmt.blocks().for_each(|inner| self.note(inner, seamed));
+        }
     }
+}
+
+/// Whether only the first and the last iteration of a loop touch elements that another piece touches.
+fn is_seamed(kernel: &Kernel, var: Var) -> bool {
+    kernel.hints.get(&var).is_some_and(|hints| hints.seamed)
 }
 
 /// A new list of notes for an array.
@@ -177,14 +213,40 @@ fn variable(kernel: &mut Kernel, name: &str) -> Var {
     Vars::of(&mut kernel.vars).fresh(name, Type::I64)
 }
 
+/// Where pieces meet: the first and the last iteration of a seamed loop, and the loop's variable.
+#[derive(Clone, Copy)]
+struct Seam {
+    first: Var,
+    last: Var,
+    at: Var,
+}
+
+impl Seam {
+    /// Whether an iteration has elements of its own.
+    fn is_inside(self) -> Expr {
+        let below = |a, b| binary(Op::Lt, Expr::Var(a), Expr::Var(b));
+        binary(Op::AndAlso, below(self.first, self.at), below(self.at, self.last))
+    }
+}
+
 /// A block whose notes are appended to lists.
-fn appended(block: Vec<Stmt>, lists: &[List]) -> Vec<Stmt> {
+fn appended(kernel: &mut Kernel, block: Vec<Stmt>, (lists, within): (&[List], Option<Seam>)) -> Vec<Stmt> {
     let each = |stmt: Stmt| match stmt {
-        Stmt::Store(b, at, e) => match lists.iter().find(|l| l.array == b) {
-            Some(l) => l.append(at, e),
-            None => vec![Stmt::Store(b, at, e)],
+        Stmt::Store(b, at, e) => match (lists.iter().find(|l| l.array == b), within) {
+            (Some(l @ List { fold: Some(_), .. }), Some(seam)) => {
+                let noted = l.append(at.clone(), e.clone());
+                vec![Stmt::If(seam.is_inside(), vec![Stmt::Store(b, at, e)], noted)]
+            }
+            (Some(l), _) => l.append(at, e),
+            (None, _) => vec![Stmt::Store(b, at, e)],
         },
-        stmt => map_blocks(vec![stmt], &mut |inner| appended(inner, lists)),
+        Stmt::For { var, lo, hi, how, body } if within.is_none() && is_seamed(kernel, var) => {
+            let [first, last] = ["first", "last"].map(|name| variable(kernel, name));
+            let ends = [(first, lo.clone()), (last, minus(hi.clone(), int(1)))].map(|(v, e)| Stmt::Let(v, e));
+            let body = appended(kernel, body, (lists, Some(Seam { first, last, at: var })));
+            ends.into_iter().chain([Stmt::For { var, lo, hi, how, body }]).collect()
+        }
+        stmt => map_blocks(vec![stmt], &mut |inner| appended(kernel, inner, (lists, within))),
     };
     block.into_iter().flat_map(each).collect()
 }
@@ -296,11 +358,12 @@ mod tests {
         assert!(got.contains("apart parallel for p0") && got.contains(joining) && got.contains(appended), "{got}");
     }
 
-    /// Sums of rows that pieces share: not where a sum is made of one entry, as the list would be as long as the operand.
+    /// Sums of rows that pieces share. Not where an entry is folded, as lists may then be as long as the operand; nor where it is not known which
+    /// rows are shared.
     #[test]
     fn sums_are_folded_in_their_places_behind_the_loop() {
         let pieces = "  racing for p0 in 0..n_P {
-    for i in max(i64(A1_crd[p0]), 0)..min(i64(A1_crd[p0 + 1]), n_I) {
+    seamed for i in max(i64(A1_crd[p0]), 0)..min(i64(A1_crd[p0 + 1]), n_I) {
       t = 0.0
       for p in A1_pos[i]..A1_pos[i + 1] {
         t = t + A_vals[p]
@@ -310,12 +373,18 @@ mod tests {
   }";
         let got = rewritten(pieces);
         let joining =
-            "racing parallel for p0 in 0..n_P joining z_vals_places[z_vals_noted], z_vals_notes[z_vals_noted] {";
+            "apart parallel for p0 in 0..n_P joining z_vals_places[z_vals_noted], z_vals_notes[z_vals_noted] {";
+        let inside = "      if first < i && i < last {
+        z_vals[i] = z_vals[i] + t
+      } else {";
         let folded = "    z_vals[z_vals_places[k]] = z_vals[z_vals_places[k]] + z_vals_notes[k]";
-        assert!(got.contains(joining) && got.contains(folded), "{got}");
+        assert!([joining, inside, folded].iter().all(|text| got.contains(text)), "{got}");
         let entries = pieces.replace("        t = t + A_vals[p]", "        z_vals[i] = z_vals[i] + A_vals[p]");
-        let got = rewritten(&entries.replace("      t = 0.0\n", "").replace("      z_vals[i] = z_vals[i] + t\n", ""));
-        assert!(got.contains("folding z_vals") && !got.contains("places"), "{got}");
+        let entries = entries.replace("      t = 0.0\n", "").replace("      z_vals[i] = z_vals[i] + t\n", "");
+        for body in [entries, pieces.replace("seamed ", "")] {
+            let got = rewritten(&body);
+            assert!(got.contains("folding z_vals") && !got.contains("places"), "{got}");
+        }
     }
 
     /// Not where no schedule asks for it, or iterations read what is noted, note something else, or do more with counters.

@@ -218,7 +218,7 @@ fn lengths(block: &[Stmt]) -> BTreeMap<BufferId, Option<Expr>> {
 }
 
 /// Whether an array has an element for each coordinate of a result.
-fn holds_elements(kernel: &Kernel, b: BufferId) -> bool {
+pub(super) fn holds_elements(kernel: &Kernel, b: BufferId) -> bool {
     kernel.arguments.iter().any(|of| !of.operand && of.values == b && of.format.is_dense())
 }
 

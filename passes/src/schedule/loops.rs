@@ -134,11 +134,12 @@ impl Loops {
                 || self.cut(w).is_some_and(|cut| self.innermost(cut.whole) == w && cut.loops.last() == Some(&v))
         };
         let all = self.hints.iter().filter(|(w, _)| of(*w));
-        all.fold(Hints::default(), |all, (_, hints)| Hints {
+        all.fold(Hints::default(), |all, (w, hints)| Hints {
             unroll: all.unroll.max(hints.unroll),
             lanes: all.lanes | hints.lanes,
             deal: all.deal.or(hints.deal),
             claim: all.claim.max(hints.claim),
+            seamed: all.seamed | (hints.seamed && *w == v),
         })
     }
 

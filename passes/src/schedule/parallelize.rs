@@ -26,6 +26,9 @@ impl Apply<'_> {
         if unit != Unit::CpuVector {
             let claim = if races { Claim::Racing } else { Claim::Apart };
             self.loops.hints.push((v, Hints { deal, claim, ..Hints::default() }));
+            if let (Unit::CpuThread, true, Some(outermost)) = (unit, races, self.seams(v)) {
+                self.loops.hints.push((outermost, Hints { seamed: true, ..Hints::default() }));
+            }
         }
         let name = self.name(v);
         let target = &self.program.tensors[self.statement.tensor.index()].name;
@@ -50,12 +53,22 @@ impl Apply<'_> {
 
     /// Whether two iterations of a loop may write one place of the target: the loop is a sum's, or its pieces may end within a sum.
     pub(super) fn races(&self, v: VarId) -> bool {
-        let places = |v: VarId| self.statement.indices.iter().any(|i| i.bare() == Some(v));
-        let told_apart = !self.statement.scatters() && !self.statement.is_part();
         let loops = match self.loops.cut(v) {
             Some(cut) => cut.loops.clone(),
             None => self.loops.coordinates(v),
         };
-        !(told_apart && loops.iter().all(|v| places(self.loops.root(*v))))
+        !loops.iter().all(|v| self.tells_apart(*v))
+    }
+
+    /// The outermost loop of the cut that a loop counts pieces of, if each of its coordinates has places of the target of its own.
+    fn seams(&self, v: VarId) -> Option<VarId> {
+        let outermost = *self.loops.cut(v)?.loops.first()?;
+        self.tells_apart(outermost).then_some(outermost)
+    }
+
+    /// Whether iterations with different coordinates of a loop write different places of the target.
+    fn tells_apart(&self, v: VarId) -> bool {
+        let places = |v: VarId| self.statement.indices.iter().any(|i| i.bare() == Some(v));
+        !self.statement.scatters() && !self.statement.is_part() && places(self.loops.root(v))
     }
 }

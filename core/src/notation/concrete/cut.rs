@@ -76,6 +76,9 @@ pub struct Hints {
     pub deal: Option<Deal>,
     /// Whether iterations are to run in parallel.
     pub claim: Claim,
+    /// Whether only the first and the last iteration touch places of the target that another iteration of the racing loop around touches:
+    /// pieces of what is cut are consecutive.
+    pub seamed: bool,
 }
 
 /// What a schedule says of iterations that are to run in parallel.

@@ -235,7 +235,8 @@ impl Printer<'_, '_, '_> {
         let deal = var.hints.deal.map(|deal| format!(" {}", deal.name())).unwrap_or_default();
         let claim = Claim::ALL.into_iter().find(|claim| var.hints.claim == *claim);
         let claim = claim.map_or(String::new(), |claim| format!(" {}", claim.name()));
-        let limits = format!("{unroll}{lanes}{deal}{claim}{limits}");
+        let seamed = if var.hints.seamed { " seamed" } else { "" };
+        let limits = format!("{unroll}{lanes}{deal}{claim}{seamed}{limits}");
         match self.nest.and_then(|nest| self.program.evident(nest, v)) {
             Some(extent) if extent == var.extent => format!("{}{limits}", var.name),
             _ => format!("{} in {}{limits}", var.name, self.program.extent_name(var.extent)),

@@ -228,6 +228,7 @@ impl<'t> Reader<'t> {
         self.program.vars[v.0].hints.deal = Deal::ALL.into_iter().find(|deal| self.eat(Token::Word(deal.name())));
         let claim = Claim::ALL.into_iter().find(|claim| self.eat(Token::Word(claim.name())));
         self.program.vars[v.0].hints.claim = claim.unwrap_or_default();
+        self.program.vars[v.0].hints.seamed = self.eat(Token::Word("seamed"));
         while let Some(limit) = self.limit()? {
             self.program.vars[v.0].limits.push(limit);
         }
