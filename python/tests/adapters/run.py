@@ -20,16 +20,13 @@ from typing import NamedTuple
 HERE = Path(__file__).parent
 
 
-#: Of how many tests one is run by `--part`.
-PART = 48
-
-
 class Suite(NamedTuple):
-    """Tests of a package, under an adapter."""
+    """Tests of a package, under an adapter; `--part` runs one of so many."""
 
     package: str
     adapter: str
     tests: list[str]
+    part: int = 48
 
 
 def _sparse(*files: str) -> list[str]:
@@ -46,8 +43,8 @@ SUITES = {
         ["scipy.sparse.tests.test_base", "-k", "(TestCSR or TestCSC) and not Matrix and not test_slicing_3"],
     ),
     "sparse": Suite("sparse", "sparse_adapter", _sparse("einsum", "elemwise", "dot")),
-    "graphblas-matrix": Suite("graphblas", "graphblas_adapter", ["graphblas.tests.test_matrix"]),
-    "graphblas-vector": Suite("graphblas", "graphblas_adapter", ["graphblas.tests.test_vector"]),
+    "graphblas-matrix": Suite("graphblas", "graphblas_adapter", ["graphblas.tests.test_matrix"], 16),
+    "graphblas-vector": Suite("graphblas", "graphblas_adapter", ["graphblas.tests.test_vector"], 16),
 }
 
 
@@ -56,7 +53,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("suites", nargs="*", metavar="SUITE", help=", ".join(SUITES))
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="how many run at a time")
-    parser.add_argument("--part", action="store_true", help=f"run one of {PART} tests, by their names, with counts of its own")
+    parser.add_argument("--part", action="store_true", help="run one of many tests, by their names, with counts of its own")
     parser.add_argument("--counts", type=Path, help="a folder for the counts, a JSON file for each suite")
     parser.add_argument("--cache", type=Path, help="a folder in which numba keeps what it compiles")
     parser.add_argument("--installed", action="store_true", help="leave out suites whose package is not installed")
@@ -82,7 +79,7 @@ def _run(name: str, given) -> bool:
     command = [sys.executable, "-m", "pytest", "-p", suite.adapter, "-p", "no:cacheprovider", "-q", "--tb=short"]
     command += ["-W", "ignore::pytest.PytestUnknownMarkWarning", f"--fl-suite={name}"]
     if given.part:
-        command.append(f"--fl-part={PART}")
+        command.append(f"--fl-part={suite.part}")
     if given.counts:
         command.append(f"--fl-counts={given.counts.absolute() / name}.json")
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), *_path()]), "PYTHONDONTWRITEBYTECODE": "1"}
