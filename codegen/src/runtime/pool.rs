@@ -99,3 +99,22 @@ fn pool(threads: usize, most: usize) -> Option<Arc<ThreadPool>> {
     }
     Some(made)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fiberloom_core::parallel;
+
+    /// As many threads as were asked for; on a thread of a pool those of that pool; with one thread the caller's own.
+    #[test]
+    fn readers_run_on_the_threads_that_were_asked_for() {
+        for (asked, expected) in [(3, 3), (2, 2), (1, 1)] {
+            set_threads(asked);
+            let least = if addresses_left().is_some() { 1 } else { expected };
+            assert_eq!(on_pool(parallel::threads), least);
+            let other = ThreadPoolBuilder::new().num_threads(4).build().unwrap();
+            assert_eq!(other.install(|| on_pool(parallel::threads)), 4);
+        }
+        set_threads(0);
+    }
+}
