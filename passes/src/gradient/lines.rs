@@ -76,9 +76,9 @@ impl Parts<'_> {
                 Made::Back(counter) => {
                     let Some(block) = found(&self.pieces, *counter) else { continue };
                     let back = block.back.iter().filter(|s| needed.contains(&s.tensor));
-                    let mut body = back.map(|s| Line::One(s.clone(), None)).collect();
+                    let mut body: Vec<Line> = back.map(|s| Line::One(s.clone(), None)).collect();
                     self.lines(draft, (&block.turn, &block.made), needed, &mut body);
-                    lines.push(Line::Block(block.turns.clone(), body));
+                    lines.extend((!body.is_empty()).then(|| Line::Block(block.turns.clone(), body)));
                 }
             }
         }
