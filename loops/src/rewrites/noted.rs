@@ -29,6 +29,7 @@
 
 use super::appending::in_no_loop;
 use super::parallel::{Facts, holds_elements};
+use super::serial::is_wanted;
 use super::tiles::workspace;
 use crate::arith::{binary, int, minus, plus};
 use crate::folds::{folded_values, folds_elements};
@@ -52,8 +53,8 @@ struct List {
 
 /// Puts into lists what iterations note, where they run in parallel then, as a schedule wants.
 pub(super) fn notes_in_lists(kernel: &mut Kernel) {
-    let wanted = kernel.hints.iter().filter(|(_, hints)| hints.claim != Claim::Nothing && hints.deal.is_none());
-    for var in wanted.map(|(var, _)| *var).collect::<Vec<_>>() {
+    let wanted: Vec<Var> = kernel.hints.keys().copied().filter(|var| is_wanted(kernel, *var)).collect();
+    for var in wanted {
         let mut with_lists = kernel.clone();
         let (body, facts) = (std::mem::take(&mut with_lists.body), Facts::of(kernel, &kernel.body));
         let mut changed = None;
@@ -71,7 +72,7 @@ pub(super) fn notes_in_lists(kernel: &mut Kernel) {
 
 /// Whether a loop's iterations are independent, and need no arrays in which they fold elements.
 fn is_apart(facts: &Facts, kernel: &Kernel, stmt: &Stmt) -> bool {
-    facts.independent(kernel, stmt).is_some_and(|how| how.arrays().is_empty())
+    facts.independent(kernel, stmt).is_ok_and(|how| how.arrays().is_empty())
 }
 
 /// A loop with its notes in lists, between what makes the lists and what puts the notes in their places.

@@ -67,19 +67,14 @@ impl Facts {
 
     /// The loop, in parallel if its iterations are independent; otherwise behind what says why it is not, where a schedule wants it so.
     fn apart(&self, kernel: &Kernel, stmt: Stmt) -> Vec<Stmt> {
-        let apart = self.independent(kernel, &stmt);
-        match (stmt, apart) {
-            (Stmt::For { var, lo, hi, body, .. }, Some(how)) => {
+        let independent = self.independent(kernel, &stmt);
+        match (stmt, independent) {
+            (Stmt::For { var, lo, hi, body, .. }, Ok(how)) => {
                 let some = kernel.hints.keys().any(|var| is_dealt(kernel, *var));
                 let body = if some { self.dealt(kernel, (body, how.arrays())) } else { body };
                 vec![Stmt::For { var, lo, hi, how, body }]
             }
-            (stmt, _) => serial::noted(kernel, stmt, |stmt| match stmt {
-                Stmt::For { var, lo, hi, body, .. } => {
-                    self.own(kernel, (*var, lo, hi), body).err().unwrap_or(Serial::Short)
-                }
-                _ => Serial::Short,
-            }),
+            (stmt, how) => serial::noted(kernel, stmt, how.err().unwrap_or(Serial::Short)),
         }
     }
 
@@ -103,11 +98,12 @@ impl Facts {
         body.into_iter().map(each).collect()
     }
 
-    /// How a statement runs in parallel, if it is a loop whose iterations are independent, and take time.
-    pub fn independent(&self, kernel: &Kernel, stmt: &Stmt) -> Option<How> {
-        let Stmt::For { var, lo, hi, how: How::Serial, body } = stmt else { return None };
-        let how = self.own(kernel, (*var, lo, hi), body).ok()?;
-        (body.iter().any(takes_time) || how.folds() || is_dealt(kernel, *var)).then_some(how)
+    /// How a statement runs in parallel, if it is a loop whose iterations are independent, and take time; else what keeps it from that.
+    pub fn independent(&self, kernel: &Kernel, stmt: &Stmt) -> Result<How, Serial> {
+        let Stmt::For { var, lo, hi, how: How::Serial, body } = stmt else { return Err(Serial::Short) };
+        let how = self.own(kernel, (*var, lo, hi), body)?;
+        let pays = body.iter().any(takes_time) || how.folds() || is_dealt(kernel, *var);
+        if pays { Ok(how) } else { Err(Serial::Short) }
     }
 
     /// What threads have of their own, if the iterations of a loop are independent.

@@ -41,16 +41,16 @@ impl Serial {
     }
 }
 
-/// A statement that runs on one thread, behind comments that say so of the loops in it that a schedule wants in parallel. `why` says it of
-/// the statement itself, if it is such a loop.
-pub(super) fn noted(kernel: &Kernel, stmt: Stmt, why: impl Fn(&Stmt) -> Serial) -> Vec<Stmt> {
+/// A statement that runs on one thread, behind comments that say so of the loops in it that a schedule wants in parallel: of the statement
+/// itself, if it is such a loop, why.
+pub(super) fn noted(kernel: &Kernel, stmt: Stmt, why: Serial) -> Vec<Stmt> {
     let mut wanted = BTreeSet::new();
     note(kernel, &stmt, &mut wanted);
     let outermost = if let Stmt::For { var, .. } = &stmt { Some(*var) } else { None };
     let say = |v: Var| {
         let name = &kernel.vars[v.0 as usize].0;
         Stmt::Comment(match outermost == Some(v) {
-            true => format!("{name} runs on one thread: {}", why(&stmt).sentence(kernel)),
+            true => format!("{name} runs on one thread: {}", why.sentence(kernel)),
             false => format!("{name} runs on one thread: the loop around it does"),
         })
     };
@@ -60,9 +60,14 @@ pub(super) fn noted(kernel: &Kernel, stmt: Stmt, why: impl Fn(&Stmt) -> Serial) 
 
 fn note(kernel: &Kernel, stmt: &Stmt, wanted: &mut BTreeSet<Var>) {
     if let Stmt::For { var, .. } = stmt
-        && kernel.hints.get(var).is_some_and(|hints| hints.claim != Claim::Nothing && hints.deal.is_none())
+        && is_wanted(kernel, *var)
     {
         wanted.insert(*var);
     }
     stmt.blocks().flatten().for_each(|inner| note(kernel, inner, wanted));
+}
+
+/// Whether a schedule wants a loop's iterations on threads.
+pub(super) fn is_wanted(kernel: &Kernel, var: Var) -> bool {
+    kernel.hints.get(&var).is_some_and(|hints| hints.claim != Claim::Nothing && hints.deal.is_none())
 }

@@ -113,7 +113,7 @@ impl All<'_> {
             let nest = if kept { None } else { Nest::of(&stmt, &self.seen, self.kernel, once) };
             // What tiles fold is not appended, and has places.
             let own = |kernel: &Kernel| {
-                let apart = once.then(|| self.facts.independent(kernel, &stmt)).flatten();
+                let apart = once.then(|| self.facts.independent(kernel, &stmt).ok()).flatten();
                 match apart.filter(|how| how.joined().is_empty() && !how.folds()) {
                     Some(How::Parallel { own, .. }) => Some(own),
                     _ => None,
