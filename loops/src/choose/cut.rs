@@ -44,12 +44,13 @@ impl Counted {
     }
 }
 
-/// The number of entries that a list has below each coordinate of a loop.
+/// The number of entries that a list has below each coordinate of a loop: of a level that is located, or of a list of coordinates, which is
+/// then the only weight.
 #[derive(Clone, Debug)]
 pub struct Weight {
     /// The list.
     pub list: (AccessId, usize),
-    /// The index in its positions of the first coordinate of the loop that is within the level.
+    /// The index in its positions of the first coordinate of the loop that is within the level; of a list of coordinates, the first's.
     pub begin: Sym,
     /// The index behind the last such coordinate.
     pub end: Sym,

@@ -73,9 +73,16 @@ fn counted_at(
             all
         }
         Counted::Weight(lists) => {
+            if let [weight @ Weight { list: (a, level), .. }] = &lists[..]
+                && is_searched(cx, *a, level - 1)
+            {
+                let list = Weighed::of(cx, d, weight);
+                let (crd, length) = (cx.level_array((*a, level - 1), Holds::Coordinates), list.entries());
+                let found = found_from(d, hints[0], length, |d, q| binary(Op::Le, list.below(d, &q), at.clone()));
+                return vec![d.index(crd, plus(list.begin, found))];
+            }
             let lists: Vec<Weighed> = lists.iter().map(|list| Weighed::of(cx, d, list)).collect();
-            let seen =
-                |list: &Weighed| plus(binary(Op::Sub, list.end.clone(), list.begin.clone()), list.before.clone());
+            let seen = |list: &Weighed| plus(list.entries(), list.before.clone());
             let most = lists.iter().map(seen).fold(extents[0].clone(), |least, n| binary(Op::Min, least, n));
             let weight = |d: &Symbolic, c: &Expr| lists.iter().map(|list| list.below(d, c)).reduce(plus);
             vec![found_from(d, hints[0], most, |d, c| binary(Op::Le, weight(d, &c).unwrap_or(int(0)), at.clone()))]
@@ -103,7 +110,12 @@ impl Weighed {
         Weighed { pos: cx.level_array(*list, Holds::Positions), begin, end, before }
     }
 
-    /// The number of its entries below the loop's coordinates before `c`.
+    /// The number of coordinates that have weights here.
+    fn entries(&self) -> Expr {
+        binary(Op::Sub, self.end.clone(), self.begin.clone())
+    }
+
+    /// The number of its entries below the loop's coordinates before `c`; of a list of coordinates, before the one with this number.
     fn below(&self, d: &Symbolic, c: &Expr) -> Expr {
         let Weighed { pos, begin, before, .. } = self;
         let of_level = match *before == int(0) {

@@ -73,7 +73,11 @@ fn opened(cx: &Context, b: &mut Block, scope: &Scope, cut: usize, body: &concret
             found.unwrap_or(Opened { count: Sym::ZERO, of: Counted::Nothing, hints: vec![] })
         }
         concrete::Counted::Weight => {
-            let lists: Vec<Weight> = read.iter().filter_map(|a| weight_of(cx, b, scope, *a)).collect();
+            let mut lists: Vec<Weight> = read.iter().filter_map(|a| weight_of(cx, b, scope, *a)).collect();
+            // One list of coordinates is searched, not the sum of several.
+            if let Some(of_list) = lists.iter().position(|weight| !is_located(cx, weight)) {
+                lists = vec![lists.swap_remove(of_list)];
+            }
             let entries = |Weight { list, begin, end, .. }: &Weight| {
                 let positions = levels::array(cx, *list, Holds::Positions);
                 symbols.sub(symbols.load(positions, *end), symbols.load(positions, *begin))
@@ -190,24 +194,30 @@ fn below(cx: &Context, of: (AccessId, usize), (begin, end): (Sym, Sym)) -> Optio
     }
 }
 
-/// The weights of the coordinates of an access's next level, which is located: the array of positions of the list below, and the indices
-/// in it at which these coordinates begin and end.
+/// The weights of the coordinates of an access's next level: the array of positions of the list below, and the indices in it at which these
+/// coordinates begin and end. The level is located, or a list over which the loop runs as a whole.
 fn weight_of(cx: &Context, b: &mut Block, scope: &Scope, a: AccessId) -> Option<Weight> {
     let (fiber, symbols) = (scope.fiber(a), &cx.symbols);
     let levels = &cx.program.tensor(a).format.levels;
-    let located = levels.get(fiber.depth)?.is_located();
+    let kind = levels.get(fiber.depth)?;
     let listed = levels.get(fiber.depth + 1)?.holds(Holds::Positions);
-    if !listed || !located || fiber.may_miss() {
+    if !listed || fiber.may_miss() || !(kind.is_located() || kind.is_plain()) {
         return None;
     }
-    let extent = levels::extent(cx, (a, fiber.depth));
-    let begin = symbols.times(fiber.position, extent);
-    let end = symbols.times(symbols.plus(fiber.position, symbols.int(1)), extent);
     let tile = tile(cx, scope, a, fiber.depth);
-    let (begin, end) = in_tile(cx, tile.as_ref(), (begin, end));
+    if kind.is_plain() && (tile.is_some() || fiber.run.is_some() || scope.block(a).is_some()) {
+        return None;
+    }
+    let range = below(cx, (a, fiber.depth), (fiber.position, symbols.plus(fiber.position, symbols.int(1))))?;
+    let (begin, end) = in_tile(cx, tile.as_ref(), range);
     let before = tile.map_or(Sym::ZERO, |tile| tile.before(cx));
     let (begin, end) = (b.held(cx, "first", begin), b.held(cx, "past", end));
     Some(Weight { list: (a, fiber.depth + 1), begin, end, before: b.held(cx, "before", before) })
+}
+
+/// Whether the level whose coordinates are weighed is located.
+fn is_located(cx: &Facts, Weight { list: (a, level), .. }: &Weight) -> bool {
+    cx.kind(*a, level - 1).is_located()
 }
 
 /// The number of iterations of a loop over pieces.

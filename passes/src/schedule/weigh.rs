@@ -1,6 +1,7 @@
 //! `weigh(i, T, …)`: a loop is split into parts of equal numbers of entries, each of whole iterations.
 //!
-//! Legal where the tensors store the number of entries below each coordinate: at a located level with a list below it.
+//! Legal where the tensors store the number of entries below each coordinate: at a located level with a list below it. Of one tensor that level
+//! may be a list, too, in which the coordinate at a piece's edge is searched.
 
 use super::loops::{Apply, Cut, Legal};
 use fiberloom_core::format::LevelKind;
@@ -23,10 +24,11 @@ impl Apply<'_> {
             let declared = &self.program.tensors[tensor.index()];
             let Some(format) = &declared.format else { continue };
             let below = format.levels.get(level + 1).is_some_and(|kind| counts_below(*kind));
-            if !format.levels[level].is_located() || !below {
+            let kind = format.levels[level];
+            if !(kind.is_located() || kind.is_plain() && tensors.len() == 1) || !below {
                 let (name, variable) = (&declared.name, self.name(self.loops.root(v)));
                 let message = format!("`{name}` does not say how much it stores below each `{variable}`");
-                let help = "name tensors whose level there is located, with a list below it; `pos` cuts a list";
+                let help = "name tensors whose level there is located, or one whose level is a list, with a list below it; `pos` cuts a list";
                 return self.refuse(message, help);
             }
         }
