@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  tidy, format ─▶ build, lints ─▶ tests, pages                               one build: lints, tests and Python's extension share it
-//!        Python's environment   └▶ pytest, other projects' tests                                                     beside the others
+//!        Python's environment   └▶ pytest, other projects' tests, unit tests                                         beside the others
 //! ```
 //!
 //! `--quick` tries little and leaves out what takes long; `--long` tries everything, with the page, in a browser. Every step runs, whatever the ones before it said;
@@ -98,14 +98,22 @@ pub fn test(arguments: &[&str]) -> Result<(), String> {
 
     let environment = environment.map(|made| made.join().map_err(|_| "the environment of the Python package panicked"));
     let environment = environment.transpose()?.transpose()?;
-    let beside = Beside { environment: environment.clone(), page: members.page.then(|| this.clone()), effort };
-    let beside = thread::spawn(move || beside.run());
-    for (name, mut command) in members.tests(effort, &this)? {
+    let with_effort = |mut command: Command| {
         command.env(EFFORT, effort.word());
         if let Some(environment) = &environment {
             command.env("FIBERLOOM_PYTHON", python::interpreter(environment));
         }
-        report.run(name, &mut command)?;
+        command
+    };
+    let beside = Beside {
+        environment: environment.clone(),
+        units: with_effort(members.units()?),
+        page: members.page.then(|| this.clone()),
+        effort,
+    };
+    let beside = thread::spawn(move || beside.run());
+    for (name, command) in members.tests(effort, &this)? {
+        report.run(name, &mut with_effort(command))?;
     }
     let (text, steps) = beside.join().map_err(|_| "the steps beside the tests panicked")??;
     stdout().write_all(&text).map_err(|e| e.to_string())?;
@@ -166,10 +174,15 @@ impl Members {
         Ok(command)
     }
 
-    /// What runs when all is built: unit tests, laws, file tests, conformance, errors, the fuzz targets' bodies on fixed seeds; examples
-    /// of pages, behind the pages themselves, which `this` program makes.
+    /// Tests in the sources, and the fuzz targets' bodies on fixed seeds.
+    fn units(&self) -> Result<Command, String> {
+        self.command(&["test", "--no-fail-fast", "--lib", "--bins"])
+    }
+
+    /// What runs when all is built: laws, file tests, conformance, errors; examples of pages, behind the pages themselves, which `this`
+    /// program makes.
     fn tests(&self, effort: Effort, this: &Path) -> Result<Vec<Step>, String> {
-        let tests = self.command(&["test", "--no-fail-fast", "--tests"])?;
+        let tests = self.command(&["test", "--no-fail-fast", "--test", "*"])?;
         let mut pages = self.command(&["test", "--no-fail-fast", "--doc"])?;
         if effort != Effort::Quick {
             pages.env("RUSTDOC", this).env(crate::pages::REAL, "rustdoc");
@@ -182,6 +195,8 @@ impl Members {
 struct Beside {
     /// Where the Python package is tried, if it is.
     environment: Option<PathBuf>,
+    /// Tests in the sources.
+    units: Command,
     /// This program, which builds the page, if that is tried. One thread does most of it.
     page: Option<PathBuf>,
     effort: Effort,
@@ -189,7 +204,7 @@ struct Beside {
 
 impl Beside {
     /// What the steps print, and say.
-    fn run(self) -> Result<(Vec<u8>, Report), String> {
+    fn run(mut self) -> Result<(Vec<u8>, Report), String> {
         let (mut text, mut report) = (vec![], Report::default());
         let long = self.effort == Effort::Long;
         match self.environment.map_or(Ok(vec![]), |environment| python::steps(&environment, long)) {
@@ -204,6 +219,7 @@ impl Beside {
                 }
             }
         }
+        report.run_into("units", &mut self.units, &mut text)?;
         if let Some(this) = self.page {
             report.run_into("page", Command::new(this).args(["play", "--build"]), &mut text)?;
         }

@@ -196,13 +196,27 @@ pub(super) fn view(
         _ => Some(Shift::Up(b.held(cx, "shift", c))),
     };
     let stride = strides.then(|| b.held(cx, "stride", r));
-    let blocks = blocks.then(|| b.held(cx, "length", r));
+    let blocks = blocks.then(|| b.held(cx, "length", block_length(cx, &line.r)));
     let extent = (covers || clips).then(|| b.held(cx, "extent", coordinate::of_size(cx, &extent)));
     let finger = finger(scope, (a, level), v);
     let marks = blocks.is_none() && finger.is_none() && start.is_some();
     let by = cx.prepared.marks.get(&(a, level)).filter(|_| marks);
     let mark = by.and_then(|by| by.map_or(Some(Sym::ZERO), |k| scope.coordinate(k)));
     View { start, stop, stride, blocks, extent, shift, finger, mark }
+}
+
+/// The length of blocks. That of the only block may not fit 64 bits: then it is the greatest number, beyond every coordinate.
+fn block_length(cx: &Context, length: &Size) -> Sym {
+    let (symbols, all) = (&cx.symbols, coordinate::of_size(cx, length));
+    let mut terms = length.terms();
+    match (terms.next(), terms.next()) {
+        (Some((n, extents)), None) if n > 1 && !extents.is_empty() => {
+            let one = extents.iter().fold(Size::number(1), |product, extent| product.times(&Size::unknown(*extent)));
+            let over = symbols.op(Fn::Gt, [coordinate::of_size(cx, &one), symbols.int(i64::MAX / n)]);
+            symbols.select(over, symbols.int(i64::MAX), all)
+        }
+        _ => all,
+    }
 }
 
 /// The part of a range of a loop in which a guard holds.
