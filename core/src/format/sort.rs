@@ -6,8 +6,8 @@
 //!                  v 5 7 1                             values      1 5 7      origin 2 0 1
 //! ```
 //!
-//! Invariant: the rows of `columns` never fall, lexicographically; equal rows are in their original order. Entries are dealt out to stretches
-//! of the outermost coordinate, and each stretch is sorted by itself, on as many threads as there are:
+//! Invariant: the rows of `columns` never fall, lexicographically; equal rows are in their original order. Entries, each with one number that holds
+//! its coordinates, are dealt out to stretches of the outermost coordinate, and each stretch is sorted by itself, on as many threads as there are:
 //!
 //! ```text
 //!  entries in pieces     (0 1 2 3) (4 5 6 7)
@@ -41,8 +41,7 @@ impl Sorted {
             return Ok(Sorted { columns, values, origin: None });
         }
         let levels: Vec<u64> = format.order.iter().map(|&m| extents[m]).collect();
-        let order = order_of(&columns, &levels, n)?;
-        let columns = all_picked(&columns, &order)?;
+        let (columns, order) = sorted(&columns, &levels, n)?;
         let values = entries.values.gather(&order).ok_or_else(memory)?;
         Ok(Sorted { columns, values, origin: Some(order) })
     }
@@ -147,56 +146,70 @@ const STRETCHES: usize = 256;
 /// The number of pieces into which entries are divided.
 const PIECES: usize = 16;
 
-/// The numbers of `n` entries in the order of their coordinates, of which there is a column a level; those at equal coordinates in their own.
-fn order_of(columns: &[&[i64]], extents: &[u64], n: usize) -> Result<Vec<usize>, Error> {
-    let stretches = (n / STRETCH).clamp(1, STRETCHES);
-    if stretches == 1 || columns.is_empty() {
-        return stretch_of(columns, extents, room::collected(0..n)?);
+/// Columns in the order of their rows, and the number that each of the `n` rows had; equal rows keep their order.
+fn sorted(columns: &[&[i64]], extents: &[u64], n: usize) -> Result<(Vec<Vec<i64>>, Vec<usize>), Error> {
+    let bits: Vec<u32> = extents.iter().map(|extent| u64::BITS - extent.leading_zeros()).collect();
+    if bits.iter().sum::<u32>() <= u128::BITS {
+        let key =
+            |e: usize| columns.iter().zip(&bits).fold(0, |key: u128, (column, bits)| key << bits | column[e] as u128);
+        return match bits.iter().sum::<u32>() {
+            0..=64 => by_keys(&|e| key(e) as u64, &|key: u64| key.into(), (&bits, extents), n),
+            _ => by_keys(&key, &|key| key, (&bits, extents), n),
+        };
     }
-    let width = extents[0].div_ceil(stretches as u64).max(1);
-    let piece = n.div_ceil(PIECES);
-    let dealt = |first: usize| -> Result<Vec<Vec<usize>>, Error> {
+    let mut order: Vec<usize> = room::collected(0..n)?;
+    let row = |e: usize| columns.iter().map(move |column| column[e]);
+    order.sort_unstable_by(|&a, &b| row(a).cmp(row(b)).then(a.cmp(&b)));
+    Ok((all_picked(columns, &order)?, order))
+}
+
+/// Keys of rows, each with the row's number.
+type Keyed<K> = Vec<(K, usize)>;
+
+/// As [`sorted`], by keys that hold all coordinates of a row, the outermost in front, each with so many bits. A key can be widened.
+fn by_keys<K: Copy + Ord + Send + Sync>(
+    key: &(dyn Fn(usize) -> K + Sync),
+    wide: &(dyn Fn(K) -> u128 + Sync),
+    (bits, extents): (&[u32], &[u64]),
+    n: usize,
+) -> Result<(Vec<Vec<i64>>, Vec<usize>), Error> {
+    let stretches = (n / STRETCH).clamp(1, STRETCHES);
+    let width = extents.first().map_or(1, |extent| extent.div_ceil(stretches as u64).max(1));
+    let below: u32 = bits.iter().skip(1).sum();
+    let piece = n.div_ceil(PIECES).max(1);
+    let dealt = |first: usize| -> Result<Vec<Keyed<K>>, Error> {
         let mut all = room::collected((0..stretches).map(|_| vec![]))?;
         for e in first..(first + piece).min(n) {
-            room::push(&mut all[(columns[0][e] as u64 / width) as usize], e)?;
+            let key = key(e);
+            let outermost = if below < u128::BITS { (wide(key) >> below) as u64 } else { 0 };
+            room::push(&mut all[(outermost / width) as usize], (key, e))?;
         }
         Ok(all)
     };
-    let mut pieces: Vec<Made<usize, Vec<Vec<usize>>>> = (0..n).step_by(piece).map(Made::of).collect();
+    let mut pieces: Vec<Made<usize, Vec<Keyed<K>>>> = (0..n).step_by(piece).map(Made::of).collect();
     parallel::each(&mut pieces, &|part| part.make(dealt));
-    let pieces: Vec<Vec<Vec<usize>>> = pieces.into_iter().map(|part| part.made).collect::<Result<_, _>>()?;
-    let sorted = |stretch: usize| {
+    let pieces: Vec<Vec<Keyed<K>>> = pieces.into_iter().map(|part| part.made).collect::<Result<_, _>>()?;
+    let in_order = |stretch: usize| {
         let lists = pieces.iter().map(|lists| &lists[stretch][..]);
-        let mut all = room::room(lists.clone().map(<[usize]>::len).sum())?;
+        let mut all = room::room(lists.clone().map(<[_]>::len).sum())?;
         lists.for_each(|list| all.extend_from_slice(list));
-        stretch_of(columns, extents, all)
+        all.sort_unstable();
+        Ok(all)
     };
-    let mut all: Vec<Made<usize, Vec<usize>>> = (0..stretches).map(Made::of).collect();
-    parallel::each(&mut all, &|part| part.make(sorted));
-    let mut order = room::room(n)?;
-    for part in all {
-        order.extend_from_slice(&part.made?);
-    }
-    Ok(order)
-}
-
-/// These entries, which are in their own order, in that of their coordinates: by a key of all coordinates, if one holds them.
-fn stretch_of(columns: &[&[i64]], extents: &[u64], mut order: Vec<usize>) -> Result<Vec<usize>, Error> {
-    let bits = |extent: &u64| u64::BITS - extent.leading_zeros();
-    if extents.iter().map(bits).sum::<u32>() > u64::BITS {
-        let at = |e: usize| columns.iter().map(move |column| column[e]);
-        order.sort_unstable_by(|&a, &b| at(a).cmp(at(b)).then(a.cmp(&b)));
-        return Ok(order);
-    }
-    let key = |e: usize| {
-        let coordinates = columns.iter().zip(extents);
-        // A shift by all bits: the key is this coordinate alone.
-        coordinates.fold(0, |key: u64, (column, extent)| key.checked_shl(bits(extent)).unwrap_or(0) | column[e] as u64)
+    let mut all: Vec<Made<usize, Keyed<K>>> = (0..stretches).map(Made::of).collect();
+    parallel::each(&mut all, &|part| part.make(in_order));
+    let rows: Vec<Keyed<K>> = all.into_iter().map(|part| part.made).collect::<Result<_, _>>()?;
+    let order = room::collected(rows.iter().flatten().map(|(_, e)| *e))?;
+    let column = |level: usize| {
+        let (below, mask) = (bits[level + 1..].iter().sum::<u32>(), (1u128 << bits[level]) - 1);
+        let at = |key: K| if below < u128::BITS { (wide(key) >> below & mask) as i64 } else { 0 };
+        let mut column = room::room(n)?;
+        column.extend(rows.iter().flatten().map(|(key, _)| at(*key)));
+        Ok(column)
     };
-    let mut keys = room::collected(order.iter().map(|&e| (key(e), e)))?;
-    keys.sort_unstable();
-    order.iter_mut().zip(keys).for_each(|(place, (_, e))| *place = e);
-    Ok(order)
+    let mut columns: Vec<Made<usize, Vec<i64>>> = (0..bits.len()).map(Made::of).collect();
+    parallel::each(&mut columns, &|part| part.make(column));
+    Ok((columns.into_iter().map(|part| part.made).collect::<Result<_, _>>()?, order))
 }
 
 #[cfg(test)]
@@ -218,7 +231,7 @@ mod tests {
     #[test]
     fn by_levels_and_stably() {
         let entries = numbered(vec![vec![2, 0, 2, 0], vec![1, 3, 1, 0]]);
-        // Small extents are sorted by keys, large ones by comparing columns.
+        // Keys of 64 bits, and of 128.
         for extents in [[4, 4], [1 << 40, 1 << 40]] {
             let rows = Sorted::of(&entries, &extents, &Format::csf(2)).unwrap();
             assert_eq!(numbers(&rows), [3, 1, 0, 2]);
@@ -236,11 +249,11 @@ mod tests {
         let mut seed = 1u64;
         let mut draw = |extent: i64| {
             seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (seed >> 33) as i64 % extent
+            (seed >> 1) as i64 % extent
         };
-        for (rows, columns) in [(1000, 1 << 40), (7, 3), (1, 50_000), (1 << 40, 1 << 40)] {
+        for (rows, columns) in [(1000, 1 << 40), (7, 3), (1, 50_000), (1 << 40, 1 << 40), (1 << 62, 1 << 62)] {
             let entries = numbered(vec![(0..n).map(|_| draw(rows)).collect(), (0..n).map(|_| draw(columns)).collect()]);
-            let extents = [1 << 41, 1 << 41].map(|most: u64| most.min(rows.max(columns) as u64));
+            let extents = [rows.max(columns) as u64; 2];
             let mut expected: Vec<usize> = (0..n).collect();
             expected.sort_by_key(|&e| (entries.coordinates[0][e], entries.coordinates[1][e]));
             let expected: Vec<i64> = expected.into_iter().map(|e| e as i64).collect();
@@ -248,6 +261,12 @@ mod tests {
             assert_eq!(sorted(), expected);
             let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
             assert_eq!(pool.install(sorted), expected);
+            // With a third column no key holds the coordinates of the largest extents.
+            let [first, second] = &entries.coordinates[..] else { unreachable!() };
+            let deeper = numbered(vec![first.clone(), second.clone(), vec![0; n]]);
+            let sorted = Sorted::of(&deeper, &[extents[0], extents[1], 1 << 62], &Format::csf(3)).unwrap();
+            assert_eq!(numbers(&sorted), expected);
+            assert!(sorted.columns[1].iter().zip(&expected).all(|(c, e)| *c == second[*e as usize]));
         }
     }
 
