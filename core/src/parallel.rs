@@ -28,6 +28,13 @@ pub fn each<T: Send>(all: &mut [T], work: &(impl Fn(&mut T) + Sync)) {
     }
 }
 
+/// What is made of each part, in their order, at once if there are threads for it.
+pub fn map<P: Copy + Send, T: Send>(parts: impl IntoIterator<Item = P>, make: &(impl Fn(P) -> T + Sync)) -> Vec<T> {
+    let mut all: Vec<(P, Option<T>)> = parts.into_iter().map(|part| (part, None)).collect();
+    each(&mut all, &|(part, made)| *made = Some(make(*part)));
+    all.into_iter().filter_map(|(_, made)| made).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -37,6 +44,7 @@ mod tests {
         let doubled = || {
             let mut all: Vec<u64> = (0..100).collect();
             each(&mut all, &|x| *x *= 2);
+            assert_eq!(map(0..100u64, &|x| 2 * x), all);
             (threads(), all)
         };
         let expected: Vec<u64> = (0..200).step_by(2).collect();

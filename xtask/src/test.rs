@@ -5,8 +5,8 @@
 //!        Python's environment   └▶ pytest, other projects' tests, unit tests                                         beside the others
 //! ```
 //!
-//! `--quick` tries little and leaves out what takes long; `--long` tries everything, with the page, in a browser. Every step runs, whatever the ones before it said;
-//! the last lines are what was not run, and the counts of all.
+//! `--quick` tries little and leaves out what takes long; `--long` tries everything, and then the page in a browser. Every step runs,
+//! whatever the ones before it said; the last lines are what was not run, and the counts of all.
 
 use crate::{cargo, play, python, tidy};
 use std::io::{BufRead, BufReader, PipeReader, Read, Write, stdout};

@@ -103,9 +103,7 @@ impl Sorted {
 
 /// Columns, restricted to these entries.
 fn all_picked(columns: &[&[i64]], kept: &[usize]) -> Result<Vec<Vec<i64>>, Error> {
-    let mut all: Vec<Made<&[i64], Vec<i64>>> = columns.iter().map(|column| Made::of(*column)).collect();
-    parallel::each(&mut all, &|part| part.make(|column| picked(column, kept)));
-    all.into_iter().map(|part| part.made).collect()
+    parallel::map(columns.iter().copied(), &|column| picked(column, kept)).into_iter().collect()
 }
 
 /// A column, restricted to these entries.
@@ -119,22 +117,6 @@ fn ascends(columns: &[&[i64]], n: usize) -> bool {
         let change = columns.iter().find(|c| c[e - 1] != c[e]);
         change.is_none_or(|c| c[e - 1] < c[e])
     })
-}
-
-/// What a thread makes of a part.
-struct Made<P, T> {
-    of: P,
-    made: Result<T, Error>,
-}
-
-impl<P: Copy, T: Default> Made<P, T> {
-    fn of(of: P) -> Made<P, T> {
-        Made { of, made: Ok(T::default()) }
-    }
-
-    fn make(&mut self, make: impl FnOnce(P) -> Result<T, Error>) {
-        self.made = make(self.of);
-    }
 }
 
 /// How many entries a stretch of coordinates has, if they are spread evenly.
@@ -186,30 +168,25 @@ fn by_keys<K: Copy + Ord + Send + Sync>(
         }
         Ok(all)
     };
-    let mut pieces: Vec<Made<usize, Vec<Keyed<K>>>> = (0..n).step_by(piece).map(Made::of).collect();
-    parallel::each(&mut pieces, &|part| part.make(dealt));
-    let pieces: Vec<Vec<Keyed<K>>> = pieces.into_iter().map(|part| part.made).collect::<Result<_, _>>()?;
-    let in_order = |stretch: usize| {
+    let pieces = parallel::map((0..n).step_by(piece), &dealt).into_iter().collect::<Result<Vec<_>, _>>()?;
+    let in_order = |stretch: usize| -> Result<Keyed<K>, Error> {
         let lists = pieces.iter().map(|lists| &lists[stretch][..]);
         let mut all = room::room(lists.clone().map(<[_]>::len).sum())?;
         lists.for_each(|list| all.extend_from_slice(list));
         all.sort_unstable();
         Ok(all)
     };
-    let mut all: Vec<Made<usize, Keyed<K>>> = (0..stretches).map(Made::of).collect();
-    parallel::each(&mut all, &|part| part.make(in_order));
-    let rows: Vec<Keyed<K>> = all.into_iter().map(|part| part.made).collect::<Result<_, _>>()?;
+    let rows = parallel::map(0..stretches, &in_order).into_iter().collect::<Result<Vec<_>, _>>()?;
     let order = room::collected(rows.iter().flatten().map(|(_, e)| *e))?;
-    let column = |level: usize| {
+    let column = |level: usize| -> Result<Vec<i64>, Error> {
         let (below, mask) = (bits[level + 1..].iter().sum::<u32>(), (1u128 << bits[level]) - 1);
         let at = |key: K| if below < u128::BITS { (wide(key) >> below & mask) as i64 } else { 0 };
         let mut column = room::room(n)?;
         column.extend(rows.iter().flatten().map(|(key, _)| at(*key)));
         Ok(column)
     };
-    let mut columns: Vec<Made<usize, Vec<i64>>> = (0..bits.len()).map(Made::of).collect();
-    parallel::each(&mut columns, &|part| part.make(column));
-    Ok((columns.into_iter().map(|part| part.made).collect::<Result<_, _>>()?, order))
+    let columns = parallel::map(0..bits.len(), &column).into_iter().collect::<Result<_, _>>()?;
+    Ok((columns, order))
 }
 
 #[cfg(test)]
