@@ -4,6 +4,9 @@
 //!
 //! One line a test, each failure below it at the end, and a closing line in the form of Rust's own test runner.
 
+mod serve;
+
+use fiberloom_tests::binary::SERVE;
 use fiberloom_tests::file::{self, Prints};
 use fiberloom_tests::{ENGINES, conformance};
 use std::path::{Path, PathBuf};
@@ -21,6 +24,12 @@ fn main() -> ExitCode {
     // Names in messages are relative to the repository's root.
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests/ stands in the repository");
     std::env::set_current_dir(root).expect("the repository's root");
+    let mut args = std::env::args_os().skip(1);
+    if args.next().is_some_and(|first| first == SERVE) {
+        let output = [args.next(), args.next()].map(|file| file.expect("a server is told where output goes"));
+        serve::serve(output).expect("the runner reads what its servers say");
+        return ExitCode::SUCCESS;
+    }
     let filters: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
     if std::env::args().any(|a| a == "--list") {
         return ExitCode::SUCCESS;
@@ -58,7 +67,11 @@ fn run(tests: &[Test]) -> Vec<(String, String)> {
         }
     };
     let cores = std::thread::available_parallelism().map_or(2, usize::from);
-    std::thread::scope(|scope| (0..cores).for_each(|_| drop(scope.spawn(work))));
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..cores).map(|_| scope.spawn(work)).collect();
+        // Also until the threads' servers have ended.
+        threads.into_iter().for_each(|thread| thread.join().expect("no test panics"));
+    });
     let mut failures = failures.into_inner().expect("no test panics");
     failures.sort();
     failures

@@ -35,8 +35,6 @@ mod npz;
 pub mod number;
 mod pieces;
 mod scalar;
-#[cfg(test)]
-mod tests;
 mod text;
 mod tns;
 pub mod write;

@@ -120,3 +120,6 @@ impl Listed {
         Ok(None)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -55,3 +55,31 @@ fn truth(text: &str) -> Option<bool> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fiberloom_core::format::Format;
+
+    /// A number in the place of a file has the type that it is written in, and the declared fill value.
+    #[test]
+    fn numbers_are_scalars_of_their_own_type() {
+        for (text, ty) in [
+            ("7", Type::I64),
+            ("-7", Type::I64),
+            ("+7", Type::I64),
+            ("-7.0", Type::F64),
+            ("1e3", Type::F64),
+            ("-inf", Type::F64),
+            ("true", Type::Bool),
+        ] {
+            assert_eq!(super::ty(text), ty, "{text}");
+        }
+        let format = Format::dense(0);
+        for fill in [0.0, 2.5, f64::NAN] {
+            let fill = Value::from_f64(Type::F64, fill);
+            let t = tensor("-0.5", &Declared { ty: Type::F64, extents: vec![], fill, format: &format }).unwrap();
+            assert_eq!((t.values, t.fill.bits()), (vec![-0.5].into(), fill.bits()));
+        }
+    }
+}

@@ -337,16 +337,35 @@ impl Drop for Part {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use super::*;
+    use fiberloom_core::algebra::{Type, Value};
 
     /// Writes a tensor to these files, and does `meanwhile` before they are put into their places.
-    pub fn write_meanwhile(targets: &[&Path], tensor: &Tensor, meanwhile: impl FnOnce()) -> Result<(), Error> {
+    fn write_meanwhile(targets: &[&Path], tensor: &Tensor, meanwhile: impl FnOnce()) -> Result<(), Error> {
         let pending =
             targets.iter().map(|path| Pending::written(path, &|out| write_to(out, Kind::Npy, tensor, 1 << 20)));
         let (mut beside, _) = parted(pending.collect::<Result<_, _>>()?);
         keep(&mut beside)?;
         meanwhile();
         replace(beside)
+    }
+
+    /// A file that cannot be put into its place: what was put there before is taken back.
+    #[cfg(unix)]
+    #[test]
+    fn what_was_replaced_is_put_back() {
+        let dir = std::env::temp_dir().join(format!("fiberloom-put-back-{}", std::process::id()));
+        fs::create_dir_all(&dir).unwrap();
+        let t = Tensor::scalar(Value::one(Type::F64));
+        let [old, new, gone] = ["old.npy", "new.npy", "gone.npy"].map(|name| dir.join(name));
+        std::fs::write(&old, "old").unwrap();
+        let targets = [&old, &new, &gone].map(|path| path.as_path());
+        let a_directory = || std::fs::create_dir_all(gone.join("full")).unwrap();
+        assert_eq!(write_meanwhile(&targets, &t, a_directory).unwrap_err().cause, Cause::Io);
+        assert_eq!(std::fs::read(&old).unwrap(), b"old");
+        assert!(!new.exists());
+        assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 2);
+        fs::remove_dir_all(&dir).unwrap();
     }
 }

@@ -42,6 +42,8 @@
 
 pub mod builder;
 mod cache;
+#[cfg(feature = "cli")]
+pub mod cli;
 mod clock;
 pub mod data;
 mod kernel;

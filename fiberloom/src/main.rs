@@ -1,6 +1,5 @@
 //! The `fiberloom` command.
-mod cli;
 
 fn main() -> std::process::ExitCode {
-    cli::main()
+    fiberloom::cli::main(std::env::args_os().collect()).into()
 }

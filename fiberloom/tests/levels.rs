@@ -173,13 +173,13 @@ impl Case {
     }
 }
 
-/// Asks the interpreter for every case, and machine code for those with this mark; of the others each second, unless
+/// Asks the interpreter for every case, and machine code for those with this mark; of the others each third, unless
 /// `FIBERLOOM_TESTS=long` asks for all.
 fn all_are_right(cases: impl IntoIterator<Item = (Case, bool)>) {
     let (mut count, mut compiled, mut wrong) = (0, 0, Vec::new());
     let is_long = std::env::var("FIBERLOOM_TESTS").is_ok_and(|said| said == "long");
     for (_, (case, is_compiled)) in
-        cases.into_iter().enumerate().filter(|(n, (_, mark))| is_long || *mark || n % 2 == 0)
+        cases.into_iter().enumerate().filter(|(n, (_, mark))| is_long || *mark || n % 3 == 0)
     {
         wrong.extend(case.wrong(Engine::Loops));
         wrong.extend(if is_compiled { case.wrong(Engine::Llvm) } else { None });
@@ -187,7 +187,7 @@ fn all_are_right(cases: impl IntoIterator<Item = (Case, bool)>) {
         compiled += usize::from(is_compiled);
     }
     assert!(wrong.is_empty(), "{} wrong of {count}:\n{}", wrong.len(), wrong[..wrong.len().min(5)].join("\n"));
-    assert!(count >= 42 * 6 && compiled >= 42, "{count} programs, {compiled} of them compiled");
+    assert!(count >= 42 * 4 && compiled >= 42, "{count} programs, {compiled} of them compiled");
 }
 
 /// A matrix of every format, another of each by turns, into a matrix of every format.

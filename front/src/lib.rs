@@ -17,6 +17,7 @@ mod render;
 use fiberloom_core::notation::{Diagnostic, syntax};
 use fiberloom_core::stack::with_room;
 
+pub use depth::DEEPEST;
 pub use format::format;
 pub use render::{place, render};
 
@@ -40,6 +41,3 @@ pub fn parse(text: &str) -> (Option<syntax::Program>, Vec<Diagnostic>) {
 
 /// Longest program that is read: spans are 32 bits wide.
 pub const MOST_BYTES: usize = 1 << 28;
-
-#[cfg(test)]
-mod tests;

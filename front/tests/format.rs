@@ -67,3 +67,52 @@ fn every_program_is_kept() {
     }
     assert!(formatted > 200, "{formatted} of {} programs", found.len());
 }
+
+#[track_caller]
+fn becomes(text: &str, expected: &str) {
+    let once = format(text).unwrap();
+    assert_eq!(once, expected);
+    assert_eq!(format(&once).unwrap(), once, "twice");
+}
+
+#[test]
+fn a_program_is_printed_with_its_comments() {
+    becomes(
+        "\n\n# y = A x\n#and more \n\n\ntensor A:f64[I,J] csr   tensor x : f64 [J] dense # both\ny[i]=(A[i, j])*x[j]#end",
+        "# y = A x\n#and more\n\ntensor A: f64[I, J] csr\ntensor x: f64[J] dense  # both\ny[i] = A[i,j] * x[j]    # end\n"
+            .replace("# end", "#end")
+            .as_str(),
+    );
+    becomes("", "");
+    becomes("# alone", "# alone\n");
+    becomes("\n \n", "");
+    becomes("s[] = 1\n\n\n# last\n\n", "s[] = 1\n\n# last\n");
+}
+
+#[test]
+fn breaks_inside_a_statement_are_kept() {
+    becomes(
+        "y[i] = a[i] # first\n  + sum(j:\nb[i,j] # inside\n # own\n)\nwhere { t[i]=1 # local\n# at the end\n}\nschedule {\nnone;\n}",
+        "y[i] = a[i]  # first\n  + sum(j:\n  b[i,j]  # inside\n  # own\n  )\nwhere {\n  t[i] = 1  # local\n  # at the end\n}\nschedule {\n  none;\n}\n",
+    );
+}
+
+#[test]
+fn functions_are_printed_with_their_comments() {
+    becomes(
+        "fn f(x: i64) -> i64 { # begins\nlet a = x; while a > 3 { a = a - (1); } # loops\n\n# the value\na } where commutative,\nassociative # both",
+        "fn f(x: i64) -> i64 {  # begins\n  let a = x;\n  while a > 3 {\n    a = a - 1;\n  }  # loops\n\n  # the value\n  a\n} where commutative,\n  associative  # both\n",
+    );
+}
+
+#[test]
+fn parentheses_come_and_go_around_comments() {
+    becomes("y[] = ((1 # one\n)) # two\n+ (2)", "y[] = 1  # one\n  # two\n  + 2\n");
+    becomes("y[] = - -1 # one\n", "y[] = -(-1)  # one\n");
+    becomes("y[] = (a[] + b[]) * (c[]) # end", "y[] = (a[] + b[]) * c[]  # end\n");
+}
+
+#[test]
+fn what_cannot_be_parsed_is_not_formatted() {
+    assert_eq!(format("y[i] =").unwrap_err().len(), 1);
+}

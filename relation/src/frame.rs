@@ -276,7 +276,7 @@ impl<'a> Texts<'a> {
     }
 
     /// How many texts are held: as many as there are, or those that repeat once.
-    pub(super) fn held(&self) -> usize {
+    pub fn held(&self) -> usize {
         self.offsets.len() - 1
     }
 

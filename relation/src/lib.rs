@@ -34,8 +34,6 @@ mod pack;
 mod parquet;
 mod reading;
 mod relate;
-#[cfg(test)]
-mod tests;
 
 pub use bind::{Bound, Given, bind};
 pub use bind::{add_images, asked, bind_within, keys, labelling, more_labels, needs};
@@ -50,6 +48,7 @@ pub use order::{By, ordered};
 pub use pack::{holds_pack, is_pack, read_pack, write_pack};
 pub use reading::Reading;
 pub use reading::{behind, first};
+pub use relate::Column as TableColumn;
 pub use relate::{
     Asked, Change, DAY, Domain, Fitted, Holds, Image, Label, Labels, Mode, NONE, Over, Relations, Shown, Table, Test,
     What, check, check_fitted, date, days, relate, timestamp, timestamp_written,

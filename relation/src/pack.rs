@@ -474,9 +474,17 @@ fn unchanged(line: &str) -> Result<(), Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::checked;
-    use crate::{Column, Frame, Given, Values, bind};
+    use crate::{Column, Fitted, Frame, Given, Values, bind, check_fitted};
     use std::io::Cursor;
+
+    /// What a program says of labels, and what it is over coordinates.
+    fn checked(text: &str) -> (Relations, Program) {
+        let (program, wrong) = fiberloom_front::parse(text);
+        assert!(wrong.is_empty(), "{wrong:?}\n{text}");
+        let (typed, relations) =
+            check_fitted(&program.expect("it is read"), &Fitted::default()).expect("it is checked");
+        (relations, typed)
+    }
 
     const PROGRAM: &str = "dim CITY: string  dim K: i64  dim R: i64
         table sales[k: K, row: N] { city: CITY, amount: dec(2), note: string, r: R } {dense, ragged}

@@ -9,7 +9,7 @@
 //! Everything goes through the command line, as a user's program does: one test is answered by the reference semantics,
 //! by the checked interpreter of loops and by machine code. Expected values are worked out by hand or by NumPy, never by
 //! the compiler; `cargo xtask bless` rewrites prints and nothing else. This crate depends on no other crate of the
-//! workspace: it reads the files that the command writes by itself.
+//! workspace: it reads the files that the command writes by itself. Its runner (`run.rs`) has the command line in it.
 #![forbid(unsafe_code)]
 
 pub mod array;

@@ -13,10 +13,10 @@
 //! The first paragraph above a field is its line of help; the whole comment is what `--help` and the man page say.
 
 use super::parse;
+use crate::data::Combine;
+use crate::show::Stage;
+use crate::{Engine, Gpu, Mode};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
-use fiberloom::data::Combine;
-use fiberloom::show::Stage;
-use fiberloom::{Engine, Gpu, Mode};
 use std::path::PathBuf;
 
 /// What `fiberloom --help` and the man pages say below the options.

@@ -5,9 +5,9 @@ use super::files::{self, Files};
 use super::progress::during;
 use super::run::{Data, Measured, Ran};
 use super::tables::{self, Tables};
-use fiberloom::relation::{Frame, Over, RowGroups};
-use fiberloom::shards::{Beside, Made, Passes};
-use fiberloom::{Error, Options, Program, Tensor, relation};
+use crate::relation::{Frame, Over, RowGroups};
+use crate::shards::{Beside, Made, Passes};
+use crate::{Error, Options, Program, Tensor, relation};
 use std::time::{Duration, Instant};
 
 /// How many times what a batch takes the reference semantics takes of it.
@@ -205,6 +205,6 @@ impl Batched {
     }
 }
 
-fn relation_options(limit: u64) -> fiberloom::data::Options<'static> {
-    fiberloom::data::Options { limit, ..fiberloom::data::Options::default() }
+fn relation_options(limit: u64) -> crate::data::Options<'static> {
+    crate::data::Options { limit, ..crate::data::Options::default() }
 }

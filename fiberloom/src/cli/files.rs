@@ -1,8 +1,8 @@
 //! Which files a table's rows stand in: a file, a pattern, a folder, standard input, or several of these.
 
 use super::tables::Input;
-use fiberloom::Error;
-use fiberloom::relation::{self, Test};
+use crate::Error;
+use crate::relation::{self, Test};
 use std::path::{Path, PathBuf};
 
 /// The files of a table.

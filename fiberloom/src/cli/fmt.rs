@@ -2,11 +2,10 @@
 
 use super::args::Fmt;
 use super::{print, source};
-use fiberloom::{Error, data};
-use std::process::ExitCode;
+use crate::{Error, data};
 
 /// Prints the program's form, writes it into the program's file, or says whether it is the program's own.
-pub fn fmt(args: &Fmt) -> Result<ExitCode, Error> {
+pub fn fmt(args: &Fmt) -> Result<u8, Error> {
     let source::Text { name, text } = source::read(&args.source)?;
     let formatted = match fiberloom_front::format(&text) {
         Ok(formatted) => formatted,
@@ -16,7 +15,7 @@ pub fn fmt(args: &Fmt) -> Result<ExitCode, Error> {
         (_, true) if args.check => {}
         (_, false) if args.check => {
             print::err(&format!("{name}: not in the form that `fiberloom fmt` prints"));
-            return Ok(ExitCode::from(1));
+            return Ok(1);
         }
         (Some(_), true) if args.write => {}
         (Some(path), false) if args.write && path.as_os_str() != "-" => {
@@ -25,5 +24,5 @@ pub fn fmt(args: &Fmt) -> Result<ExitCode, Error> {
         _ if formatted.is_empty() => {}
         _ => print::out(&formatted)?,
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(0)
 }

@@ -2,7 +2,7 @@
 
 use super::args::Gradient;
 use super::{memory, print, source};
-use fiberloom::{Error, relation};
+use crate::{Error, relation};
 use fiberloom_core::notation::{Diagnostic, syntax};
 use fiberloom_passes::check::Checker;
 use fiberloom_passes::gradient::{Ask, grad, jvp};

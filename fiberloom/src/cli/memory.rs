@@ -3,7 +3,7 @@
 //! Data are asked for in a way that can be refused. A program, messages and machine code are not: where addresses are limited
 //! (`ulimit -v`), what they take at most is kept back, and a command for which too little is left ends before it begins.
 
-use fiberloom::Error;
+use crate::Error;
 
 /// Bytes of addresses kept back for what is asked for without a way to be refused.
 const KEPT: u64 = 16 << 20;
@@ -19,7 +19,7 @@ const ARGUMENTS: u64 = 1 << 20;
 /// # Errors
 /// [`Error::Stopped`], with how much is left.
 pub fn starts() -> Result<(), Error> {
-    left_of(fiberloom::addresses_left(), ARGUMENTS).map(drop)
+    left_of(crate::addresses_left(), ARGUMENTS).map(drop)
 }
 
 /// Refuses to read a program of so many bytes where too few addresses are left.
@@ -27,7 +27,7 @@ pub fn starts() -> Result<(), Error> {
 /// # Errors
 /// [`Error::Stopped`], with how much is left.
 pub fn takes(text: usize) -> Result<(), Error> {
-    left_of(fiberloom::addresses_left(), KEPT + STAGES * text as u64).map(drop)
+    left_of(crate::addresses_left(), KEPT + STAGES * text as u64).map(drop)
 }
 
 /// The bytes that data may take beside `room` bytes for machine code: what the machine, the group of the process and its limit on
@@ -41,7 +41,7 @@ pub fn available(room: u64) -> Result<u64, Error> {
     let number = |path: &str| read(path).trim().parse::<u64>().ok();
     let group = number("/sys/fs/cgroup/memory.max")
         .map(|most| most.saturating_sub(number("/sys/fs/cgroup/memory.current").unwrap_or(0)));
-    let addresses = left_of(fiberloom::addresses_left(), KEPT + room)?;
+    let addresses = left_of(crate::addresses_left(), KEPT + room)?;
     Ok([machine, group, addresses].into_iter().flatten().min().unwrap_or(8 << 30))
 }
 

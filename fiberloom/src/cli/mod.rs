@@ -23,16 +23,14 @@ mod show;
 mod source;
 mod tables;
 
+use crate::Error;
 use args::Command;
-use fiberloom::Error;
 use fiberloom_core::stack::with_room;
 use parse::Asked;
 use std::ffi::OsString;
-use std::process::ExitCode;
 
-/// Does what the arguments ask for.
-pub fn main() -> ExitCode {
-    let args: Vec<OsString> = std::env::args_os().collect();
+/// Does what the arguments ask for, of which the first is the command's own name, and gives the exit status.
+pub fn main(args: Vec<OsString>) -> u8 {
     // Also where the arguments are wrong.
     let json = args.iter().any(|a| a == "--json");
     let outcome = memory::starts().and_then(|()| match parse::parse(args) {
@@ -47,15 +45,15 @@ pub fn main() -> ExitCode {
             print::err(&print::message(&error));
             // The report of a run holds its wrong answer.
             if json && !matches!(error, Error::Wrong(_)) {
-                let _ = print::out(&fiberloom::show::report::error(&error));
+                let _ = print::out(&crate::show::report::error(&error));
             }
-            ExitCode::from(error.exit())
+            error.exit()
         }
     }
 }
 
 /// Does what the command says.
-fn obey(command: &Command) -> Result<ExitCode, Error> {
+fn obey(command: &Command) -> Result<u8, Error> {
     match command {
         Command::Run(args) => run::run(args).map(done),
         Command::Show(args) => show::show(args).map(done),
@@ -71,6 +69,6 @@ fn obey(command: &Command) -> Result<ExitCode, Error> {
     }
 }
 
-fn done((): ()) -> ExitCode {
-    ExitCode::SUCCESS
+fn done((): ()) -> u8 {
+    0
 }

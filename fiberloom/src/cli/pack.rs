@@ -5,7 +5,7 @@ use super::files::Files;
 use super::progress::during;
 use super::tables::{self, Encoded};
 use super::{memory, print, report, source};
-use fiberloom::{Error, relation};
+use crate::{Error, relation};
 use fiberloom_core::counted;
 use std::path::{Path, PathBuf};
 use std::time::Instant;

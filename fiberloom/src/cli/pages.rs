@@ -2,8 +2,8 @@
 
 use super::args::Shell;
 use super::parse;
+use crate::Error;
 use clap_complete::{Shell as Completed, generate};
-use fiberloom::Error;
 
 /// A man page in troff: of `fiberloom`, or of one of its commands.
 ///

@@ -1,13 +1,13 @@
 //! Arguments to a [`Command`]: how values are read, what clap does not check, and what is said of what is wrong.
 
 use super::args::{Arguments, Command};
+use crate::data::Combine;
+use crate::relation::Reading;
+use crate::show::Stage;
+use crate::{Engine, Gpu, Mode};
 use clap::builder::{OsStringValueParser, PossibleValue, StringValueParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, CommandFactory, FromArgMatches};
-use fiberloom::data::Combine;
-use fiberloom::relation::Reading;
-use fiberloom::show::Stage;
-use fiberloom::{Engine, Gpu, Mode};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
@@ -89,7 +89,7 @@ fn no_twice<T>(option: &str, given: &[(String, T)]) -> Result<(), String> {
 fn no_file_twice<'a>(files: impl Iterator<Item = &'a PathBuf>) -> Result<(), String> {
     let mut seen = Vec::new();
     for file in files {
-        let place = fiberloom::data::resolved(file);
+        let place = crate::data::resolved(file);
         let through = place.metadata().is_ok_and(|m| !m.is_file() && !m.is_dir());
         if !through && seen.contains(&place) {
             return Err(format!("{} would be written twice", file.display()));

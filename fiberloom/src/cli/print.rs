@@ -1,7 +1,7 @@
 //! What the command line prints: results, reports, messages.
 
 use super::run::Measured;
-use fiberloom::{Error, Program, data};
+use crate::{Error, Program, data};
 use std::io::{ErrorKind, IsTerminal, Write as _};
 use std::path::Path;
 use std::time::Duration;
@@ -73,7 +73,7 @@ pub fn message(error: &Error) -> String {
             fiberloom_front::render(file, text, diagnostics, colors()).trim_end().to_string()
         }
         Error::Missing { file, text, tensors } => {
-            fiberloom_front::render(file, text, &fiberloom::show::asked_for(tensors), colors()).trim_end().to_string()
+            fiberloom_front::render(file, text, &crate::show::asked_for(tensors), colors()).trim_end().to_string()
         }
         Error::Data(e) => e.to_string(),
         error => format!("fiberloom: {error}"),

@@ -3,8 +3,8 @@
 use super::args::Run;
 use super::print;
 use super::run::Measured;
-use fiberloom::show::report::{Failure, object};
-use fiberloom::{Agreement, Engine, Error, Outcome, Tensor};
+use crate::show::report::{Failure, object};
+use crate::{Agreement, Engine, Error, Outcome, Tensor};
 use serde::{Serialize, Serializer};
 use std::path::Path;
 use std::time::Duration;
@@ -55,7 +55,7 @@ struct Unpromised {
 
 impl From<&Agreement> for Compared {
     fn from(Agreement { values, unpromised }: &Agreement) -> Compared {
-        let fiberloom::Unpromised { nan, overflow, rounding } = *unpromised;
+        let crate::Unpromised { nan, overflow, rounding } = *unpromised;
         Compared { values: *values, unpromised: Unpromised { nan, overflow, rounding } }
     }
 }
@@ -101,7 +101,7 @@ pub fn run<'a>(
         encode_ms: measured.tables.map(|(_, encode)| rounded(print::milliseconds(encode), 1e4)),
         run_ms: Times { min: rounded(min, 1e6), median: rounded(median, 1e6) },
         repeat: args.repeat,
-        threads: if args.engine == Engine::Llvm { fiberloom::threads() } else { 1 },
+        threads: if args.engine == Engine::Llvm { crate::threads() } else { 1 },
         parallel: parallel(&measured.loops),
         results: outcome.results.iter().map(stored).collect(),
         checked: compared.and_then(|c| c.as_ref().map_or(Some(false), |agreement| agreement.any().then_some(true))),
@@ -112,8 +112,8 @@ pub fn run<'a>(
 }
 
 #[cfg(feature = "llvm")]
-fn parallel(loops: &[fiberloom::LoopRun]) -> Vec<Parallel> {
-    let of = |ran: &fiberloom::LoopRun| Parallel {
+fn parallel(loops: &[crate::LoopRun]) -> Vec<Parallel> {
+    let of = |ran: &crate::LoopRun| Parallel {
         iterations: ran.iterations,
         threads: ran.threads,
         pieces: ran.pieces.len(),
@@ -124,7 +124,7 @@ fn parallel(loops: &[fiberloom::LoopRun]) -> Vec<Parallel> {
 }
 
 #[cfg(not(feature = "llvm"))]
-fn parallel(_: &[fiberloom::LoopRun]) -> Vec<Parallel> {
+fn parallel(_: &[crate::LoopRun]) -> Vec<Parallel> {
     vec![]
 }
 

@@ -4,11 +4,9 @@ use super::args::Run;
 use super::progress::during;
 use super::tables::{self, Input, Tables};
 use super::{batches, memory, print, report, source};
-use fiberloom::data::Combine;
-use fiberloom::relation::{self, Frame};
-use fiberloom::{
-    Agreement, Call, Error, Kernel, LoopRun, Options, Outcome, Program, Role, Tensor, data, show, watched,
-};
+use crate::data::Combine;
+use crate::relation::{self, Frame};
+use crate::{Agreement, Call, Error, Kernel, LoopRun, Options, Outcome, Program, Role, Tensor, data, show, watched};
 use fiberloom_core::algebra::Value;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -29,7 +27,7 @@ pub struct Measured {
 pub fn run(args: &Run) -> Result<(), Error> {
     let program = source::program_on(&args.program, &args.inputs)?;
     if let Some(threads) = args.threads {
-        fiberloom::set_threads(threads);
+        crate::set_threads(threads);
     }
     for (name, path) in &args.outputs {
         holds(&program, name, path)?;

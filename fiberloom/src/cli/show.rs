@@ -2,8 +2,8 @@
 
 use super::args::{Build, Check, Show};
 use super::{memory, print, run, source};
-use fiberloom::show::Stages;
-use fiberloom::{Call, Error, Mode, Options, Program, Tensor};
+use crate::show::Stages;
+use crate::{Call, Error, Mode, Options, Program, Tensor};
 
 /// Prints a stage, each by its own printer; where data are given, what is made for them.
 pub fn show(args: &Show) -> Result<(), Error> {
@@ -48,5 +48,5 @@ pub fn build(args: &Build) -> Result<(), Error> {
     let path = args.ptx.as_deref().or(args.object.as_deref());
     let mut files: Vec<_> = path.map(|path| (path, &made[..])).into_iter().collect();
     files.extend(args.header.as_deref().map(|path| (path, header.as_bytes())));
-    Ok(fiberloom::data::write_bytes(&files)?)
+    Ok(crate::data::write_bytes(&files)?)
 }

@@ -2,8 +2,8 @@
 
 use super::args::{Program, Source};
 use super::{memory, print};
-use fiberloom::show::rescheduled;
-use fiberloom::{Error, Given, Value, data};
+use crate::show::rescheduled;
+use crate::{Error, Given, Value, data};
 use fiberloom_core::notation::{Diagnostic, Span};
 use std::fs::File;
 use std::io::Read;
@@ -18,18 +18,18 @@ pub struct Text {
 }
 
 /// Reads and checks the program that the arguments name, under the formats and the schedule that they give.
-pub fn program(args: &Program) -> Result<fiberloom::Program, Error> {
+pub fn program(args: &Program) -> Result<crate::Program, Error> {
     program_on(args, &[])
 }
 
 /// The same of a program that is run on these data: what it does not declare is as they are.
-pub fn program_on(args: &Program, inputs: &[(String, PathBuf)]) -> Result<fiberloom::Program, Error> {
+pub fn program_on(args: &Program, inputs: &[(String, PathBuf)]) -> Result<crate::Program, Error> {
     let Text { name, text } = read(&args.source)?;
     memory::takes(text.len())?;
     let text = rescheduled(text, args.schedule.as_deref(), args.no_schedule)?;
     let formats: Vec<(&str, &str)> = args.formats.iter().map(|(tensor, format)| (&**tensor, &**format)).collect();
     let options = data::Options { limit: memory::available(0)?, ..data::Options::default() };
-    let program = fiberloom::Program::given(&name, &text, &formats, &mut |tensor, rank| {
+    let program = crate::Program::given(&name, &text, &formats, &mut |tensor, rank| {
         let Some((_, path)) = inputs.iter().find(|(name, _)| name == tensor) else { return Ok(None) };
         let described = data::Source::of(path)?.described(rank, &options)?;
         let format = described.format(rank).to_string();

@@ -1,10 +1,10 @@
 //! Tables on the command line: their files become operands, and results get their labels back.
 
 use super::files::{self, Files};
-use fiberloom::data::Place;
-use fiberloom::relation::{self, Bound, By, Dictionary, Frame, Reading};
-use fiberloom::show::SHOWN;
-use fiberloom::{Error, Outcome, Program, Tensor, data};
+use crate::data::Place;
+use crate::relation::{self, Bound, By, Dictionary, Frame, Reading};
+use crate::show::SHOWN;
+use crate::{Error, Outcome, Program, Tensor, data};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 

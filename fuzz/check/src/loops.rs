@@ -72,29 +72,3 @@ fn same_nan(buffers: &[Option<Array>]) -> Vec<Option<Vec<String>>> {
     let element = |x: fiberloom_core::algebra::Value| if x.is_nan() { "nan".into() } else { format!("{x:?}") };
     buffers.iter().map(|b| b.as_ref().map(|b| b.iter().map(element).collect())).collect()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::bytes;
-
-    #[test]
-    fn machine_code_does_what_the_machine_does() {
-        let mut ended = vec![];
-        for seed in 0..crate::Effort::said().of(120, 30) {
-            let levels = [OptLevel::None, OptLevel::Full];
-            ended.push(agree(&bytes(seed, 3000), if seed % 4 == 0 { &levels } else { &levels[..1] }));
-        }
-        let count = |wanted: fn(&Ended) -> bool| ended.iter().filter(|e| wanted(e)).count();
-        let (done, failed) = (count(|e| *e == Ended::Done), count(|e| matches!(e, Ended::Failed(_))));
-        assert!(4 * done > 3 * ended.len() && failed > 0, "{done} done, {failed} failed of {}", ended.len());
-    }
-
-    /// Few bytes and no bytes are cases too.
-    #[test]
-    fn any_bytes_are_a_case() {
-        for len in 0..64 {
-            agree(&bytes(len as u64, len), &[]);
-        }
-    }
-}

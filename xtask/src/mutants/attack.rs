@@ -141,8 +141,8 @@ const TESTS: &[(&str, &str, &str)] = &[
     ("sorted lanes' tests", "fiberloom-codegen", "few"),
     ("prefetches' tests", "fiberloom-codegen", "prefetch"),
     ("rewrites' tests", "fiberloom-check", "rewrites"),
-    ("readers' tests", "fiberloom-data", "fiberloom_data"),
-    ("table readers' tests", "fiberloom-relation", "fiberloom_relation"),
+    ("readers' tests", "fiberloom-data", "readers"),
+    ("table readers' tests", "fiberloom-relation", "tables"),
     ("builder's tests", "fiberloom", "fiberloom"),
     ("library's tests", "fiberloom", "library"),
     ("levels' tests", "fiberloom", "levels"),
@@ -594,7 +594,7 @@ impl Attacker {
         command.arg("-c").arg(limits).arg(&self.program).args(&self.args).current_dir(&self.folder);
         command.env(SWITCH, n.to_string()).env("RUST_TEST_THREADS", "1").envs(INCREMENTAL);
         command.envs(notes.map(|notes| (NOTES, notes)));
-        // File tests would ask cargo for the command.
+        // As a process of its own, whose arguments say which file test it is.
         command.env(COMMAND, Path::new(BUILT).canonicalize().unwrap_or_default().join("release/fiberloom"));
         command.env(COMPARED, if self.name == PRINTS { "alone" } else { "without" });
         command.stdin(Stdio::null()).stdout(file).stderr(Stdio::null());

@@ -21,8 +21,6 @@ mod constructs;
 mod expression;
 mod function;
 mod schedule;
-#[cfg(test)]
-mod tests;
 mod written;
 
 pub use constructs::constructs;

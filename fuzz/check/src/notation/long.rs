@@ -11,8 +11,8 @@
 //! The expected side is the meaning over what is stored, which other walks hold to the pointwise one. Interpreted loops run first, with a
 //! limit on steps: a program that visits an extent of 2³³ is left out by name, on every engine.
 
-pub(super) mod data;
-pub(super) mod program;
+pub mod data;
+pub mod program;
 
 use super::subject::{Operands, Subject};
 use arbitrary::Unstructured;

@@ -355,17 +355,3 @@ impl Subject for Labelled {
         self.tables.iter().map(table).collect::<Vec<_>>().join("\n")
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Programs of seeds, on loops, and each tenth as machine code.
-    #[test]
-    fn labels_mean_what_they_say() {
-        for seed in 0..crate::Effort::said().of(400, 100) {
-            let engine = if seed % 10 == 0 { Engine::Llvm(engines::BOTH) } else { Engine::Loops };
-            attack(&crate::bytes(seed, 600), engine);
-        }
-    }
-}

@@ -19,6 +19,7 @@ const ROWS: u64 = 70;
 pub struct Random(u64);
 
 impl Random {
+    /// As the seed says.
     pub fn new(seed: u64) -> Random {
         Random(seed)
     }
@@ -35,6 +36,7 @@ impl Random {
         ((self.next() as u128 * n as u128) >> 64) as u64
     }
 
+    /// One of these.
     pub fn one<T: Clone>(&mut self, of: &[T]) -> T {
         of[self.below(of.len() as u64) as usize].clone()
     }

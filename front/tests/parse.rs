@@ -1,7 +1,7 @@
 //! What the parser reads, what it says, and that print and read are inverse.
 
-use super::*;
-use fiberloom_core::notation::Span;
+use fiberloom_core::notation::{Diagnostic, Span, syntax};
+use fiberloom_front::{DEEPEST, parse, render};
 
 fn read(text: &str) -> syntax::Program {
     let (program, diagnostics) = parse(text);
@@ -156,7 +156,7 @@ fn a_split_in_three() {
 /// Trees at the limit are printed, compared and dropped on a small stack.
 #[test]
 fn the_deepest_trees_fit() {
-    let n = depth::DEEPEST / 4;
+    let n = DEEPEST / 4;
     let texts = [
         format!("y[] = {}1{}", "(".repeat(n), ")".repeat(n)),
         format!("y[] = {}x", "-".repeat(n)),

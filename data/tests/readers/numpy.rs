@@ -115,8 +115,7 @@ pub(super) fn archive(format: &str, members: &[(&str, &[u64], Array)]) -> Vec<u8
         zip.start_file(format!("{name}.npy"), zip::write::SimpleFileOptions::default()).unwrap();
         write(&mut zip).unwrap();
     };
-    let descr = format!("|S{}", format.len());
-    add("format", &|out| npy::write_header(&descr, &[], out).and_then(|()| out.write_all(format.as_bytes())));
+    add("format", &|out| out.write_all(&npy_text(format)));
     for (name, extents, array) in members {
         add(name, &|out| npy::write_array(array, extents, out));
     }

@@ -37,7 +37,7 @@ fn packed_files_are_written_and_read_back() {
         let path = dir.0.join(format!("m.{}.gz", kind.extension()));
         let refusal = write(&path, &matrix, 1 << 20).err();
         assert_eq!(refusal.as_ref().map(|e| e.cause), (kind == Kind::Npz).then_some(Cause::Extension));
-        assert_eq!(super::super::holds(&path, 2).err(), refusal);
+        assert_eq!(holds(&path, 2).err(), refusal);
         if refusal.is_none() {
             let bytes = std::fs::read(&path).unwrap();
             assert_eq!(bytes[..2], [0x1f, 0x8b]);

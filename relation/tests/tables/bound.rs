@@ -1,8 +1,8 @@
 //! Frames bound to programs: which coordinates labels are, how tables are stored, what is asked of labels, what is refused.
 
 use super::*;
-use crate::relate::days;
 use fiberloom_core::format::Level;
+use fiberloom_relation::days;
 
 const ORDER: usize = 0;
 const SUPP: usize = 1;

@@ -116,6 +116,7 @@ fn truth_values_and_floats() {
 #[test]
 fn memory_is_limited() {
     use flate2::{Compression, write::GzEncoder};
+    use std::io::Write;
     let limited = |name: &str, bytes: &[u8], wanted: &[Wanted]| {
         read_bytes(Path::new(name), bytes, wanted, &Options { limit: 1 << 16, ..Options::default() })
     };
@@ -159,7 +160,7 @@ fn a_frame_is_written_and_read_back() {
 /// Timestamps as texts: a date is its midnight, a zone is taken off, and what is no moment of the calendar is none.
 #[test]
 fn timestamps_are_read_as_they_are_written() {
-    use crate::{DAY, timestamp, timestamp_written};
+    use fiberloom_relation::{DAY, timestamp, timestamp_written};
     let noon = 19_782 * DAY + 45_000_000_000;
     for text in [
         "2024-02-29 12:30",

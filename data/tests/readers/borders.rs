@@ -137,25 +137,3 @@ fn integers_are_floats_exactly_or_refused() {
     assert_eq!(dense(&npy("<u8", &(1u64 << 63).to_le_bytes(), Type::F64).unwrap()), [9_223_372_036_854_775_808.0]);
     refused(npy("<u8", &u64::MAX.to_le_bytes(), Type::F64), "in: element 0:", "18446744073709551615 is not exactly");
 }
-
-/// A number in the place of a file has the type that it is written in, and the declared fill value.
-#[test]
-fn numbers_are_scalars_of_their_own_type() {
-    for (text, ty) in [
-        ("7", Type::I64),
-        ("-7", Type::I64),
-        ("+7", Type::I64),
-        ("-7.0", Type::F64),
-        ("1e3", Type::F64),
-        ("-inf", Type::F64),
-        ("true", Type::Bool),
-    ] {
-        assert_eq!(scalar::ty(text), ty, "{text}");
-    }
-    let format = Format::dense(0);
-    for fill in [0.0, 2.5, f64::NAN] {
-        let fill = Value::from_f64(Type::F64, fill);
-        let t = scalar::tensor("-0.5", &Declared { fill, ..declared(Type::F64, &format) }).unwrap();
-        assert_eq!((t.values, t.fill.bits()), (vec![-0.5].into(), fill.bits()));
-    }
-}

@@ -1,10 +1,10 @@
 //! The whole language is generated, and every stage takes what is generated or says why not.
 
-use super::{constructs, program};
-use crate::notation::engines::Outcome;
-use crate::notation::{reads_back, withstand};
-use crate::{Effort, bytes};
 use arbitrary::Unstructured;
+use fiberloom_check::notation::engines::Outcome;
+use fiberloom_check::notation::language::{constructs, program};
+use fiberloom_check::notation::{reads_back, withstand};
+use fiberloom_check::{Effort, bytes};
 use fiberloom_core::algebra::{Op, Type};
 use fiberloom_core::format::{self, LevelKind};
 use std::collections::BTreeMap;

@@ -1,7 +1,30 @@
 //! Texts that are read in pieces, of few bytes or of as many as files are read in, on one thread and on several.
 
-use super::super::text::Text;
-use super::*;
+use crate::text::Text;
+use crate::{Cause, Declared, Error, Kind, Options, Place, market, npy, read_bytes, tns};
+use fiberloom_core::algebra::{Type, Value};
+use fiberloom_core::format::{Format, Tensor};
+use std::path::Path;
+
+fn declared<'a>(ty: Type, format: &'a Format) -> Declared<'a> {
+    Declared { ty, extents: vec![None; format.rank()], fill: Value::zero(ty), format }
+}
+
+const HEAD: &str = "%%MatrixMarket matrix coordinate real general\n";
+
+/// A matrix of reals, in rows.
+fn read_as(kind: Kind, text: &str) -> Result<Tensor<'static>, Error> {
+    let format = Format::named("csr", 2).unwrap();
+    read_bytes(Path::new("in"), kind, text.as_bytes(), &declared(Type::F64, &format), &Options::default())
+}
+
+fn mtx(text: &str) -> Result<Tensor<'static>, Error> {
+    read_as(Kind::Mtx, text)
+}
+
+fn dense(t: &Tensor) -> Vec<f64> {
+    t.to_dense(1 << 20).unwrap().iter().map(|v| v.as_f64()).collect()
+}
 
 /// The bytes of a piece: a line each, some lines, the whole text.
 const SIZES: [usize; 5] = [1, 9, 20, 100, usize::MAX];
@@ -129,10 +152,10 @@ fn long_files_have_many_pieces() {
     let damaged = text.replace("\n59000 1 ", "\n59000 1 x");
     let begin = on_threads(|| mtx(&damaged).unwrap_err().to_string());
     assert!(begin.starts_with("in:59002:9: expected a number, not `x"), "{begin}");
-    let tns = on_threads(|| read_as(Kind::Tns, text.replace(HEAD, "# ").as_bytes(), Type::F64, "csr", 2).unwrap_err());
+    let tns = on_threads(|| read_as(Kind::Tns, &text.replace(HEAD, "# ")).unwrap_err());
     assert_eq!(tns.cause, Cause::Extents);
     let tns = text.replace(HEAD, "# extents 60000 1\n# ");
-    assert_eq!(on_threads(|| read_as(Kind::Tns, tns.as_bytes(), Type::F64, "csr", 2)), Ok(mtx(&text).unwrap()));
+    assert_eq!(on_threads(|| read_as(Kind::Tns, &tns)), Ok(mtx(&text).unwrap()));
 }
 
 /// What is wrong before the place at which reading fails is reported, and else the failure.
@@ -145,4 +168,26 @@ fn failures_to_read_come_behind_what_was_read() {
     assert_eq!(on_threads(|| cause(&text[..500_000])), Cause::Io);
     let damaged = text.replace("\n59000 1 ", "\n59000 1 x");
     assert_eq!(on_threads(|| of(&damaged).unwrap_err().place), Place::Line(59_002, 9));
+}
+
+/// Yields some bytes at a time, then fails.
+struct Failing<'t>(&'t [u8]);
+
+impl std::io::Read for Failing<'_> {
+    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        let n = self.0.len().min(out.len()).min(3);
+        out[..n].copy_from_slice(&self.0[..n]);
+        self.0 = &self.0[n..];
+        if n == 0 { Err(std::io::Error::from_raw_os_error(5)) } else { Ok(n) }
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_a_failure_and_not_the_end_of_a_file() {
+    let format = Format::csf(3);
+    let declared = declared(Type::F64, &format);
+    let fault = tns::read(Failing(b"# extents 2 1 3\n1 1 1 1\n"), &declared, &Options::default()).unwrap_err();
+    assert_eq!(fault.cause, Cause::Io);
+    let fault = npy::read(Failing(b"\x93NUMPY"), &declared, &Options::default()).unwrap_err();
+    assert_eq!(fault.cause, Cause::Io);
 }

@@ -8,17 +8,20 @@ mod kept;
 #[cfg(feature = "parquet")]
 mod packed;
 
-use super::*;
-use crate::relate::Column as TableColumn;
+use fiberloom_core::algebra::Type;
 use fiberloom_core::algebra::{Mode as Modes, Value};
 use fiberloom_core::format::Array;
+use fiberloom_core::format::Tensor;
 use fiberloom_core::notation::Span;
 use fiberloom_core::notation::typed::Program;
+use fiberloom_data::{Cause, Error, Options};
+use fiberloom_relation::*;
 use fiberloom_semantics::notation::{Function, Limits, evaluate};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// What a program says of labels, and what it is over coordinates.
-pub(crate) fn checked(text: &str) -> (Relations, Program) {
+fn checked(text: &str) -> (Relations, Program) {
     let (program, wrong) = fiberloom_front::parse(text);
     assert!(wrong.is_empty(), "{wrong:?}\n{text}");
     let checked = check_fitted(&program.expect("it is read"), &Fitted::default());

@@ -1,0 +1,9 @@
+//! Walks of every generator that a usual test has time for.
+
+mod boxes;
+mod campaign;
+mod einsum;
+mod language;
+mod loops;
+mod tables;
+mod text;
