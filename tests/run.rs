@@ -53,7 +53,7 @@ fn main() -> ExitCode {
     if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Runs the tests on all cores; returns the failures in the order of the tests.
+/// Runs the tests on all cores, or on as many threads as Rust's own test runner is told; returns the failures in the order of the tests.
 fn run(tests: &[Test]) -> Vec<(String, String)> {
     let next = AtomicUsize::new(0);
     let failures = Mutex::new(Vec::new());
@@ -66,7 +66,8 @@ fn run(tests: &[Test]) -> Vec<(String, String)> {
             }
         }
     };
-    let cores = std::thread::available_parallelism().map_or(2, usize::from);
+    let said = std::env::var("RUST_TEST_THREADS").ok().and_then(|n| n.parse().ok()).filter(|n| *n > 0);
+    let cores = said.unwrap_or_else(|| std::thread::available_parallelism().map_or(2, usize::from));
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..cores).map(|_| scope.spawn(work)).collect();
         // Also until the threads' servers have ended.

@@ -16,6 +16,7 @@ mod llvm;
 mod mutants;
 mod pages;
 mod play;
+mod programs;
 mod python;
 mod test;
 mod tidy;

@@ -1,19 +1,22 @@
 //! `cargo xtask test`: everything that CI runs.
 //!
 //! ```text
-//!  tidy, format ─▶ build, lints ─▶ tests, pages                               one build: lints, tests and Python's extension share it
-//!        Python's environment   └▶ pytest, other projects' tests, unit tests                                         beside the others
+//!  tidy, format ─▶ build, lints ─▶ pytest ─▶ other projects' tests            one build: lints, tests and Python's extension share it
+//!        Python's environment   ├▶ test programs, pages, one by one           as many at once as there are processors
 //! ```
 //!
 //! `--quick` tries little and leaves out what takes long; `--long` tries everything, and then the page in a browser. Every step runs,
 //! whatever the ones before it said; the last lines are what was not run, and the counts of all.
 
+use crate::programs::{Program, at_once};
 use crate::{cargo, play, python, tidy};
 use std::io::{BufRead, BufReader, PipeReader, Read, Write, stdout};
-use std::path::{Path, PathBuf};
+use std::ops::Add;
+use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// How much is tried.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -44,16 +47,20 @@ struct Count {
     failed: u64,
 }
 
-/// What steps have said so far: their counts, lines for the end, and what was not run.
-#[derive(Default)]
-struct Report {
-    total: Count,
-    summary: Vec<String>,
-    left_out: Vec<String>,
+impl Add for Count {
+    type Output = Count;
+
+    fn add(self, other: Count) -> Count {
+        Count { passed: self.passed + other.passed, failed: self.failed + other.failed }
+    }
 }
 
-/// A step's name, and its command.
-type Step = (&'static str, Command);
+/// What steps have said so far: of each name its counts and how long its steps took together, and what was not run.
+#[derive(Default)]
+struct Report {
+    steps: Vec<(String, Count, Duration)>,
+    left_out: Vec<String>,
+}
 
 /// The member that links the solver's library: the laws that are asked of a solver.
 const SOLVER: &str = "fiberloom-smt";
@@ -91,33 +98,14 @@ pub fn test(arguments: &[&str]) -> Result<(), String> {
     tidied.print();
     report.note("tidy", Count { passed: tidied.checked, failed: tidied.wrong.len() as u64 }, begin);
     report.run("format", &mut members.command(&["fmt", "--all", "--check"])?)?;
-    report.run(
-        "build",
-        members.command(&["build", "--lib", "--bins", "--tests", "--examples", "--quiet"])?.env(EFFORT, effort.word()),
-    )?;
+    let programs = report.build(members.build()?.env(EFFORT, effort.word()))?;
 
     let environment = environment.map(|made| made.join().map_err(|_| "the environment of the Python package panicked"));
     let environment = environment.transpose()?.transpose()?;
-    let with_effort = |mut command: Command| {
-        command.env(EFFORT, effort.word());
-        if let Some(environment) = &environment {
-            command.env("FIBERLOOM_PYTHON", python::interpreter(environment));
-        }
-        command
-    };
-    let beside = Beside {
-        environment: environment.clone(),
-        units: with_effort(members.units()?),
-        page: members.page.then(|| this.clone()),
-        effort,
-    };
-    let beside = thread::spawn(move || beside.run());
-    for (name, command) in members.tests(effort, &this)? {
-        report.run(name, &mut with_effort(command))?;
-    }
-    let (text, steps) = beside.join().map_err(|_| "the steps beside the tests panicked")??;
-    stdout().write_all(&text).map_err(|e| e.to_string())?;
-    report.add(steps);
+    let tasks = members.tasks(effort, &this, environment.as_deref(), programs)?;
+    let report = Mutex::new(report);
+    at_once(tasks, |task| task.run(&report));
+    let mut report = report.into_inner().map_err(|_| "a task panicked")?;
     // Behind all else: the page is held to times.
     if members.page {
         report.run("browser", &mut play::browser())?;
@@ -174,56 +162,77 @@ impl Members {
         Ok(command)
     }
 
-    /// Tests in the sources, and the fuzz targets' bodies on fixed seeds.
-    fn units(&self) -> Result<Command, String> {
-        self.command(&["test", "--no-fail-fast", "--lib", "--bins"])
+    /// Builds all, and says what it made.
+    fn build(&self) -> Result<Command, String> {
+        let words = ["build", "--lib", "--bins", "--tests", "--examples", "--quiet"];
+        let mut command = self.command(&words)?;
+        command.arg("--message-format=json-render-diagnostics");
+        Ok(command)
     }
 
-    /// What runs when all is built: laws, file tests, conformance, errors; examples of pages, behind the pages themselves, which `this`
-    /// program makes.
-    fn tests(&self, effort: Effort, this: &Path) -> Result<Vec<Step>, String> {
-        let tests = self.command(&["test", "--no-fail-fast", "--test", "*"])?;
+    /// What runs when all is built: the Python package in its environment; laws, file tests, conformance, errors, and tests in the sources;
+    /// examples of pages, behind the pages themselves, which `this` program makes.
+    fn tasks(
+        &self,
+        effort: Effort,
+        this: &Path,
+        environment: Option<&Path>,
+        mut programs: Vec<Program>,
+    ) -> Result<Vec<Task>, String> {
+        let mut tasks = Vec::new();
+        if let Some(environment) = environment {
+            let steps = python::steps(environment, effort == Effort::Long);
+            tasks.push(Task { name: "python", steps });
+        }
+        programs.sort_by_key(Program::place);
+        for program in programs {
+            let name = if program.is_of_sources { "units" } else { "tests" };
+            tasks.push(Task { name, steps: Ok(vec![program.command()?]) });
+        }
         let mut pages = self.command(&["test", "--no-fail-fast", "--doc"])?;
         if effort != Effort::Quick {
             pages.env("RUSTDOC", this).env(crate::pages::REAL, "rustdoc");
         }
-        Ok(vec![("tests", tests), ("pages", pages)])
+        tasks.push(Task { name: "pages", steps: Ok(vec![pages]) });
+        if self.page {
+            let mut page = Command::new(this);
+            page.args(["play", "--build"]);
+            tasks.push(Task { name: "page", steps: Ok(vec![page]) });
+        }
+        for command in tasks.iter_mut().flat_map(|task| task.steps.iter_mut().flatten()) {
+            command.env(EFFORT, effort.word()).env(ONE_THREAD.0, ONE_THREAD.1);
+            if let Some(environment) = environment {
+                command.env("FIBERLOOM_PYTHON", python::interpreter(environment));
+            }
+        }
+        Ok(tasks)
     }
 }
 
-/// What runs beside the tests, one step after the other.
-struct Beside {
-    /// Where the Python package is tried, if it is.
-    environment: Option<PathBuf>,
-    /// Tests in the sources.
-    units: Command,
-    /// This program, which builds the page, if that is tried. One thread does most of it.
-    page: Option<PathBuf>,
-    effort: Effort,
+/// What tells a test program to run its tests one by one: other programs run meanwhile.
+const ONE_THREAD: (&str, &str) = ("RUST_TEST_THREADS", "1");
+
+/// Commands, one after the other, or why there are none.
+struct Task {
+    name: &'static str,
+    steps: Result<Vec<Command>, String>,
 }
 
-impl Beside {
-    /// What the steps print, and say.
-    fn run(mut self) -> Result<(Vec<u8>, Report), String> {
-        let (mut text, mut report) = (vec![], Report::default());
-        let long = self.effort == Effort::Long;
-        match self.environment.map_or(Ok(vec![]), |environment| python::steps(&environment, long)) {
-            Err(what) => {
-                report.total.failed += 1;
-                report.summary.push(format!("python   failed: {what}"));
-            }
-            Ok(steps) => {
-                for mut command in steps {
-                    command.env(EFFORT, self.effort.word());
-                    report.run_into("python", &mut command, &mut text)?;
-                }
-            }
+impl Task {
+    /// Runs them, prints what they print as a whole, and notes what they have counted.
+    fn run(self, report: &Mutex<Report>) {
+        let (mut text, mut own) = (vec![], Report::default());
+        let ran = self
+            .steps
+            .and_then(|mut steps| steps.iter_mut().try_for_each(|step| own.run_into(self.name, step, &mut text)));
+        if let Err(what) = ran {
+            let _ = writeln!(text, "{}: {what}", self.name);
+            own.note(self.name, Count { passed: 0, failed: 1 }, Instant::now());
         }
-        report.run_into("units", &mut self.units, &mut text)?;
-        if let Some(this) = self.page {
-            report.run_into("page", Command::new(this).args(["play", "--build"]), &mut text)?;
-        }
-        Ok((text, report))
+        // Nothing is lost where it is not printed, and nobody panics who has the report.
+        let mut report = report.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = stdout().write_all(&text);
+        report.add(own);
     }
 }
 
@@ -246,30 +255,50 @@ impl Report {
         Ok(())
     }
 
+    /// Runs a build, and gives the test programs that it made.
+    fn build(&mut self, command: &mut Command) -> Result<Vec<Program>, String> {
+        let shown = cargo::text(command);
+        banner(&mut stdout(), "build", &shown);
+        let since = Instant::now();
+        let mut child = command.stdout(Stdio::piped()).spawn().map_err(|e| format!("{shown}: {e}"))?;
+        let messages = BufReader::new(child.stdout.take().expect("it was piped"));
+        let programs = messages.lines().map_while(Result::ok).filter_map(|line| Program::made(&line)).collect();
+        let is_built = child.wait().map_err(|e| format!("{shown}: {e}"))?.success();
+        self.note("build", Count { passed: is_built.into(), failed: (!is_built).into() }, since);
+        Ok(programs)
+    }
+
     /// Notes what a step has counted since it began.
     fn note(&mut self, name: &str, count: Count, since: Instant) {
-        self.total.passed += count.passed;
-        self.total.failed += count.failed;
-        let seconds = since.elapsed().as_secs();
-        self.summary.push(format!("{name:<8} {:>5} passed {:>3} failed  {seconds:>4} s", count.passed, count.failed));
+        self.add(Report { steps: vec![(name.to_string(), count, since.elapsed())], left_out: vec![] });
     }
 
     fn add(&mut self, other: Report) {
-        self.total.passed += other.total.passed;
-        self.total.failed += other.total.failed;
-        self.summary.extend(other.summary);
+        for (name, count, time) in other.steps {
+            let known = self.steps.iter().position(|(known, ..)| *known == name).unwrap_or(self.steps.len());
+            if known == self.steps.len() {
+                self.steps.push((name, Count::default(), Duration::ZERO));
+            }
+            let (_, so_far, took) = &mut self.steps[known];
+            *so_far = *so_far + count;
+            *took += time;
+        }
     }
 
     /// Prints what was not run, and the counts.
     fn close(self, effort: Effort, begin: Instant) -> Result<(), String> {
-        let Report { total, summary, mut left_out } = self;
+        let Report { steps, mut left_out } = self;
+        let total = steps.iter().fold(Count::default(), |total, (_, count, _)| total + *count);
         if effort != Effort::Long {
             left_out.push(
                 "the longer walks, all laws of the solver, the wheel as it is given away: `cargo xtask test --long`"
                     .to_string(),
             );
         }
-        println!("\n{}", summary.join("\n"));
+        println!();
+        for (name, count, took) in &steps {
+            println!("{name:<8} {:>5} passed {:>3} failed  {:>4} s", count.passed, count.failed, took.as_secs());
+        }
         for what in left_out {
             println!("not run  {what}");
         }

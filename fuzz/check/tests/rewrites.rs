@@ -11,7 +11,7 @@
 //! break a rule, are passed over. Values are small whole numbers, whose sums are exact in any order.
 
 use arbitrary::Unstructured;
-use fiberloom_check::bytes;
+use fiberloom_check::{Effort, bytes};
 use fiberloom_core::algebra::Type;
 use fiberloom_core::format::Array;
 use fiberloom_loops::{self as loops, Kernel, Tiles};
@@ -735,8 +735,9 @@ fn compare(name: &str, kernel: &Kernel, before: &Kernel, data: &[Data], wanted: 
 #[test]
 fn rewrites_leave_results_as_they_were() {
     let mut changed: BTreeMap<&str, usize> = BTreeMap::new();
-    let (mut refused, mut ran) = (0, 0);
-    for seed in 0..6000 {
+    let (mut refused, mut ran) = (0u64, 0);
+    let seeds = Effort::said().of(6000, 3000);
+    for seed in 0..seeds {
         let bytes = bytes(seed, 4000);
         let mut maker = Maker { u: &mut Unstructured::new(&bytes) };
         let text = maker.text();
@@ -770,8 +771,9 @@ fn rewrites_leave_results_as_they_were() {
         }
     }
     println!("{ran} ran; {refused} refused; {changed:?}");
-    assert!(ran > 20_000 && refused < 5000, "{ran} ran, {refused} refused");
-    assert!(rewrites().all(|(name, _)| changed.get(name).is_some_and(|n| *n > 100)), "{changed:?}");
+    assert!(ran as u64 > 3 * seeds && refused < 5 * seeds / 6, "{ran} ran, {refused} refused");
+    let least = seeds as usize / 60;
+    assert!(rewrites().all(|(name, _)| changed.get(name).is_some_and(|n| *n > least)), "{changed:?}");
 }
 
 /// Rows of nine, one and ten entries.

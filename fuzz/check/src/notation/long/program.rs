@@ -8,7 +8,7 @@ use fiberloom_core::shape::Magnitude;
 use fiberloom_loops::Entry;
 use fiberloom_loops::{Options, Widths};
 
-/// Extents of long modes; what has to be an array is at most [`CELLS`] long.
+/// Extents of long modes; what has to be an array is at most `CELLS` long.
 pub const EXTENTS: [u64; 20] = [
     64,
     65,
