@@ -35,6 +35,22 @@ pub fn map<P: Copy + Send, T: Send>(parts: impl IntoIterator<Item = P>, make: &(
     all.into_iter().filter_map(|(_, made)| made).collect()
 }
 
+/// Elements of one stretch, which one thread makes.
+pub const STRETCH: usize = 1 << 16;
+
+/// Makes all of these elements, stretch by stretch, stretches at once: `make` is given the place of the first and where they are put.
+///
+/// # Errors
+/// The first one, by place.
+pub fn stretches<T: Send, E: Send>(
+    all: &mut [T],
+    make: &(impl Fn(usize, &mut [T]) -> Result<(), E> + Sync),
+) -> Result<(), E> {
+    let mut parts: Vec<_> = all.chunks_mut(STRETCH).enumerate().map(|(n, part)| (n * STRETCH, part, Ok(()))).collect();
+    each(&mut parts, &|(first, part, outcome)| *outcome = make(*first, part));
+    parts.into_iter().try_for_each(|(.., outcome)| outcome)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -47,6 +63,12 @@ mod tests {
             assert_eq!(map(0..100u64, &|x| 2 * x), all);
             (threads(), all)
         };
+        let mut long = vec![0; 3 * STRETCH + 1];
+        let made = stretches(&mut long, &|first, part| {
+            part.iter_mut().enumerate().for_each(|(n, x)| *x = first + n);
+            if first < 2 * STRETCH { Ok(()) } else { Err(first) }
+        });
+        assert_eq!((made, long.iter().enumerate().position(|(n, x)| n != *x)), (Err(2 * STRETCH), None));
         let expected: Vec<u64> = (0..200).step_by(2).collect();
         assert_eq!(doubled(), (1, expected.clone()));
         for n in [1, 3] {

@@ -23,6 +23,7 @@ use crate::relate::{Column as TableColumn, Image};
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::format::{Format, Tensor};
 use fiberloom_core::notation::typed::{Program, Role, SizeId};
+use fiberloom_core::parallel;
 use fiberloom_data::error::Error;
 use fiberloom_data::{Fault, Place};
 use rows::Rows;
@@ -185,11 +186,10 @@ impl<'b> Binding<'b, '_> {
             }
         }
         let extents = self.extents(tables, labels)?;
-        let mut operands = Vec::new();
-        for table in tables {
-            self.operands(table, &extents, labels, &mut operands)?;
-        }
-        Ok(operands)
+        let mut made: Vec<_> = tables.iter_mut().map(|table| (table, Ok(Vec::new()))).collect();
+        parallel::each(&mut made, &|(table, operands)| *operands = self.operands(table, &extents, labels));
+        let operands = made.into_iter().map(|(_, operands)| operands).collect::<Result<Vec<_>, _>>()?;
+        Ok(operands.into_iter().flatten().collect())
     }
 }
 /// The operands that labels alone say.

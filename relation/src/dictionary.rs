@@ -15,6 +15,7 @@ use super::cell::written;
 use super::frame::{Column, Texts, Values};
 use crate::relate::NONE;
 use fiberloom_core::format::{Array, Error as Unassembled, room};
+use fiberloom_core::parallel;
 use fiberloom_data::{Cause, Fault, Place};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -180,8 +181,8 @@ pub(super) fn placed(column: &Column, labels: &Dictionary) -> Result<Vec<i64>, F
         Fault::new(Place::Cell { row: row + 1, column: column.name.clone() }, what)
     };
     let rank = |row: usize, label: &Label| labels.rank(label).map(|rank| rank as i64).map_err(|_| unknown(row));
-    let mut all = room::room(column.values.len())?;
     if let Values::Texts(texts) = &column.values {
+        let mut all = room::room(texts.len())?;
         let mut known: Vec<i64> = room::repeated(NONE, texts.held())?;
         for row in 0..texts.len() {
             let held = texts.place(row);
@@ -192,19 +193,21 @@ pub(super) fn placed(column: &Column, labels: &Dictionary) -> Result<Vec<i64>, F
         }
         return Ok(all);
     }
-    // Where the label before stands: keys ascend, and a label often stands there again, or beside it.
-    let mut near = 0;
-    for (row, x) in integers(column)?.iter().enumerate() {
-        if column.is_null(row) {
-            all.push(NONE);
-            continue;
+    let numbers = integers(column)?;
+    let mut all = room::repeated(NONE, numbers.len())?;
+    parallel::stretches(&mut all, &|first, part| {
+        // Where the label before stands: keys ascend, and a label often stands there again, or beside it.
+        let mut near = 0;
+        for (n, to) in part.iter_mut().enumerate().filter(|(n, _)| !column.is_null(first + n)) {
+            let x = numbers[first + n];
+            let is_at = |at: i64| labels.number(at) == Some(x);
+            if !is_at(near) {
+                near = if is_at(near + 1) { near + 1 } else { rank(first + n, &Label::Number(x))? };
+            }
+            *to = near;
         }
-        let is_at = |at: i64| labels.number(at) == Some(*x);
-        if !is_at(near) {
-            near = if is_at(near + 1) { near + 1 } else { rank(row, &Label::Number(*x))? };
-        }
-        all.push(near);
-    }
+        Ok::<(), Fault>(())
+    })?;
     Ok(all)
 }
 
@@ -277,14 +280,21 @@ fn each(columns: &[Numbers], mut f: impl FnMut(i64)) {
 }
 
 /// What `code` makes of each number that is not null; none at nulls.
-fn coordinates(columns: &[Numbers], code: impl Fn(i64) -> i64) -> Result<Vec<Vec<i64>>, Fault> {
-    let column = |(numbers, nulls): &Numbers| match nulls.is_empty() {
-        true => {
-            let mut all = room::room(numbers.len())?;
-            all.extend(numbers.iter().map(|x| code(*x)));
-            Ok(all)
-        }
-        false => Ok(room::collected(numbers.iter().zip(*nulls).map(|(x, null)| if *null { NONE } else { code(*x) }))?),
+fn coordinates(columns: &[Numbers], code: impl Fn(i64) -> i64 + Sync) -> Result<Vec<Vec<i64>>, Fault> {
+    let column = |(numbers, nulls): &Numbers| {
+        let mut all = room::repeated(NONE, numbers.len())?;
+        parallel::stretches(&mut all, &|first, part| {
+            let numbers = &numbers[first..first + part.len()];
+            match nulls.is_empty() {
+                true => part.iter_mut().zip(numbers).for_each(|(to, x)| *to = code(*x)),
+                false => {
+                    let rows = part.iter_mut().zip(numbers).zip(&nulls[first..]);
+                    rows.filter(|(_, null)| !**null).for_each(|((to, x), _)| *to = code(*x));
+                }
+            }
+            Ok::<(), Fault>(())
+        })?;
+        Ok(all)
     };
     columns.iter().map(column).collect()
 }

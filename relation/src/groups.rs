@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 /// A table whose rows come in batches, one behind the other.
-pub trait Batches {
+pub trait Batches: Sync {
     /// How many batches there are.
     fn count(&self) -> usize;
 

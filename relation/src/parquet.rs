@@ -6,7 +6,7 @@
 //!           metadata        which columns there are, what they hold, where their pages stand
 //! ```
 //!
-//! Columns that nobody wants are not read. Wanted ones are read beside one another, on as many threads as there are processors; of each,
+//! Columns that nobody wants are not read. Wanted ones are read at once, as far as there are threads (`fiberloom_core::parallel`); of each,
 //! row groups one by one, their pages one at a time. What is read does not depend on how many threads there are; of several faults
 //! one that is reported may, if memory over the limit is among them. The crate reads metadata, page headers, and unpacks pages;
 //! `chunk` decodes them, or the crate where they have an encoding that `chunk` does not know (`each`).
@@ -26,6 +26,7 @@ use super::groups::{Held as Texts, Taken};
 use super::{Column, Wanted, named};
 use bytes::{Buf, Bytes};
 use chunk::Chunk;
+use fiberloom_core::parallel;
 use fiberloom_data::{Cause, Fault, Options, Place};
 use form::Form;
 use parquet::basic::Compression;
@@ -38,9 +39,8 @@ use parquet::schema::types::SchemaDescriptor;
 use std::fs::File;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
 
 /// The wanted columns of a file, and how many rows there are.
 pub(super) fn read(file: File, wanted: &[Wanted], options: &Options) -> Result<(usize, Vec<Column<'static>>), Fault> {
@@ -255,7 +255,7 @@ fn columns<R: ChunkReader>(
         taken: AtomicU64::new(0),
         limit: options.limit,
     };
-    let columns = beside(wanted.len(), |n| file.column(&wanted[n], leaves[n]));
+    let columns = parallel::map(0..wanted.len(), &|n| file.column(&wanted[n], leaves[n]));
     Ok((rows, columns.into_iter().collect::<Result<_, _>>()?))
 }
 
@@ -268,34 +268,6 @@ fn keep_freed() {
     // Without so much memory nothing is kept.
     let _ = block.try_reserve_exact(BLOCK);
     std::hint::black_box(&block);
-}
-
-/// What `work` gives for each number below `n`, in their order, done on as many threads as there are processors.
-fn beside<T: Send>(n: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
-    let next = AtomicUsize::new(0);
-    let worker = || {
-        let mut done = Vec::new();
-        loop {
-            let task = next.fetch_add(1, Ordering::Relaxed);
-            if task >= n {
-                return done;
-            }
-            done.push((task, work(task)));
-        }
-    };
-    let threads = thread::available_parallelism().map_or(1, usize::from).min(n);
-    let mut all = thread::scope(|scope| {
-        // Without a thread the work is done all the same.
-        let others: Vec<_> =
-            (1..threads).map_while(|_| thread::Builder::new().spawn_scoped(scope, worker).ok()).collect();
-        let mut all = worker();
-        for other in others {
-            all.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        }
-        all
-    });
-    all.sort_by_key(|(task, _)| *task);
-    all.into_iter().map(|(_, done)| done).collect()
 }
 
 /// A file whose columns are read.

@@ -177,7 +177,7 @@ impl Passes {
         let wanted = relation::labelling(relations, &self.table);
         let count = if wanted.is_empty() { 0 } else { batches.count() };
         for batch in 0..count {
-            let frame = batches.read(batch, &wanted)?;
+            let frame = relation::batch(batches, batch, &wanted)?;
             let more = relation::more_labels(relations, &[(&self.table.name, frame)], &mut labels);
             more.map_err(|error| placed(batches, batch, error))?;
         }

@@ -15,6 +15,7 @@ use crate::{Column, Dictionary, Frame, Holds, Over, Table, Test, What};
 use fiberloom_core::algebra::Value;
 use fiberloom_core::format::{Array, Assembly, Entries, Error as Unassembled, Format, Tensor, room};
 use fiberloom_core::notation::typed::SizeId;
+use fiberloom_core::parallel;
 use fiberloom_data::error::Error;
 use fiberloom_data::{Fault, Place};
 use std::collections::BTreeMap;
@@ -273,25 +274,35 @@ impl<'f> Rows<'f> {
 }
 
 impl<'b> Binding<'b, '_> {
-    /// Puts the operands that a table is behind others: one of where rows stand, and its columns that the program reads.
+    /// The operands that a table is: one of where rows stand, and its columns that the program reads.
     pub(super) fn operands(
         &self,
         table: &mut Rows,
         extents: &BTreeMap<SizeId, u64>,
         labels: &[Dictionary],
-        operands: &mut Vec<(String, Tensor<'static>)>,
-    ) -> Result<(), Error> {
+    ) -> Result<Vec<(String, Tensor<'static>)>, Error> {
         let extents: Vec<u64> = self.sizes(table).iter().map(|(_, size)| extents[size]).collect();
         let coordinates = std::mem::take(&mut table.coordinates);
         let mut entries = Entries { coordinates, values: Array::from(Vec::<i64>::new()) };
+        let tensors = self.tensors(table.number);
         let mut known: Vec<Levels> = Vec::new();
-        for (declared, held) in self.tensors(table.number) {
-            let tensor = self.tensor(table, (&declared, &held), &mut entries, &extents, (labels, &mut known));
+        for format in tensors.iter().map(|(declared, _)| &declared.format).filter(|format| !is_apart(format)) {
+            if !known.iter().any(|levels| levels.format() == format) {
+                let levels = table.levels(&mut entries, &extents, (format, self.given.limit), labels);
+                known.push(levels.map_err(|fault| table.within(fault))?);
+            }
+        }
+        if tensors.iter().any(|(declared, _)| is_apart(&declared.format)) {
+            table.complete(&mut entries).map_err(|fault| table.within(fault))?;
+        }
+        let coordinates = &entries.coordinates;
+        let made = parallel::map(tensors.iter(), &|(declared, held)| {
+            let tensor = self.tensor(table, (declared, held), coordinates, &extents, (labels, &known));
             let tensor = tensor.map_err(|fault| table.within(fault))?;
             debug_assert_eq!(tensor.check(), Ok(()));
-            operands.push((declared.name.to_string(), tensor));
-        }
-        Ok(())
+            Ok((declared.name.to_string(), tensor))
+        });
+        made.into_iter().collect()
     }
 
     /// The tensors of a table, by its place, that the program has and reads, with what they hold.
@@ -312,22 +323,17 @@ impl<'b> Binding<'b, '_> {
         all.filter_map(|(name, held)| Some((self.declared(name)?, held))).collect()
     }
 
-    /// A tensor of a table. Those in formats of which it is `known` at which positions rows stand are not sorted again.
+    /// A tensor of a table. In formats that are `known` it is stored as rows stand there.
     fn tensor(
         &self,
         table: &Rows,
         (declared, held): (&Declared, &Held),
-        entries: &mut Entries<'static>,
+        coordinates: &[Vec<i64>],
         extents: &[u64],
-        (labels, known): (&[Dictionary], &mut Vec<Levels>),
+        (labels, known): (&[Dictionary], &[Levels]),
     ) -> Result<Tensor<'static>, Fault> {
-        let (format, limit) = (&declared.format, self.given.limit);
-        // What such a level stores at one position depends on the values.
-        let shares = format.levels.iter().any(|kind| kind.shares());
-        if !shares && !known.iter().any(|levels| levels.format() == format) {
-            known.push(table.levels(entries, extents, (format, limit), labels)?);
-        }
-        let levels = known.iter().find(|levels| levels.format() == format);
+        let limit = self.given.limit;
+        let levels = known.iter().find(|levels| *levels.format() == declared.format);
         if let (Held::Rows, Some(levels)) = (held, levels) {
             return levels.standing(declared.fill, limit);
         }
@@ -342,7 +348,7 @@ impl<'b> Binding<'b, '_> {
         }
         match levels {
             Some(levels) => levels.holding(values, declared.fill, limit),
-            None => self.apart(table, values, (declared, limit), entries, (extents, labels)),
+            None => self.apart(table, values, (declared, limit), coordinates, (extents, labels)),
         }
     }
 
@@ -352,16 +358,21 @@ impl<'b> Binding<'b, '_> {
         table: &Rows,
         (values, nulls, null): (Array, &[bool], Value),
         (declared, limit): (&Declared, u64),
-        entries: &mut Entries<'static>,
+        coordinates: &[Vec<i64>],
         (extents, labels): (&[u64], &[Dictionary]),
     ) -> Result<Tensor<'static>, Fault> {
-        table.complete(entries)?;
         let memory = || Fault::from(Unassembled::Memory { bytes: 8 * values.len() as u128 });
         let mut own = values.share().ok_or_else(memory)?;
         nulls.iter().enumerate().filter(|(_, is_null)| **is_null).for_each(|(row, _)| own.set(row, null));
-        entries.values = own;
+        let coordinates_of_rows = coordinates.iter().map(|column| room::copied(column)).collect::<Result<_, _>>()?;
+        let entries = Entries { coordinates: coordinates_of_rows, values: own };
         let how = Assembly { limit, ..Assembly::default() };
         let tensor = entries.assemble(extents, &declared.format, declared.fill, &how);
-        tensor.map_err(|error| table.unassembled(error, &entries.coordinates, labels))
+        tensor.map_err(|error| table.unassembled(error, coordinates, labels))
     }
+}
+
+/// Whether what a format stores at a position depends on the values, so that no two tensors share their levels.
+fn is_apart(format: &Format) -> bool {
+    format.levels.iter().any(|kind| kind.shares())
 }

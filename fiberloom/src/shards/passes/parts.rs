@@ -153,7 +153,7 @@ struct Piece {
 impl Rows {
     /// Rows that wait, and behind them those of a batch.
     fn read(rest: Option<Rows>, batches: &dyn Batches, (batch, wanted): (usize, &[Wanted])) -> Result<Rows, Error> {
-        let frame = batches.read(batch, wanted)?;
+        let frame = relation::batch(batches, batch, wanted)?;
         let piece = Piece { batch, first: 0, rows: frame.rows };
         match rest.filter(|rest| rest.frame.rows > 0) {
             None => Ok(Rows { frame, pieces: vec![piece] }),
