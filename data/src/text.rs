@@ -362,6 +362,9 @@ impl Listed {
     pub(super) fn entry<R: Read>(&mut self, text: &mut Text<R>, line: &Line) -> Result<(), Fault> {
         text.skip_blanks()?;
         self.begin(text.line_and_column(text.at))?;
+        if self.plain_entry(text, line).is_some() {
+            return Ok(());
+        }
         for (column, extent) in self.coordinates.iter_mut().zip(line.extents) {
             column.push(text.coordinate(*extent)?);
         }
@@ -371,6 +374,21 @@ impl Listed {
         };
         self.bits.push(value.bits());
         text.end_of_line()
+    }
+
+    /// Reads an entry in the form that most programs write, for which there is room: numbers with one blank between them, and the end of the
+    /// line. Of others, and where more of the line has to be read, nothing is read.
+    #[inline]
+    fn plain_entry<R: Read>(&mut self, text: &mut Text<R>, line: &Line) -> Option<()> {
+        let (len, rest) = (self.len(), &text.buffer[text.at..text.end]);
+        let Some((value, end)) = plain(rest, line, &mut self.coordinates) else {
+            self.coordinates.iter_mut().for_each(|column| column.truncate(len));
+            return None;
+        };
+        self.bits.push(value.bits());
+        text.at += end;
+        text.newline();
+        Some(())
     }
 
     /// Makes room for an entry that stands at this line and column.
@@ -438,6 +456,40 @@ impl Listed {
         let marks = self.marks;
         Ok((Entries { coordinates: self.coordinates, values }, move |e| place_of(&marks, e)))
     }
+}
+
+/// The value of a plain entry, and where its line ends; its coordinates are put behind others, also of what turns out to be none.
+#[inline]
+fn plain(text: &[u8], line: &Line, coordinates: &mut [Vec<i64>]) -> Option<(Value, usize)> {
+    let mut at = 0;
+    for (m, (column, extent)) in coordinates.iter_mut().zip(line.extents).enumerate() {
+        let (c, digits) = short_natural(&text[at..]);
+        if c == 0 || c > *extent {
+            return None;
+        }
+        column.push(c as i64 - 1);
+        at += digits;
+        if line.number.is_some() || m + 1 < line.extents.len() {
+            text.get(at).filter(|b| **b == b' ')?;
+            at += 1;
+        }
+    }
+    let end = at + text[at..].iter().position(|b| *b == b'\n')?;
+    let word = &text[at..end];
+    let word = word.strip_suffix(b"\r").unwrap_or(word);
+    let value = match line.number {
+        Some(number) => number.value(word, line.ty).ok()?,
+        None if word.is_empty() => Value::one(line.ty),
+        None => return None,
+    };
+    Some((value, end))
+}
+
+/// The number that digits at the beginning are, and how many they are: of more than 18 the first ones.
+#[inline]
+fn short_natural(text: &[u8]) -> (u64, usize) {
+    let digits = text.iter().take(18).map(|b| b.wrapping_sub(b'0')).take_while(|digit| *digit < 10);
+    digits.fold((0, 0), |(n, count), digit| (10 * n + u64::from(digit), count + 1))
 }
 
 fn place_of(marks: &[(usize, usize, usize)], e: usize) -> Place {

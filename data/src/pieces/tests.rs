@@ -149,6 +149,9 @@ fn long_files_have_many_pieces() {
     let text = column(60_000);
     let values: Vec<f64> = (1..=60_000).map(|r| (r % 7) as f64).collect();
     assert_eq!(on_threads(|| mtx(&text).unwrap().values), values.into());
+    // In another form than most programs write: with more blanks, and the ends of lines of another system.
+    let other = text.replace(HEAD, "").replace(' ', "  ").replace('\n', " \r\n");
+    assert_eq!(mtx(&format!("{HEAD}{other}")), mtx(&text));
     let damaged = text.replace("\n59000 1 ", "\n59000 1 x");
     let begin = on_threads(|| mtx(&damaged).unwrap_err().to_string());
     assert!(begin.starts_with("in:59002:9: expected a number, not `x"), "{begin}");
