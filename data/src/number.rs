@@ -34,9 +34,9 @@ impl Number {
         self.read(text, ty).or_else(|| self.read(&with_e(text)?, ty)).ok_or_else(|| self.refused(text, word, ty))
     }
 
-    /// The same with `None` for what is refused.
+    /// The same with `None` for what is refused, or written as Fortran does.
     #[inline]
-    fn read(self, text: &str, ty: Type) -> Option<Value> {
+    pub(super) fn read(self, text: &str, ty: Type) -> Option<Value> {
         match (self, ty) {
             (Number::Real, Type::F64) => float(text, text.parse().ok(), ty),
             (Number::Real, Type::F32) => float(text, text.parse().ok().map(|x: f32| x as f64), ty),

@@ -37,11 +37,14 @@ struct Batch {
 impl Piece {
     /// Lists the next entries of a text, at most so many.
     fn read<R: Read>(&mut self, text: &mut Text<R>, line: &Line, most: usize) -> Result<(), Fault> {
-        while self.begun < most && text.next_line()? {
+        loop {
+            self.begun += self.listed.plain_entries(text, line, most - self.begun)?;
+            if self.begun == most || !text.next_line()? {
+                return Ok(());
+            }
             self.begun += 1;
             self.listed.entry(text, line)?;
         }
-        Ok(())
     }
 
     /// Lists what is not read yet.

@@ -127,7 +127,7 @@ impl<R: Read> Text<R> {
             return Ok(Lines::None);
         }
         let buffer = room::copied(&rest[..taken])?.into_boxed_slice();
-        let newlines = buffer.iter().filter(|b| **b == b'\n').count();
+        let newlines = newlines(&buffer);
         let last = buffer.iter().rposition(|b| *b == b'\n');
         let piece = Text {
             input: std::io::empty(),
@@ -309,6 +309,12 @@ impl<R: Read> Text<R> {
     }
 }
 
+/// How many lines end in a text: so many bytes at once as a byte counts.
+fn newlines(text: &[u8]) -> usize {
+    let few = |bytes: &[u8]| bytes.iter().map(|b| u8::from(*b == b'\n')).sum::<u8>();
+    text.chunks(u8::MAX.into()).map(|bytes| usize::from(few(bytes))).sum()
+}
+
 /// An extent: a natural number below 2⁶³.
 pub(super) fn extent(word: &[u8]) -> Option<u64> {
     natural(word).filter(|n| *n <= i64::MAX as u64)
@@ -362,9 +368,6 @@ impl Listed {
     pub(super) fn entry<R: Read>(&mut self, text: &mut Text<R>, line: &Line) -> Result<(), Fault> {
         text.skip_blanks()?;
         self.begin(text.line_and_column(text.at))?;
-        if self.plain_entry(text, line).is_some() {
-            return Ok(());
-        }
         for (column, extent) in self.coordinates.iter_mut().zip(line.extents) {
             column.push(text.coordinate(*extent)?);
         }
@@ -376,19 +379,36 @@ impl Listed {
         text.end_of_line()
     }
 
-    /// Reads an entry in the form that most programs write, for which there is room: numbers with one blank between them, and the end of the
-    /// line. Of others, and where more of the line has to be read, nothing is read.
-    #[inline]
-    fn plain_entry<R: Read>(&mut self, text: &mut Text<R>, line: &Line) -> Option<()> {
-        let (len, rest) = (self.len(), &text.buffer[text.at..text.end]);
-        let Some((value, end)) = plain(rest, line, &mut self.coordinates) else {
-            self.coordinates.iter_mut().for_each(|column| column.truncate(len));
-            return None;
-        };
-        self.bits.push(value.bits());
-        text.at += end;
-        text.newline();
-        Some(())
+    /// Reads the next entries as far as they stand in the form that most programs write, at most so many, and says how many these are:
+    /// numbers with one blank between them, from the begin of a line to its end. Where more of the text has to be read, they end.
+    pub(super) fn plain_entries<R: Read>(
+        &mut self,
+        text: &mut Text<R>,
+        line: &Line,
+        most: usize,
+    ) -> Result<usize, Fault> {
+        let before = self.len();
+        let (first, column) = text.line_and_column(text.at);
+        let rest = &text.buffer[text.at..text.end];
+        let mut at = 0;
+        // Whether there is room for an entry is asked again where one stands that is not plain.
+        while column == 1 && self.len() - before < most && self.room(1).is_ok() {
+            let Some((value, end)) = plain(&rest[at..], line, &mut self.coordinates) else {
+                let len = self.len();
+                self.coordinates.iter_mut().for_each(|column| column.truncate(len));
+                break;
+            };
+            self.bits.push(value.bits());
+            at += end;
+        }
+        let read = self.len() - before;
+        if read > 0 {
+            self.mark((before, first, 1))?;
+            text.at += at;
+            text.line += read;
+            text.shift = -(text.at as isize);
+        }
+        Ok(read)
     }
 
     /// Makes room for an entry that stands at this line and column.
@@ -458,7 +478,7 @@ impl Listed {
     }
 }
 
-/// The value of a plain entry, and where its line ends; its coordinates are put behind others, also of what turns out to be none.
+/// The value of a plain entry, and where the next line begins; its coordinates are put behind others, also of what turns out to be none.
 #[inline]
 fn plain(text: &[u8], line: &Line, coordinates: &mut [Vec<i64>]) -> Option<(Value, usize)> {
     let mut at = 0;
@@ -475,14 +495,14 @@ fn plain(text: &[u8], line: &Line, coordinates: &mut [Vec<i64>]) -> Option<(Valu
         }
     }
     let end = at + text[at..].iter().position(|b| *b == b'\n')?;
-    let word = &text[at..end];
-    let word = word.strip_suffix(b"\r").unwrap_or(word);
+    let word = std::str::from_utf8(&text[at..end]).ok()?;
+    let word = word.strip_suffix('\r').unwrap_or(word);
     let value = match line.number {
-        Some(number) => number.value(word, line.ty).ok()?,
+        Some(number) => number.read(word, line.ty)?,
         None if word.is_empty() => Value::one(line.ty),
         None => return None,
     };
-    Some((value, end))
+    Some((value, end + 1))
 }
 
 /// The number that digits at the beginning are, and how many they are: of more than 18 the first ones.
