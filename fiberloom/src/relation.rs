@@ -141,5 +141,6 @@ pub fn narrow(program: &Program, bound: Bound) -> Result<(Program, Bound), Error
 /// # Errors
 /// Memory.
 pub fn fit(program: &Program, bound: Bound) -> Result<(Fitted, Bound), Error> {
-    fiberloom_relation::fit((program.relations(), program.typed()), bound)
+    let values = bound.operands.iter().map(|(_, tensor)| tensor.values.len() as u64).sum();
+    on_pool(values, || tables::fit((program.relations(), program.typed()), bound))
 }

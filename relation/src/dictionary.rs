@@ -19,6 +19,8 @@ use fiberloom_core::parallel;
 use fiberloom_data::{Cause, Fault, Place};
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// The labels of a domain, ascending; a coordinate is a place among them.
 #[derive(Clone, Debug, PartialEq)]
@@ -337,69 +339,68 @@ fn apart(columns: &[Numbers], count: usize) -> Result<(Dictionary, Vec<Vec<i64>>
     Ok((Dictionary::Numbers(labels), coordinates))
 }
 
-/// Each of the texts once, and of each row which of them it is.
-pub(super) struct Distinct<'t> {
-    /// In the order in which they come.
-    pub(super) texts: Vec<&'t str>,
-    /// Their places, a vector a column; none at nulls.
-    pub(super) places: Vec<Vec<i64>>,
-}
-
-impl<'t> Distinct<'t> {
-    /// Those of these columns.
-    pub(super) fn of(columns: &[&'t Column]) -> Result<Distinct<'t>, Fault> {
-        let mut known: HashMap<&str, i64> = HashMap::new();
-        let (mut texts, mut places) = (Vec::new(), Vec::new());
-        for column in columns {
-            let Values::Texts(all) = &column.values else {
-                return Err(Fault::whole("numbers where texts are expected"));
-            };
-            // Of each held text its place, once a row was seen that has it.
-            let mut seen: Vec<i64> = room::repeated(NONE, all.held())?;
-            let mut own = room::room(all.len())?;
-            for row in 0..all.len() {
-                if column.is_null(row) {
-                    own.push(NONE);
-                    continue;
-                }
-                let held = all.place(row);
-                if seen[held] == NONE {
-                    let text = all.held_text(held);
-                    seen[held] = match known.get(text) {
-                        Some(place) => *place,
-                        None => {
-                            let place = texts.len() as i64;
-                            room::push(&mut texts, text)?;
-                            known.try_reserve(1).map_err(|_| no_room(texts.len()))?;
-                            known.insert(text, place);
-                            place
-                        }
-                    };
-                }
-                own.push(seen[held]);
-            }
-            places.push(own);
-        }
-        Ok(Distinct { texts, places })
-    }
-}
-
 /// Memory does not suffice for so many texts.
 fn no_room(texts: usize) -> Fault {
     Fault { cause: Cause::Limit, ..Fault::whole(format!("memory does not suffice for {texts} texts")) }
 }
 
-/// The ascending labels of these texts, and of each row its coordinate.
+/// The ascending labels of these texts, and of each row its coordinate, none at nulls. A text that a column holds is looked up once.
 fn of_texts(columns: &[&Column]) -> Result<(Dictionary, Vec<Vec<i64>>), Fault> {
-    let Distinct { texts, mut places } = Distinct::of(columns)?;
-    let mut order: Vec<usize> = room::collected(0..texts.len())?;
-    order.sort_unstable_by_key(|n| texts[*n]);
+    let mut known: HashMap<&str, usize> = HashMap::new();
+    let (mut distinct, mut codes) = (Vec::new(), Vec::new());
+    for column in columns {
+        let all = texts(column)?;
+        let mut own: Vec<i64> = room::repeated(NONE, all.held())?;
+        for (held, _) in held_by_rows(column, all)?.iter().enumerate().filter(|(_, is_held)| is_held.load(Relaxed)) {
+            known.try_reserve(1).map_err(|_| no_room(distinct.len()))?;
+            let place = *known.entry(all.held_text(held)).or_insert(distinct.len());
+            if place == distinct.len() {
+                room::push(&mut distinct, all.held_text(held))?;
+            }
+            own[held] = place as i64;
+        }
+        codes.push(own);
+    }
+    let mut order: Vec<usize> = room::collected(0..distinct.len())?;
+    order.sort_unstable_by_key(|n| distinct[*n]);
     let mut ranks = room::repeated(0i64, order.len())?;
     order.iter().enumerate().for_each(|(rank, n)| ranks[*n] = rank as i64);
-    for place in places.iter_mut().flatten().filter(|place| **place != NONE) {
-        *place = ranks[*place as usize];
+    codes.iter_mut().flatten().filter(|code| **code != NONE).for_each(|code| *code = ranks[*code as usize]);
+    let coordinates = |(column, codes): (&&Column, Vec<i64>)| {
+        let all = texts(column)?;
+        let mut coordinates = room::repeated(NONE, all.len())?;
+        parallel::stretches(&mut coordinates, &|first, part| {
+            let rows = part.iter_mut().enumerate().filter(|(n, _)| !column.is_null(first + n));
+            rows.for_each(|(n, to)| *to = codes[all.place(first + n)]);
+            Ok::<(), Fault>(())
+        })?;
+        Ok::<_, Fault>(coordinates)
+    };
+    let coordinates = columns.iter().zip(codes).map(coordinates).collect::<Result<_, _>>()?;
+    Ok((Dictionary::Texts(Texts::of(order.iter().map(|n| distinct[*n]))?), coordinates))
+}
+
+fn texts<'c>(column: &'c Column) -> Result<&'c Texts<'c>, Fault> {
+    match &column.values {
+        Values::Texts(all) => Ok(all),
+        _ => Err(Fault::whole("numbers where texts are expected")),
     }
-    Ok((Dictionary::Texts(Texts::of(order.iter().map(|n| texts[*n]))?), places))
+}
+
+/// Of each text that a column holds whether some row has it.
+fn held_by_rows(column: &Column, texts: &Texts) -> Result<Vec<AtomicBool>, Fault> {
+    let held = room::collected((0..texts.held()).map(|_| AtomicBool::new(false)))?;
+    parallel::map((0..texts.len()).step_by(parallel::STRETCH), &|first| {
+        let rows = first..texts.len().min(first + parallel::STRETCH);
+        for row in rows.filter(|row| !column.is_null(*row)) {
+            let held = &held[texts.place(row)];
+            // Most were seen before, and a load leaves them to all threads.
+            if !held.load(Relaxed) {
+                held.store(true, Relaxed);
+            }
+        }
+    });
+    Ok(held)
 }
 
 /// A label as it is read, for messages.

@@ -15,6 +15,7 @@ use fiberloom_core::format::{Array, Tensor};
 use fiberloom_core::notation::typed::{
     Expr, Fun, Index, Kind, Map, Program, SizeId, Statement, Step, TensorId, Turns, VarId,
 };
+use fiberloom_core::parallel;
 use fiberloom_data::error::Error;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -174,9 +175,11 @@ impl<'p, 'o> Largest<'p, 'o> {
     fn of(program: &'p Program, operands: &'o [(String, Tensor<'o>)]) -> Largest<'p, 'o> {
         let mut largest = vec![f64::INFINITY; program.tensors.len()];
         let (mut known, mut extents) = (BTreeMap::new(), BTreeMap::new());
+        let magnitudes = parallel::map(operands.iter(), &|(_, tensor)| magnitude(&tensor.values));
         for (n, declared) in program.tensors.iter().enumerate() {
-            let Some((_, tensor)) = operands.iter().find(|(name, _)| *name == declared.name) else { continue };
-            largest[n] = size(tensor.fill).max(magnitude(&tensor.values));
+            let Some(place) = operands.iter().position(|(name, _)| *name == declared.name) else { continue };
+            let tensor = &operands[place].1;
+            largest[n] = size(tensor.fill).max(magnitudes[place]);
             extents.extend(declared.sizes.iter().copied().zip(tensor.extents.iter().copied()));
             known.insert(TensorId(n as u32), tensor);
         }
