@@ -182,18 +182,15 @@ pub(super) fn placed(column: &Column, labels: &Dictionary) -> Result<Vec<i64>, F
         let what = "a label that the data did not have when their labels were read: the file has changed meanwhile";
         Fault::new(Place::Cell { row: row + 1, column: column.name.clone() }, what)
     };
-    let rank = |row: usize, label: &Label| labels.rank(label).map(|rank| rank as i64).map_err(|_| unknown(row));
     if let Values::Texts(texts) = &column.values {
-        let mut all = room::room(texts.len())?;
-        let mut known: Vec<i64> = room::repeated(NONE, texts.held())?;
-        for row in 0..texts.len() {
-            let held = texts.place(row);
-            if known[held] == NONE && !column.is_null(row) {
-                known[held] = rank(row, &Label::Text(texts.held_text(held).to_string()))?;
-            }
-            all.push(if column.is_null(row) { NONE } else { known[held] });
+        let mut codes = room::repeated(NONE, texts.held())?;
+        for held in held_by_rows(column, texts)? {
+            let rank = labels.rank(&Label::Text(texts.held_text(held).to_string()));
+            codes[held] = rank.map_or(NONE, |rank| rank as i64);
         }
-        return Ok(all);
+        let all = of_held(column, texts, &codes)?;
+        let other = (0..all.len()).find(|row| all[*row] == NONE && !column.is_null(*row));
+        return other.map_or(Ok(all), |row| Err(unknown(row)));
     }
     let numbers = integers(column)?;
     let mut all = room::repeated(NONE, numbers.len())?;
@@ -204,7 +201,8 @@ pub(super) fn placed(column: &Column, labels: &Dictionary) -> Result<Vec<i64>, F
             let x = numbers[first + n];
             let is_at = |at: i64| labels.number(at) == Some(x);
             if !is_at(near) {
-                near = if is_at(near + 1) { near + 1 } else { rank(first + n, &Label::Number(x))? };
+                let rank = || labels.rank(&Label::Number(x)).map_err(|_| unknown(first + n));
+                near = if is_at(near + 1) { near + 1 } else { rank()? as i64 };
             }
             *to = near;
         }
@@ -351,7 +349,7 @@ fn of_texts(columns: &[&Column]) -> Result<(Dictionary, Vec<Vec<i64>>), Fault> {
     for column in columns {
         let all = texts(column)?;
         let mut own: Vec<i64> = room::repeated(NONE, all.held())?;
-        for (held, _) in held_by_rows(column, all)?.iter().enumerate().filter(|(_, is_held)| is_held.load(Relaxed)) {
+        for held in held_by_rows(column, all)? {
             known.try_reserve(1).map_err(|_| no_room(distinct.len()))?;
             let place = *known.entry(all.held_text(held)).or_insert(distinct.len());
             if place == distinct.len() {
@@ -366,18 +364,20 @@ fn of_texts(columns: &[&Column]) -> Result<(Dictionary, Vec<Vec<i64>>), Fault> {
     let mut ranks = room::repeated(0i64, order.len())?;
     order.iter().enumerate().for_each(|(rank, n)| ranks[*n] = rank as i64);
     codes.iter_mut().flatten().filter(|code| **code != NONE).for_each(|code| *code = ranks[*code as usize]);
-    let coordinates = |(column, codes): (&&Column, Vec<i64>)| {
-        let all = texts(column)?;
-        let mut coordinates = room::repeated(NONE, all.len())?;
-        parallel::stretches(&mut coordinates, &|first, part| {
-            let rows = part.iter_mut().enumerate().filter(|(n, _)| !column.is_null(first + n));
-            rows.for_each(|(n, to)| *to = codes[all.place(first + n)]);
-            Ok::<(), Fault>(())
-        })?;
-        Ok::<_, Fault>(coordinates)
-    };
-    let coordinates = columns.iter().zip(codes).map(coordinates).collect::<Result<_, _>>()?;
+    let coordinates = columns.iter().zip(codes).map(|(column, codes)| of_held(column, texts(column)?, &codes));
+    let coordinates = coordinates.collect::<Result<_, Fault>>()?;
     Ok((Dictionary::Texts(Texts::of(order.iter().map(|n| distinct[*n]))?), coordinates))
+}
+
+/// Of each row what its text has, of those that a column holds; none at nulls.
+fn of_held(column: &Column, texts: &Texts, codes: &[i64]) -> Result<Vec<i64>, Fault> {
+    let mut all = room::repeated(NONE, texts.len())?;
+    parallel::stretches(&mut all, &|first, part| {
+        let rows = part.iter_mut().enumerate().filter(|(n, _)| !column.is_null(first + n));
+        rows.for_each(|(n, to)| *to = codes[texts.place(first + n)]);
+        Ok::<(), Fault>(())
+    })?;
+    Ok(all)
 }
 
 fn texts<'c>(column: &'c Column) -> Result<&'c Texts<'c>, Fault> {
@@ -387,8 +387,8 @@ fn texts<'c>(column: &'c Column) -> Result<&'c Texts<'c>, Fault> {
     }
 }
 
-/// Of each text that a column holds whether some row has it.
-fn held_by_rows(column: &Column, texts: &Texts) -> Result<Vec<AtomicBool>, Fault> {
+/// The places of those texts, of all that a column holds, that some row has.
+fn held_by_rows(column: &Column, texts: &Texts) -> Result<Vec<usize>, Fault> {
     let held = room::collected((0..texts.held()).map(|_| AtomicBool::new(false)))?;
     parallel::map((0..texts.len()).step_by(parallel::STRETCH), &|first| {
         let rows = first..texts.len().min(first + parallel::STRETCH);
@@ -400,7 +400,7 @@ fn held_by_rows(column: &Column, texts: &Texts) -> Result<Vec<AtomicBool>, Fault
             }
         }
     });
-    Ok(held)
+    Ok(room::collected((0..held.len()).filter(|n| held[*n].load(Relaxed)))?)
 }
 
 /// A label as it is read, for messages.

@@ -5,8 +5,8 @@
 //!                ◀───status────            ◀──ends──
 //! ```
 //!
-//! A command is a process. Its server is this same program, which has all libraries loaded and did nothing else yet: starting from it
-//! takes a tenth of what it takes to load LLVM. `FIBERLOOM_BIN` names another command, which is started as it is.
+//! A command is a process. Its server is this same program, which has loaded all libraries and done nothing else: a process that is forked
+//! from it loads none. `FIBERLOOM_BIN` names another command, which is started as it is.
 
 use std::cell::RefCell;
 use std::ffi::OsStr;

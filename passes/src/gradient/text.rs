@@ -5,7 +5,7 @@ use super::turns::Made;
 use super::versions::Piece;
 use super::{forward, versions};
 use fiberloom_core::algebra::Op;
-use fiberloom_core::format::{Format, LevelKind};
+use fiberloom_core::format::Format;
 use fiberloom_core::notation::spell;
 use fiberloom_core::notation::syntax::{self, Dim, Ident, Item, Size};
 use fiberloom_core::notation::typed::{Expr, FnId, Fun, Kind, Program, Role, SizeId, Statement, TensorId, Turns};
@@ -76,10 +76,8 @@ impl Parts<'_> {
     fn anchored(&self, program: &Program, items: Vec<Item>) -> Vec<Item> {
         let defined: Vec<&str> = defined(&items);
         // Of a tensor that a function gives there are no data, which would say its extents.
-        let is_computed = |name: &str| {
-            let format = program.tensors.iter().find(|t| t.name == name).and_then(|t| t.format.as_ref());
-            format.is_some_and(|format| format.levels.contains(&LevelKind::Function))
-        };
+        let is_computed =
+            |name: &str| program.tensors.iter().any(|t| t.name == name && matches!(t.role, Role::Computed(_)));
         let named = |item: &Item| match item {
             Item::Tensor(t) if !is_computed(&t.name.name) => {
                 t.sizes.iter().filter_map(named_size).map(str::to_string).collect()
