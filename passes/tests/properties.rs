@@ -93,8 +93,12 @@ const TRUE: &[(&str, &str, &str)] = &[
 ];
 
 fn refused(signature: &str, body: &str, property: &str) -> Vec<String> {
-    let text = format!("fn f({signature} {{ {body} }} where {property}");
-    let (program, errors) = fiberloom_front::parse(&text);
+    said(&format!("fn f({signature} {{ {body} }} where {property}"))
+}
+
+/// What is said of a program.
+fn said(text: &str) -> Vec<String> {
+    let (program, errors) = fiberloom_front::parse(text);
     assert!(errors.is_empty(), "{text}\ndoes not parse: {errors:?}");
     let checked = check(&program.expect("parsed"));
     checked.err().unwrap_or_default().into_iter().map(|d| d.message).collect()
@@ -116,6 +120,21 @@ fn true_ones_are_not() {
         let said = refused(signature, body, property);
         assert!(said.is_empty(), "fn f({signature} {{ {body} }} where {property}: {said:?}");
     }
+}
+
+/// What is known of a function is known of no other that is called as it is, of no other property, and of none that calls another one.
+#[test]
+fn what_holds_is_not_taken_for_another() {
+    let (signature, sum) = ("x: i64, y: i64) -> i64", "x + y");
+    for _ in 0..2 {
+        assert!(refused(signature, sum, "commutative").is_empty());
+        assert_eq!(refused(signature, "x - y", "commutative").len(), 1);
+        assert_eq!(refused(signature, sum, "idempotent").len(), 1);
+    }
+    let called =
+        |of: &str| said(&format!("fn g({signature} {{ {of} }}\nfn f({signature} {{ g(x, y) }} where commutative"));
+    assert!(called("x * y").is_empty());
+    assert_eq!(called("x - 3 * y").len(), 1);
 }
 
 /// Pairs of bytes: at the ends, beside them, and anywhere.

@@ -12,6 +12,8 @@ use super::function::{Bodies, Fuel};
 use super::typed::{Expr, FnId, Function, Kind, Program, Property, Set, Stmt};
 use crate::algebra::{Mode, Type, Value};
 use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
 
 /// Numbers of a function with which it is tried.
 const NUMBERS: usize = 12;
@@ -27,10 +29,32 @@ const EXHAUSTIVE_STEPS: u64 = 200_000_000;
 /// Two floats of `f64` are equal up to the rounding of a few operations if they differ by less than this part of them.
 const ROUNDING: f64 = 1e-9;
 
+/// How many functions whose properties hold are remembered.
+const REMEMBERED: usize = 64;
+/// Functions whose properties hold, each behind all that it can call, the latest first: a function is often tried again soon, in another
+/// program of the same file or in what is derived from one.
+static HOLD: Mutex<VecDeque<Vec<Function>>> = Mutex::new(VecDeque::new());
+
 /// Every property of the program's functions that is false, or could not be tried.
 pub fn check(program: &Program) -> Vec<Diagnostic> {
-    let functions = program.functions.iter().enumerate();
-    functions.flat_map(|(n, f)| f.properties.iter().filter_map(move |(p, span)| tried(program, n, p, *span))).collect()
+    (0..program.functions.len()).flat_map(|n| wrong(program, n)).collect()
+}
+
+/// What is wrong with the properties of function `n`.
+fn wrong(program: &Program, n: usize) -> Vec<Diagnostic> {
+    let (function, all) = (&program.functions[n], &program.functions[..=n]);
+    let remembered = || HOLD.lock().unwrap_or_else(PoisonError::into_inner);
+    if function.properties.is_empty() || remembered().iter().any(|held| held == all) {
+        return vec![];
+    }
+    let found: Vec<Diagnostic> =
+        function.properties.iter().filter_map(|(p, span)| tried(program, n, p, *span)).collect();
+    if found.is_empty() {
+        let mut remembered = remembered();
+        remembered.truncate(REMEMBERED - 1);
+        remembered.push_front(all.to_vec());
+    }
+    found
 }
 
 /// What is wrong with a property of function `n`.

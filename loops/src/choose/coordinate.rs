@@ -126,12 +126,15 @@ pub fn until(cx: &Facts, scope: &Scope, line: &Line, hi: &Bound, extent: &Size) 
     Bound::at(cx.symbols.min(hi.at, steps_to(cx, left, of_size(cx, &line.r))))
 }
 
-/// The coordinate behind the blocks of a line, at most the extent: where the last of them ends may not fit 64 bits.
+/// The coordinate behind the blocks of a line, at most the extent: where the last of them ends may not fit 64 bits. Blocks without
+/// coordinates end where they begin, so that no entry is in one.
 pub fn clipped(cx: &Facts, scope: &Scope, line: &Line, hi: &Bound, extent: &Size) -> Sym {
     let (symbols, extent, length) = (&cx.symbols, of_size(cx, extent), of_size(cx, &line.r));
     let c = mapped(cx, scope, &line.c).expect("bound outside");
     let left = behind(cx, scope, extent, &line.c).expect("bound outside");
-    let fits = symbols.op(Op::Lt, [hi.at, steps_to(cx, left, length)]);
+    let within = symbols.op(Op::Lt, [hi.at, steps_to(cx, left, length)]);
+    let empty = symbols.op(Op::Lt, [length, symbols.int(1)]);
+    let fits = if symbols.number(length).is_some() { within } else { symbols.or(within, empty) };
     symbols.select(fits, symbols.plus(c, symbols.times(hi.at, length)), extent)
 }
 

@@ -14,7 +14,7 @@ use super::expr::{
     number, read, sum,
 };
 use super::function::{self, written};
-use super::pull::{anchor, divides, moves, says, set};
+use super::pull::{anchor, may_say, moves, says, set};
 use fiberloom_core::algebra::{Derivative, Op};
 use fiberloom_core::notation::Diagnostic;
 use fiberloom_core::notation::typed::{Expr, Fun, Kind, Repeat, Statement, Step, TensorId, VarId};
@@ -85,7 +85,7 @@ impl<'d> Forward<'d> {
         let Some(dot) = self.dots.get(&s.tensor).copied() else { return Ok(vec![]) };
         let known = self.draft.program.tensors[dot.index()].format.is_some();
         // What the original reads says how far a tangent goes that nothing declares.
-        let said = |rhs: &Expr, v: VarId| says(rhs, v) || divides(rhs, v) && !says(&s.rhs, v);
+        let said = |rhs: &Expr, v: VarId| says(rhs, v) || may_say(rhs, v) && !says(&s.rhs, v);
         let whole = |rhs: Expr| match known || s.vars.iter().all(|v| said(&rhs, *v)) {
             true => rhs,
             false => add_kept(nothing_of(&s.rhs, rhs.ty), rhs),

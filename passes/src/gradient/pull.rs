@@ -154,7 +154,7 @@ impl<'d> Pull<'d> {
             others.sort();
             return Ok(expr::add_kept(expr::sum(others, expr::nothing_of(&anchor, value.ty)), value));
         }
-        if divides(&value, v) {
+        if may_say(&value, v) {
             return Ok(value);
         }
         let name = &self.draft.program.vars[v.index()].name;
@@ -224,24 +224,34 @@ impl<'d> Pull<'d> {
     }
 }
 
-/// Whether an expression says how far a variable goes: by a bare index of what is read, or a shape operator. A split does not always: what it
-/// splits may be empty, and then each of the two may go any way, if the other does not go at all.
+/// Whether an expression says how far a variable goes: by a bare index of what is read, or a shape operator of variables of which that is
+/// said. A split does not always say it: what it splits may be empty, and then each of the two may go any way, if the other does not go at
+/// all.
 pub(super) fn says(value: &Expr, v: VarId) -> bool {
     let mut found = false;
     value.walk(&mut |e| {
         found |= match &e.kind {
             Kind::Access(_, indices) => indices.iter().any(|i| !i.permit && anchors(&i.map, v)),
-            Kind::Collapse { to, .. } | Kind::Concat { to, .. } | Kind::Slice { to, .. } => *to == v,
+            Kind::Collapse { body, from, to } => *to == v && from.iter().all(|w| says(body, *w)),
+            Kind::Concat { parts, from, to } => *to == v && parts.iter().zip(from).all(|(part, w)| says(part, *w)),
+            Kind::Slice { body, from, to, end, .. } => *to == v && (end.is_some() || says(body, *from)),
             _ => false,
         }
     });
     found
 }
 
-/// Whether a split says how far a variable goes, unless the other one goes nowhere.
-pub(super) fn divides(value: &Expr, v: VarId) -> bool {
+/// Whether a split says how far a variable goes, unless the other one goes nowhere, or another shape operator, unless one of what it is of
+/// is not known so.
+pub(super) fn may_say(value: &Expr, v: VarId) -> bool {
     let mut found = false;
-    value.walk(&mut |e| found |= matches!(&e.kind, Kind::Split { to, .. } if to.0 == v || to.1 == v));
+    value.walk(&mut |e| {
+        found |= match &e.kind {
+            Kind::Split { to, .. } => to.0 == v || to.1 == v,
+            Kind::Collapse { to, .. } | Kind::Concat { to, .. } | Kind::Slice { to, .. } => *to == v,
+            _ => false,
+        }
+    });
     found
 }
 

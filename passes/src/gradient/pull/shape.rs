@@ -19,19 +19,15 @@ impl Pull<'_> {
             w = made(Kind::Split { body: Box::new(w), from: rest, to: (*outer, inner) }, ty);
             rest = inner;
         }
-        let known = self.anchors.len();
-        self.anchors.extend(from.iter().filter_map(|v| Some((*v, anchor(body, *v)?))));
-        let done = self.passed(body, (&[to], from), w);
-        self.anchors.truncate(known);
-        done
+        self.anchoring(body, (&[to], from), w)
     }
 
-    /// `split(a, k -> (i, j))`: `a` gets `collapse(w, (i, j) -> k)`.
+    /// `split(a, k -> (i, j))`: `a` gets `collapse(w, (i, j) -> k)`. Where `a` says how far `k` goes, it still does.
     pub(super) fn split(&mut self, body: &Expr, (from, to): (VarId, (VarId, VarId)), w: Expr) -> Done {
         self.is_whole(&[to.0, to.1], body.span)?;
         let ty = w.ty;
         let w = made(Kind::Collapse { body: Box::new(w), from: vec![to.0, to.1], to: from }, ty);
-        self.passed(body, (&[to.0, to.1], &[from]), w)
+        self.anchoring(body, (&[to.0, to.1], &[from]), w)
     }
 
     /// `concat((a, b), (j, k) -> l)`: each part gets its slice, `a` gets `slice(w, l -> j, 0:|j|)`.
@@ -81,6 +77,15 @@ impl Pull<'_> {
         let of = self.now.maps.get(&to).cloned().unwrap_or(fiberloom_core::notation::typed::Map::Var(to));
         self.now.maps.insert(from, line(start, step, of));
         self.pull(body, w)
+    }
+
+    /// As [`Pull::passed`]; what the body reads says how far what enters goes.
+    fn anchoring(&mut self, body: &Expr, (left, entered): (&[VarId], &[VarId]), w: Expr) -> Done {
+        let known = self.anchors.len();
+        self.anchors.extend(entered.iter().filter_map(|v| Some((*v, anchor(body, *v)?))));
+        let done = self.passed(body, (left, entered), w);
+        self.anchors.truncate(known);
+        done
     }
 
     /// The body gets `w`, which is no function of `left` any more, but of `entered`.
