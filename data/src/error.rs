@@ -51,6 +51,8 @@ pub enum Error {
     },
     /// A limit on memory, size or steps was reached.
     Stopped(String),
+    /// A GPU that a call asks for is not there, or its driver refuses what it is given.
+    Device(String),
     /// The answer is not the reference semantics'.
     Wrong(String),
     /// A stage of the compiler broke an invariant of the next: a defect of Fiberloom, not of the program.
@@ -58,7 +60,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// 1: a wrong answer; 2: the program or the call is rejected; 3: data are rejected; 4: an I/O failure;
+    /// 1: a wrong answer; 2: the program or the call is rejected; 3: data are rejected; 4: an I/O failure, or no GPU;
     /// 5: stopped by a limit.
     pub fn exit(&self) -> u8 {
         match self {
@@ -72,6 +74,7 @@ impl Error {
                 Cause::Limit => 5,
             },
             Error::Stopped(_) => 5,
+            Error::Device(_) => 4,
         }
     }
 
@@ -103,7 +106,7 @@ impl fmt::Display for Error {
                 let diagnostics: Vec<Diagnostic> = tensors.iter().map(|(_, diagnostic)| diagnostic.clone()).collect();
                 f.write_str(fiberloom_front::render(file, text, &diagnostics, false).trim_end())
             }
-            Error::Call(what) | Error::Stopped(what) | Error::Wrong(what) => f.write_str(what),
+            Error::Call(what) | Error::Stopped(what) | Error::Device(what) | Error::Wrong(what) => f.write_str(what),
             Error::Data(e) => write!(f, "{e}"),
             Error::Operand { tensor, what, .. } => write!(f, "tensor `{tensor}`: {what}"),
             Error::Defect(what) => write!(f, "a defect of Fiberloom, please report it: {what}"),

@@ -6,13 +6,13 @@
 
 use crate::error::Error;
 use crate::kernel::{Engine, Options};
-use crate::machine::{self, Compiled, Interrupt, Prepared, Take};
+use crate::machine::{self, Compiled, Interrupt, Prepared, Take, gpu};
 use crate::program::Program;
 use fiberloom_core::format::Array;
 use fiberloom_core::notation::typed::TURNS;
 use fiberloom_core::stack::with_room;
 use fiberloom_loops::Options as Lowering;
-use fiberloom_loops::{self as loops, Bound, DeviceEntry, Failure, Gpu, Sound};
+use fiberloom_loops::{self as loops, Bound, DeviceEntry, Failure, Gpu, Role, Sound};
 use fiberloom_semantics::{machine as interpreter, ptx};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -47,14 +47,20 @@ static CACHE: LazyLock<Mutex<HashMap<Key, Arc<Code>>>> = LazyLock::new(Mutex::de
 pub(crate) struct Code {
     pub(crate) kernel: Sound,
     compiled: Option<Compiled>,
-    /// The code of parallel loops for a GPU, if the engine is the machine for it.
+    /// The code of parallel loops for a GPU, if the engine is one, or the machine for it.
     device: Option<Device>,
 }
 
 /// The code of parallel loops for a GPU.
 struct Device {
-    module: ptx::Module,
+    module: Module,
     entries: Vec<DeviceEntry>,
+}
+
+/// What launches run on.
+enum Module {
+    Simulated(ptx::Module),
+    Loaded(gpu::Loaded),
 }
 
 /// What was counted, if something was: names and counts.
@@ -130,15 +136,25 @@ fn made(program: &Program, engine: Engine, lowering: &Lowering) -> Result<Code, 
         Engine::Llvm => Some(machine::compile(&kernel)?),
         _ => None,
     };
-    let device = if engine == Engine::Ptx { Some(for_device(&kernel)?) } else { None };
+    let device = match engine {
+        Engine::Ptx => Some(simulated(&kernel)?),
+        Engine::Nvptx => Some(on_gpu(&kernel)?),
+        _ => None,
+    };
     Ok(Code { kernel, compiled, device })
 }
 
 /// The code of parallel loops for a GPU, as LLVM prints it and the machine reads it.
-fn for_device(kernel: &Sound) -> Result<Device, Error> {
+fn simulated(kernel: &Sound) -> Result<Device, Error> {
     let (text, entries) = machine::device_code(kernel, Gpu::default())?;
     let module = ptx::Module::read(&text).map_err(|wrong| Error::Defect(wrong.to_string()))?;
-    Ok(Device { module, entries })
+    Ok(Device { module: Module::Simulated(module), entries })
+}
+
+/// The code of parallel loops for the GPU that is there, and on it.
+fn on_gpu(kernel: &Sound) -> Result<Device, Error> {
+    let (text, entries) = machine::device_code(kernel, gpu::target()?)?;
+    Ok(Device { module: Module::Loaded(gpu::load(&text)?), entries })
 }
 
 /// The map; a thread that panicked while it held it has left it whole.
@@ -188,19 +204,32 @@ impl Code {
     fn interpret(&self, bound: &Bound, options: &Options) -> Result<(Vec<Option<Array<'static>>>, Ops), Stop> {
         let limits = interpreter::Limits { memory: options.memory, steps: options.steps };
         let on_device = ptx::Limits { steps: options.steps, ..ptx::Limits::default() };
-        let host = self.device.as_ref().map(|Device { module, entries }| {
-            ptx::Host::new(&self.kernel, module, entries, (ptx::Shape::default(), on_device))
-        });
+        let operands = self.kernel.buffers.iter().map(|buffer| buffer.role == Role::Operand).collect::<Vec<bool>>();
+        let (simulated, session) = match self.device.as_ref().map(|device| &device.module) {
+            Some(Module::Simulated(module)) => (Some(ptx::Simulated::new(module, on_device)), None),
+            Some(Module::Loaded(loaded)) => (None, Some(loaded.session(operands))),
+            None => (None, None),
+        };
+        let simulated = simulated.as_ref().map(|machine| machine as &dyn ptx::Launcher);
+        let launcher = simulated.or(session.as_ref().map(|session| session as &dyn ptx::Launcher));
+        let host =
+            self.device.as_ref().zip(launcher).map(|(device, launcher)| {
+                ptx::Host::new(&self.kernel, launcher, &device.entries, ptx::Shape::default())
+            });
         let device = host.as_ref().map(|host| host as &dyn interpreter::Device);
         let ran = interpreter::Prepared::of(&self.kernel)
             .and_then(|code| code.run_on(device, &bound.params, &bound.arrays(), &limits));
         match ran {
             Ok(outcome) => {
-                let launched = host.as_ref().map(|host| counts_of_launches(&host.counts()));
+                let launched = match &session {
+                    Some(session) => Some(vec![("gpu_nanoseconds", session.spent().as_nanos() as u64)]),
+                    None => host.as_ref().map(|host| counts_of_launches(&host.counts())),
+                };
                 let counted = counts(&outcome.ops).into_iter().chain(launched.into_iter().flatten());
                 Ok((outcome.buffers, Some(counted.collect())))
             }
             Err(interpreter::Fault::Stopped(failure)) => Err(Stop::Failure(failure)),
+            Err(interpreter::Fault::Device(what)) if session.is_some() => Err(Error::Device(what).into()),
             Err(interpreter::Fault::Rejected(what) | interpreter::Fault::Device(what)) => {
                 Err(Error::Defect(what).into())
             }

@@ -60,6 +60,8 @@ pub enum Engine {
     Loops,
     /// The same, but for parallel loops, which run as code for a GPU on a machine of ours: it checks every access, and counts.
     Ptx,
+    /// The same, with parallel loops on an NVIDIA GPU, by its driver. What runs there is not checked while it does.
+    Nvptx,
     /// The reference semantics: slow, and right by definition.
     Meaning,
 }
@@ -71,6 +73,7 @@ impl Engine {
             Engine::Llvm => "llvm",
             Engine::Loops => "loops",
             Engine::Ptx => "ptx",
+            Engine::Nvptx => "nvptx",
             Engine::Meaning => "meaning",
         }
     }
@@ -85,10 +88,8 @@ impl std::str::FromStr for Engine {
             "loops" => Ok(Engine::Loops),
             "meaning" => Ok(Engine::Meaning),
             "ptx" | "device" => Ok(Engine::Ptx),
-            "nvptx" => {
-                Err("the engine `nvptx` is not there yet: use ptx, which runs the same code on this processor".into())
-            }
-            _ => Err(format!("`{name}` is no engine: llvm, loops, ptx or meaning expected")),
+            "nvptx" => Ok(Engine::Nvptx),
+            _ => Err(format!("`{name}` is no engine: llvm, loops, ptx, nvptx or meaning expected")),
         }
     }
 }
@@ -172,7 +173,7 @@ impl Kernel {
     pub fn room(&self) -> Result<u64, Error> {
         match self.options.engine {
             Engine::Llvm => self.program.room(self.options.mode),
-            Engine::Ptx => self.program.room(self.options.mode),
+            Engine::Ptx | Engine::Nvptx => self.program.room(self.options.mode),
             Engine::Loops | Engine::Meaning => Ok(0),
         }
     }

@@ -1,4 +1,9 @@
 //! Machine code, as the rest of this crate asks for it: by `fiberloom-codegen`, or refused in a build without LLVM.
+#[cfg(feature = "cuda")]
+pub(crate) mod gpu;
+#[cfg(not(feature = "cuda"))]
+#[path = "machine/no_gpu.rs"]
+pub(crate) mod gpu;
 #[cfg(not(feature = "llvm"))]
 #[path = "machine/absent.rs"]
 mod made;

@@ -44,6 +44,15 @@ impl Gpu {
     /// All of them.
     pub const ALL: [Gpu; 3] = [Gpu::Sm70, Gpu::Sm80, Gpu::Sm90];
 
+    /// The least compute capability that runs its code, major number and minor.
+    pub fn capability(self) -> (i32, i32) {
+        match self {
+            Gpu::Sm70 => (7, 0),
+            Gpu::Sm80 => (8, 0),
+            Gpu::Sm90 => (9, 0),
+        }
+    }
+
     /// The name that compilers have for it.
     pub fn name(self) -> &'static str {
         match self {
@@ -109,6 +118,14 @@ pub enum DeviceArgument {
     /// The address of a `u64` that begins with all bits set. Where iteration `i` fails, it becomes the least of what it was and
     /// [`DeviceEntry::report`].
     Status,
+}
+
+impl DeviceArgument {
+    /// Whether it is the address of something in the device's memory.
+    pub fn is_address(self) -> bool {
+        use DeviceArgument::{Copies, Data, Fold, Status};
+        matches!(self, Data(_) | Copies(_) | Fold(_) | Status)
+    }
 }
 
 /// An entry of a device's code, which runs the iterations of one loop on any number of threads.

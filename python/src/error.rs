@@ -43,6 +43,7 @@ pub fn raised(py: Python<'_>, error: &Error) -> PyErr {
         Error::Data(e) if e.cause == Cause::Limit => exception(py, "LimitError", error.to_string()),
         Error::Call(_) | Error::Operand { .. } | Error::Data(_) => exception(py, "OperandError", error.to_string()),
         Error::Stopped(_) => exception(py, "LimitError", error.to_string()),
+        Error::Device(_) => exception(py, "Error", error.to_string()),
         Error::Wrong(_) => exception(py, "WrongAnswerError", error.to_string()),
         Error::Defect(_) => exception(py, "DefectError", error.to_string()),
     }

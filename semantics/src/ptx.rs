@@ -38,7 +38,7 @@ mod warp;
 mod tests;
 
 pub use count::{Counts, Traffic};
-pub use host::{Host, Shape};
+pub use host::{Host, Launcher, Shape, Simulated};
 pub use memory::{Buffer, Global};
 
 use std::fmt;
@@ -148,6 +148,11 @@ impl Module {
     /// The entries' names.
     pub fn entries(&self) -> impl Iterator<Item = &str> {
         self.functions.iter().map(|function| &function.name[..])
+    }
+
+    /// How many arguments an entry takes, if it is there.
+    pub fn arguments(&self, entry: &str) -> Option<usize> {
+        self.functions.iter().find(|function| function.name == entry).map(|function| function.params.len())
     }
 
     /// Runs an entry on global memory.

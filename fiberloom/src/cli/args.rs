@@ -170,10 +170,10 @@ pub struct Run {
     /// .tns file has them behind its line `# extents`; a result whose fill value is not 0 as a .ttx file, one with labels as a .csv file.
     #[arg(long = "out", value_name = "NAME=FILE", value_parser = parse::file("--out"))]
     pub outputs: Vec<(String, PathBuf)>,
-    /// What evaluates the program: machine code, checked interpreters of loops and of a GPU's code, or the reference semantics
+    /// What evaluates the program: machine code, checked interpreters of loops and of a GPU's code, a GPU, or the reference semantics
     ///
     /// `loops` checks every access and counts operations; `ptx` does so, too, and runs parallel loops as a GPU's code, on a machine that
-    /// finds races; `meaning` is right by definition, and slow.
+    /// finds races; `nvptx` runs that code on an NVIDIA GPU, and the rest as `loops` does; `meaning` is right by definition, and slow.
     #[arg(long, value_parser = parse::engine(), default_value = "llvm")]
     pub engine: Engine,
     /// How many threads to use: as many as there are processors, or as FIBERLOOM_THREADS says, unless it is given

@@ -219,7 +219,7 @@ pub fn mode() -> impl TypedValueParser<Value = Mode> {
 
 /// `--engine`
 pub fn engine() -> impl TypedValueParser<Value = Engine> {
-    OneOf { listed: &["llvm", "loops", "ptx", "meaning"], read: str::parse }
+    OneOf { listed: &["llvm", "loops", "ptx", "nvptx", "meaning"], read: str::parse }
 }
 
 /// `--gpu`

@@ -46,6 +46,7 @@ impl Failure {
             Error::Call(_) => ("call", Vec::new()),
             Error::Operand { .. } => ("operand", Vec::new()),
             Error::Stopped(_) => ("stopped", Vec::new()),
+            Error::Device(_) => ("device", Vec::new()),
             Error::Wrong(_) => ("wrong", Vec::new()),
             Error::Defect(_) => ("defect", Vec::new()),
         };

@@ -1,7 +1,7 @@
-//! Parallel loops of an interpreted kernel on the machine for PTX: each loop is a launch.
+//! Parallel loops of an interpreted kernel as launches: on the machine for PTX, or on a GPU.
 //!
 //! ```text
-//!   interpreter ──parallel for──▶ Host: buffers to global memory ──▶ Machine ──▶ what was written, back
+//!   interpreter ──parallel for──▶ Host: buffers to global memory ──▶ Launcher ──▶ what was written, back
 //! ```
 
 use super::{Buffer, Counts, Global, Launch, Limits, Module};
@@ -12,13 +12,43 @@ use std::cell::RefCell;
 /// The most bytes of copies of workspaces.
 const COPIES: u64 = 1 << 24;
 
+/// What runs launches of the entries of a module.
+pub trait Launcher {
+    /// Runs one; what of memory kernels may write is there behind it.
+    ///
+    /// # Errors
+    /// What ended it.
+    fn launch(&self, entry: &DeviceEntry, launch: &Launch, global: &mut Global) -> Result<Counts, Ended>;
+}
+
+/// The machine for PTX, with a module.
+pub struct Simulated<'m> {
+    module: &'m Module,
+    limits: Limits,
+}
+
+impl<'m> Simulated<'m> {
+    /// The machine that runs entries of a module within limits.
+    pub fn new(module: &'m Module, limits: Limits) -> Simulated<'m> {
+        Simulated { module, limits }
+    }
+}
+
+impl Launcher for Simulated<'_> {
+    fn launch(&self, _: &DeviceEntry, launch: &Launch, global: &mut Global) -> Result<Counts, Ended> {
+        self.module.run(launch, global, &self.limits).map_err(|fault| match fault.rule {
+            super::Rule::Steps => Ended::Failed(Failure::Steps),
+            _ => Ended::Broken(fault.to_string()),
+        })
+    }
+}
+
 /// Entries of a module as the device of a kernel.
 pub struct Host<'k> {
     kernel: &'k Kernel,
-    module: &'k Module,
+    launcher: &'k dyn Launcher,
     entries: &'k [DeviceEntry],
     shape: Shape,
-    limits: Limits,
     counts: RefCell<Counts>,
 }
 
@@ -47,14 +77,9 @@ struct Prepared {
 }
 
 impl<'k> Host<'k> {
-    /// The entries of a module for a kernel's loops.
-    pub fn new(
-        kernel: &'k Kernel,
-        module: &'k Module,
-        entries: &'k [DeviceEntry],
-        (shape, limits): (Shape, Limits),
-    ) -> Host<'k> {
-        Host { kernel, module, entries, shape, limits, counts: RefCell::default() }
+    /// The entries of a module for a kernel's loops, and what launches them.
+    pub fn new(kernel: &'k Kernel, launcher: &'k dyn Launcher, entries: &'k [DeviceEntry], shape: Shape) -> Host<'k> {
+        Host { kernel, launcher, entries, shape, counts: RefCell::default() }
     }
 
     /// What launches have done so far, on each buffer of the kernel.
@@ -177,11 +202,7 @@ impl Device for Host<'_> {
         let (blocks, threads) = (self.blocks(entry, each), self.threads(entry));
         let mut prepared = self.prepared(entry, each, u64::from(blocks) * u64::from(threads))?;
         let launch = Launch { entry: &entry.name, blocks, threads, arguments: &prepared.arguments };
-        let ran = self.module.run(&launch, &mut prepared.global, &self.limits);
-        let counts = ran.map_err(|fault| match fault.rule {
-            super::Rule::Steps => Ended::Failed(Failure::Steps),
-            _ => Ended::Broken(fault.to_string()),
-        })?;
+        let counts = self.launcher.launch(entry, &launch, &mut prepared.global)?;
         self.note(entry, &counts);
         let buffers = prepared.global.buffers();
         let status = prepared.status.and_then(|place| buffers[place].get(0)).unwrap_or(u64::MAX);

@@ -90,6 +90,18 @@ impl Buffer {
         here.then(|| self.area.load(at * self.element, self.element))
     }
 
+    /// Its bytes; those that are not set are 0.
+    pub fn bytes(&self) -> &[u8] {
+        &self.area.bytes
+    }
+
+    /// Sets all bytes, as many of them as there are.
+    pub fn fill(&mut self, bytes: &[u8]) {
+        let len = bytes.len().min(self.area.bytes.len());
+        self.area.bytes[..len].copy_from_slice(&bytes[..len]);
+        self.area.mark(0, len as u64);
+    }
+
     /// Sets an element that is there.
     pub fn set(&mut self, at: u64, bits: u64) {
         if at < self.len() {
@@ -105,6 +117,17 @@ pub struct Global {
 }
 
 impl Global {
+    /// No buffers.
+    pub const fn new() -> Global {
+        Global { buffers: vec![] }
+    }
+
+    /// The buffer that begins at an address.
+    pub fn begins(&self, address: u64) -> Option<usize> {
+        let at = (address >> WITHIN).checked_sub(1)? as usize;
+        (address.is_multiple_of(1 << WITHIN) && at < self.buffers.len()).then_some(at)
+    }
+
     /// Adds a buffer: its address.
     pub fn add(&mut self, buffer: Buffer) -> u64 {
         self.buffers.push(buffer);
@@ -114,6 +137,11 @@ impl Global {
     /// The buffers, in the order in which they were added.
     pub fn buffers(&self) -> &[Buffer] {
         &self.buffers
+    }
+
+    /// The buffers, to be written.
+    pub fn buffers_mut(&mut self) -> &mut [Buffer] {
+        &mut self.buffers
     }
 
     /// The buffer at an address, and the byte in it, which may be out of its bounds.

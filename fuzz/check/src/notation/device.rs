@@ -6,7 +6,7 @@ use fiberloom_codegen::device::{Ptx, ptx};
 use fiberloom_core::format::Array;
 use fiberloom_loops::{Bound, Deal, DeviceEntry, Failure, Gpu, Kernel, Runner, Sound};
 use fiberloom_semantics::machine::{self, Fault};
-use fiberloom_semantics::ptx::{Host, Limits, Module, Shape};
+use fiberloom_semantics::ptx::{Host, Limits, Module, Shape, Simulated};
 
 /// A kernel whose parallel loops are code for a GPU.
 pub(super) struct Device<'k> {
@@ -58,7 +58,8 @@ impl<'k> Device<'k> {
         let mut first = None;
         for (shape, seed) in SHAPES.into_iter().zip(1..) {
             let on_device = Limits { steps: limits.steps.saturating_mul(8), seed };
-            let host = Host::new(self.kernel, &self.module, &self.entries, (shape, on_device));
+            let launcher = Simulated::new(&self.module, on_device);
+            let host = Host::new(self.kernel, &launcher, &self.entries, shape);
             let ran = self.host.run_on(Some(&host), &bound.params, &bound.arrays(), limits);
             work.launched += u64::from(self.launches());
             let ran = match ran {

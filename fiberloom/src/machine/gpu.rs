@@ -1,0 +1,186 @@
+//! Launches on an NVIDIA GPU, by its driver, which is loaded when the first kernel is made for it.
+//!
+//! ```text
+//!  PTX ──load──▶ Loaded ──session, one a call──▶ Session: a launch uploads what it reads, waits, and brings back what it wrote
+//! ```
+//!
+//! Operands are uploaded once a call: no launch writes them.
+
+use crate::error::Error;
+use cudarc::driver::{
+    CudaContext, CudaModule, CudaSlice, CudaStream, DevicePtr, DriverError, LaunchConfig, PushKernelArg, sys,
+};
+use cudarc::nvrtc::Ptx;
+use fiberloom_loops::{BufferId, DeviceArgument, DeviceEntry, Failure, Gpu};
+use fiberloom_semantics::machine::Ended;
+use fiberloom_semantics::ptx::{Buffer, Counts, Global, Launch, Launcher};
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+/// Memory that is left free: drivers need some of it.
+const KEPT: usize = 64 << 20;
+
+/// The first GPU of this machine.
+struct Found {
+    context: Arc<CudaContext>,
+    gpu: Gpu,
+}
+
+/// The GPU, which is looked for once.
+///
+/// # Errors
+/// [`Error::Device`]: there is no driver or no GPU, or it is too old.
+fn found() -> Result<&'static Found, Error> {
+    static FOUND: OnceLock<Result<Found, String>> = OnceLock::new();
+    FOUND.get_or_init(look).as_ref().map_err(|why| Error::Device(why.clone()))
+}
+
+#[allow(unsafe_code)]
+fn look() -> Result<Found, String> {
+    // SAFETY: the library is the driver's, which does nothing when it is loaded.
+    if !unsafe { sys::is_culib_present() } {
+        return Err("the engine `nvptx` needs the driver of an NVIDIA GPU, and there is no `libcuda.so`: install NVIDIA's \
+                    driver (Debian's package is `libcuda1`), or use `--engine ptx`, which runs the same code on this processor"
+            .to_string());
+    }
+    let context = CudaContext::new(0).map_err(|e| format!("no NVIDIA GPU answers: {}", said(&e)))?;
+    let capability =
+        context.compute_capability().map_err(|e| format!("the GPU does not say what it is: {}", said(&e)))?;
+    let knows = |gpu: &&Gpu| gpu.capability() <= capability;
+    let gpu = Gpu::ALL.iter().rev().find(knows).copied().ok_or_else(|| {
+        let (major, minor) = capability;
+        format!("the GPU has compute capability {major}.{minor}, and 7.0 is the least that code is made for (Volta)")
+    })?;
+    Ok(Found { context, gpu })
+}
+
+/// What the driver says of an error.
+fn said(error: &DriverError) -> String {
+    let name = error.error_name().ok().and_then(|name| name.to_str().ok());
+    let what = error.error_string().ok().and_then(|what| what.to_str().ok());
+    match (name, what) {
+        (Some(name), Some(what)) => format!("{what} ({name})"),
+        _ => format!("error {:?}", error.0),
+    }
+}
+
+/// What the GPU is, for the compiler.
+///
+/// # Errors
+/// [`Error::Device`]: there is none.
+pub(crate) fn target() -> Result<Gpu, Error> {
+    found().map(|found| found.gpu)
+}
+
+/// A module on the GPU.
+pub(crate) struct Loaded {
+    stream: Arc<CudaStream>,
+    module: Arc<CudaModule>,
+}
+
+/// Puts a text on the GPU, compiled by the driver.
+///
+/// # Errors
+/// [`Error::Device`]: there is no GPU, or the driver refuses the text.
+pub(crate) fn load(text: &str) -> Result<Loaded, Error> {
+    let context = &found()?.context;
+    let module = context.load_module(Ptx::from_src(text));
+    let module = module.map_err(|e| Error::Device(format!("the driver does not load the program: {}", said(&e))))?;
+    Ok(Loaded { stream: context.default_stream(), module })
+}
+
+impl Loaded {
+    /// The launches of one call; the flags say which buffers are operands.
+    pub(crate) fn session(&self, are_operands: Vec<bool>) -> Session<'_> {
+        Session { loaded: self, are_operands, operands: RefCell::default(), spent: Cell::default() }
+    }
+}
+
+/// The launches of one call, and the operands that were uploaded for them.
+pub(crate) struct Session<'l> {
+    loaded: &'l Loaded,
+    are_operands: Vec<bool>,
+    operands: RefCell<HashMap<BufferId, Arc<CudaSlice<u8>>>>,
+    spent: Cell<Duration>,
+}
+
+impl Session<'_> {
+    /// The time that launches took on the GPU, without transfers.
+    pub(crate) fn spent(&self) -> Duration {
+        self.spent.get()
+    }
+
+    /// What a buffer holds, in the GPU's memory; an operand from an earlier launch.
+    fn held(&self, argument: DeviceArgument, buffer: &Buffer) -> Result<Arc<CudaSlice<u8>>, Ended> {
+        let operand = match argument {
+            DeviceArgument::Data(b) if self.are_operands[b.0 as usize] => Some(b),
+            _ => None,
+        };
+        if let Some(held) = operand.and_then(|b| self.operands.borrow().get(&b).cloned()) {
+            return Ok(held);
+        }
+        // Nothing has no address: it has that of one word.
+        let bytes = if buffer.is_empty() { &[0; 8] } else { buffer.bytes() };
+        self.suffices(bytes.len())?;
+        let held = Arc::new(self.loaded.stream.clone_htod(bytes).map_err(failed)?);
+        operand.map(|b| self.operands.borrow_mut().insert(b, held.clone()));
+        Ok(held)
+    }
+
+    /// Refuses what the GPU's memory does not hold.
+    fn suffices(&self, bytes: usize) -> Result<(), Ended> {
+        let (free, _) = self.loaded.stream.context().mem_get_info().map_err(failed)?;
+        if bytes.saturating_add(KEPT) > free { Err(Ended::Failed(Failure::Memory)) } else { Ok(()) }
+    }
+
+    /// Launches an entry with these arguments, and waits for its end.
+    #[allow(unsafe_code)]
+    fn run(&self, launch: &Launch, words: &[u64]) -> Result<(), DriverError> {
+        let Loaded { stream, module } = self.loaded;
+        let function = module.load_function(launch.entry)?;
+        let mut builder = stream.launch_builder(&function);
+        words.iter().for_each(|word| {
+            builder.arg(word);
+        });
+        builder.record_kernel_launch(sys::CUevent_flags::CU_EVENT_DEFAULT);
+        let shape =
+            LaunchConfig { grid_dim: (launch.blocks, 1, 1), block_dim: (launch.threads, 1, 1), shared_mem_bytes: 0 };
+        // SAFETY: the arguments are as many, and as wide, as the entry has, in its order; addresses are of memory that is as long as
+        // the buffers that the kernel was checked with, and that lives until the launch has ended, below.
+        let events = unsafe { builder.launch(shape) }?;
+        stream.synchronize()?;
+        if let Some((begin, end)) = events {
+            let milliseconds = f64::from(begin.elapsed_ms(&end)?);
+            self.spent.set(self.spent.get() + Duration::from_secs_f64(milliseconds.max(0.0) / 1e3));
+        }
+        Ok(())
+    }
+}
+
+impl Launcher for Session<'_> {
+    fn launch(&self, entry: &DeviceEntry, launch: &Launch, global: &mut Global) -> Result<Counts, Ended> {
+        let stream = &self.loaded.stream;
+        let mut held = Vec::new();
+        let mut words = launch.arguments.to_vec();
+        for (argument, word) in entry.arguments.iter().zip(&mut words).filter(|(argument, _)| argument.is_address()) {
+            let there = self.held(*argument, &global.buffers()[held.len()])?;
+            *word = there.device_ptr(stream).0;
+            held.push(there);
+        }
+        self.run(launch, &words).map_err(failed)?;
+        for (there, buffer) in held.iter().zip(global.buffers_mut()).filter(|(_, b)| b.writable && !b.is_empty()) {
+            buffer.fill(&stream.clone_dtoh(&**there).map_err(failed)?);
+        }
+        Ok(Counts::default())
+    }
+}
+
+/// What an error of the driver is to a call.
+fn failed(error: DriverError) -> Ended {
+    match error.0 {
+        sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => Ended::Failed(Failure::Memory),
+        _ => Ended::Broken(format!("the GPU: {}", said(&error))),
+    }
+}

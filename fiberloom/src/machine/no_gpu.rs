@@ -1,0 +1,45 @@
+//! In a build without NVIDIA's driver: what is for a GPU is refused.
+
+use crate::error::Error;
+use fiberloom_loops::{DeviceEntry, Gpu};
+use fiberloom_semantics::machine::Ended;
+use fiberloom_semantics::ptx::{Counts, Global, Launch, Launcher};
+use std::time::Duration;
+
+/// A module on a GPU, of which there is none.
+pub(crate) enum Loaded {}
+
+/// The launches of one call, of which there are none.
+pub(crate) enum Session {}
+
+/// Refused.
+pub(crate) fn target() -> Result<Gpu, Error> {
+    Err(Error::Device(
+        "this build does not ask GPUs: the engine `ptx` runs the same code on this processor".to_string(),
+    ))
+}
+
+/// Refused.
+pub(crate) fn load(_: &str) -> Result<Loaded, Error> {
+    Err(target().expect_err("there is none"))
+}
+
+impl Loaded {
+    /// The launches of one call.
+    pub(crate) fn session(&self, _: Vec<bool>) -> Session {
+        match *self {}
+    }
+}
+
+impl Session {
+    /// The time that launches took.
+    pub(crate) fn spent(&self) -> Duration {
+        match *self {}
+    }
+}
+
+impl Launcher for Session {
+    fn launch(&self, _: &DeviceEntry, _: &Launch, _: &mut Global) -> Result<Counts, Ended> {
+        match *self {}
+    }
+}

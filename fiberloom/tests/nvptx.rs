@@ -1,0 +1,166 @@
+//! The engine `nvptx` with a driver whose GPU is the machine for PTX (`fuzz/driver`): what is uploaded, launched and brought back, and what
+//! is refused.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Entries of a matrix and a vector, by files.
+const A: &str = "# extents 4 5\n1 1 2\n1 4 3\n3 2 5\n4 5 7\n";
+const X: &str = "# extents 5\n1 1\n2 10\n3 100\n4 1000\n5 10000\n";
+
+/// Two statements that read the same matrix: each is a launch.
+const TWICE: &str = "tensor A: f64[I, J] csr\ntensor x: f64[J]\ntensor y: f64[I]\ntensor z: f64[I]\n\
+                     y[i] = A[i,j] * x[j]\nz[i] = sum(j: A[i,j]) * y[i]\n";
+
+/// A folder with a program, its data, and a driver.
+struct Made {
+    folder: PathBuf,
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// What a run came to: the exit status, what it printed, and the driver's log.
+struct Ran {
+    status: i32,
+    printed: String,
+    said: String,
+    log: Vec<String>,
+}
+
+impl Ran {
+    /// How many calls of a function there were.
+    fn calls(&self, function: &str) -> usize {
+        self.log.iter().filter(|line| line.starts_with(&format!("{function} "))).count()
+    }
+}
+
+impl Made {
+    fn new(name: &str, program: &str) -> Made {
+        let folder = std::env::temp_dir().join(format!("fiberloom-nvptx-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let made = Made { folder };
+        for (file, text) in [("p.loom", program), ("A.tns", A), ("x.tns", X)] {
+            std::fs::write(made.folder.join(file), text).unwrap();
+        }
+        // The driver stands beside this program, where Cargo has built it.
+        let built = std::env::current_exe().unwrap().with_file_name("libfiberloom_driver.so");
+        std::os::unix::fs::symlink(&built, made.folder.join("libcuda.so")).unwrap();
+        assert!(made.folder.join("libcuda.so").exists(), "{} is not there", built.display());
+        made
+    }
+
+    fn run(&self, settings: &[(&str, &str)], args: &[&str]) -> Ran {
+        let log = self.folder.join("log");
+        let _ = std::fs::remove_file(&log);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fiberloom"));
+        command.current_dir(&self.folder).args(["run", "p.loom", "--in", "A=A.tns", "--in", "x=x.tns"]);
+        command.args(args).env("LD_LIBRARY_PATH", self.libraries()).env("FIBERLOOM_DRIVER_LOG", &log);
+        command.envs(settings.iter().map(|(name, value)| (format!("FIBERLOOM_DRIVER_{name}"), value)));
+        let output = command.output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let log = std::fs::read_to_string(log).unwrap_or_default();
+        Ran {
+            status: output.status.code().expect("it ends by itself"),
+            printed: text(&output.stdout),
+            said: text(&output.stderr),
+            log: log.lines().map(str::to_string).collect(),
+        }
+    }
+
+    /// Where libraries are looked for: here first.
+    fn libraries(&self) -> std::ffi::OsString {
+        let before = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+        std::env::join_paths(std::iter::once(self.folder.clone()).chain(std::env::split_paths(&before))).unwrap()
+    }
+}
+
+/// What programs mean is what launches make; operands go to the GPU once a call, results come back, and all memory is freed.
+#[test]
+fn launches_make_what_programs_mean() {
+    let made = Made::new("means", TWICE);
+    let ran = made.run(&[], &["--engine", "nvptx", "--check", "--json"]);
+    assert_eq!(ran.status, 0, "{}", ran.said);
+    assert_eq!(ran.calls("cuLaunchKernel"), 2, "{:?}", ran.log);
+    assert!(ran.printed.contains("\"gpu_nanoseconds\": 500000"), "{}", ran.printed);
+    // The positions of rows, of which both launches have need.
+    assert_eq!(ran.log.iter().filter(|line| *line == "cuMemcpyHtoD 20").count(), 1, "{:?}", ran.log);
+    assert_eq!(ran.calls("cuMemAlloc"), ran.calls("cuMemFree"), "{:?}", ran.log);
+    let by_machine = made.run(&[], &["--engine", "ptx", "--check"]);
+    let plain = made.run(&[], &["--engine", "nvptx", "--check"]);
+    assert_eq!(plain.printed, by_machine.printed);
+    assert!(by_machine.log.is_empty(), "the machine asks no driver: {:?}", by_machine.log);
+}
+
+/// Threads that fold into one place, lanes that share an iteration, and sums over a whole loop come back, too.
+#[test]
+fn folds_and_lanes_come_back() {
+    let programs = [
+        ("folded", "y[i] = A[i,j] * x[j]\nz[] = sum(i: y[i])\n"),
+        (
+            "scattered",
+            "y[i] = A[i,j] * x[j]\nz[j] += A[i,j] * y[i] schedule { parallelize(i, gpu_thread, atomics); }\n",
+        ),
+        ("lanes", "y[i] = A[i,j] * x[j] schedule { parallelize(j, gpu_thread, parallel_reduction); }\n"),
+    ];
+    for (name, statements) in programs {
+        let made = Made::new(name, &format!("tensor A: f64[I, J] csr\ntensor x: f64[J]\n{statements}"));
+        let ran = made.run(&[], &["--engine", "nvptx", "--check"]);
+        assert_eq!(ran.status, 0, "{name}: {}", ran.said);
+        assert!(ran.calls("cuLaunchKernel") > 0, "{name}: {:?}", ran.log);
+        assert_eq!(ran.printed, made.run(&[], &["--engine", "loops", "--check"]).printed, "{name}");
+    }
+}
+
+/// Each GPU from Volta on has its code; an older one is refused.
+#[test]
+fn a_gpu_has_its_own_code() {
+    let made = Made::new("capability", TWICE);
+    for capability in ["7.0", "7.5", "8.6", "9.0", "12.0"] {
+        assert_eq!(
+            made.run(&[("CAPABILITY", capability)], &["--engine", "nvptx", "--check"]).status,
+            0,
+            "{capability}"
+        );
+    }
+    let old = made.run(&[("CAPABILITY", "6.1")], &["--engine", "nvptx"]);
+    assert_eq!(old.status, 4, "{}", old.said);
+    assert!(old.said.contains("compute capability 6.1, and 7.0 is the least"), "{}", old.said);
+}
+
+/// What the driver refuses is said with its words: status 4; what memory does not hold has status 5, before anything is launched.
+#[test]
+fn what_the_driver_refuses_is_said() {
+    let made = Made::new("refused", TWICE);
+    let cases = [
+        ("cuInit", 4, "no NVIDIA GPU answers: no CUDA-capable device is detected (CUDA_ERROR_NO_DEVICE)"),
+        ("cuModuleLoadData", 4, "the driver does not load the program: a PTX JIT compilation failed"),
+        ("cuLaunchKernel", 4, "the GPU: an illegal memory access was encountered (CUDA_ERROR_ILLEGAL_ADDRESS)"),
+        ("cuMemAlloc", 5, "memory"),
+    ];
+    for (function, status, says) in cases {
+        let ran = made.run(&[("FAILS", function)], &["--engine", "nvptx"]);
+        assert_eq!(ran.status, status, "{function}: {}", ran.said);
+        assert!(ran.said.contains(says), "{function}: {}", ran.said);
+    }
+    let small = made.run(&[("MEMORY", "1000")], &["--engine", "nvptx"]);
+    assert_eq!((small.status, small.calls("cuLaunchKernel")), (5, 0), "{}", small.said);
+}
+
+/// Where there is no driver, a call says what to install.
+#[test]
+fn without_a_driver_a_call_says_what_to_install() {
+    if Path::new("/dev/nvidiactl").exists() {
+        return;
+    }
+    let made = Made::new("absent", TWICE);
+    std::fs::remove_file(made.folder.join("libcuda.so")).unwrap();
+    let ran = made.run(&[], &["--engine", "nvptx"]);
+    assert_eq!(ran.status, 4, "{}", ran.said);
+    assert!(ran.said.contains("install NVIDIA's driver") && ran.said.contains("`--engine ptx`"), "{}", ran.said);
+    let json = made.run(&[], &["--engine", "nvptx", "--json"]);
+    assert!(json.printed.contains("\"device\""), "{}", json.printed);
+}
