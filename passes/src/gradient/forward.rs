@@ -169,15 +169,15 @@ impl<'d> Forward<'d> {
             Kind::Reduce { fun, vars, body, start } => self.fold(e, *fun, (vars, body, start.as_deref()))?,
             Kind::Collapse { body, from, to } => {
                 let (from, to) = (from.clone(), *to);
-                again(self.tangent(body)?, &|body| Kind::Collapse { body, from: from.clone(), to })
+                again(said(&from, self.tangent(body)?, body), &|body| Kind::Collapse { body, from: from.clone(), to })
             }
             Kind::Split { body, from, to } => {
                 let (from, to) = (*from, *to);
-                again(self.tangent(body)?, &|body| Kind::Split { body, from, to })
+                again(said(&[from], self.tangent(body)?, body), &|body| Kind::Split { body, from, to })
             }
             Kind::Slice { body, from, to, start, end, step } => {
                 let (from, to, start, end, step) = (*from, *to, start, end, *step);
-                again(self.tangent(body)?, &|body| Kind::Slice {
+                again(said(&[from], self.tangent(body)?, body), &|body| Kind::Slice {
                     body,
                     from,
                     to,
@@ -187,7 +187,7 @@ impl<'d> Forward<'d> {
                 })
             }
             Kind::Concat { parts, from, to } => {
-                let parts = parts.iter().map(|part| self.part(part)).collect::<Result<_, _>>()?;
+                let parts = parts.iter().zip(from).map(|(part, v)| self.part(part, *v)).collect::<Result<_, _>>()?;
                 made(Kind::Concat { parts, from: from.clone(), to: *to }, e.ty)
             }
             Kind::Literal(_) | Kind::Index(_) | Kind::Size(_) | Kind::Local(_) => number(0.0, e.ty),
@@ -195,9 +195,9 @@ impl<'d> Forward<'d> {
     }
 
     /// The tangent of a part of a concatenation, which still says how long the part is.
-    fn part(&mut self, part: &Expr) -> Result<Expr, Diagnostic> {
+    fn part(&mut self, part: &Expr, v: VarId) -> Result<Expr, Diagnostic> {
         let tangent = self.tangent(part)?;
-        Ok(if is_zero(&tangent) { nothing_of(part, part.ty) } else { tangent })
+        Ok(if is_zero(&tangent) { nothing_of(part, part.ty) } else { said(&[v], tangent, part) })
     }
 
     fn built_in(&mut self, e: &Expr, op: Op, args: &[Expr]) -> Result<Expr, Diagnostic> {
@@ -295,12 +295,14 @@ impl<'d> Forward<'d> {
 
 /// `sum(vars: e)`, in which something says how far each variable goes, as `body` does.
 fn summed(vars: &[VarId], e: Expr, body: &Expr) -> Expr {
-    if is_zero(&e) {
-        return e;
-    }
+    if is_zero(&e) { e } else { sum(vars.to_vec(), said(vars, e, body)) }
+}
+
+/// A tangent of `body`, in which something says how far each of these variables goes, as `body` does.
+fn said(vars: &[VarId], e: Expr, body: &Expr) -> Expr {
     let unsaid: Vec<Expr> = vars.iter().filter(|v| !says(&e, **v)).filter_map(|v| anchor(body, *v)).collect();
     let ty = e.ty;
-    sum(vars.to_vec(), unsaid.iter().fold(e, |e, anchor| add_kept(nothing_of(anchor, ty), e)))
+    unsaid.iter().fold(e, |e, anchor| add_kept(nothing_of(anchor, ty), e))
 }
 
 fn made_fold(fun: Fun, vars: &[VarId], body: Expr, start: Option<Expr>) -> Expr {
