@@ -150,6 +150,21 @@ fn what_the_driver_refuses_is_said() {
     assert_eq!((small.status, small.calls("cuLaunchKernel")), (5, 0), "{}", small.said);
 }
 
+/// The bench for GPUs runs every plan of its kernels on every family, and finds no wrong values.
+#[test]
+fn the_bench_for_gpus_runs() {
+    let made = Made::new("bench", TWICE);
+    let bench = Path::new(env!("CARGO_MANIFEST_DIR")).join("../bench/gpu.py");
+    let mut command = Command::new("python3");
+    command.arg(bench).args([env!("CARGO_BIN_EXE_fiberloom"), "--entries", "60", "--repeat", "1", "--no-peer"]);
+    let output = command.env("LD_LIBRARY_PATH", made.libraries()).output().expect("Python is installed");
+    let table = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{table}{}", String::from_utf8_lossy(&output.stderr));
+    let lines: Vec<&str> = table.lines().filter(|line| line.starts_with("| S")).collect();
+    assert_eq!(lines.len(), 3 * 3 * 4, "{table}");
+    assert!(lines.iter().all(|line| line.contains("| 0.2500 |") && line.ends_with("|  |")), "{table}");
+}
+
 /// Where there is no driver, a call says what to install.
 #[test]
 fn without_a_driver_a_call_says_what_to_install() {
