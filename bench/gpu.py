@@ -30,8 +30,8 @@ KERNELS = {
     "SpMV": (
         "tensor A: f64[I, J] csr\ntensor x: f64[J]\ny[i] = A[i,j] * x[j]\n",
         {
-            "a row a thread": "",
-            "a row a warp": "parallelize(i, gpu_warp, no_races); parallelize(j, gpu_thread, parallel_reduction);",
+            "planned": "",
+            "a row a thread": "parallelize(i, cpu_thread, no_races);",
             "entries": "collapse(i, j -> f); pos(f -> p, A); split(p -> b, p1, 2048); split(p1 -> w, p2, 256); split(p2 -> t, z, 8); "
             "reorder(b, w, t, z); parallelize(b, gpu_block, atomics); parallelize(w, gpu_warp, atomics); "
             "parallelize(t, gpu_thread, atomics);",
@@ -40,16 +40,16 @@ KERNELS = {
     "SpMM": (
         "tensor A: f64[I, J] csr\ntensor X: f64[J, K]\ny[i,k] = A[i,j] * X[j,k]\n",
         {
-            "a row a thread": "",
-            "a row a warp": "reorder(i, k, j); parallelize(i, gpu_warp, no_races); parallelize(k, gpu_thread, no_races);",
+            "planned": "",
+            "a row a thread": "parallelize(i, cpu_thread, no_races);",
             "a row a block": "reorder(i, k, j); parallelize(i, gpu_block, no_races); parallelize(k, gpu_thread, no_races);",
         },
     ),
     "SDDMM": (
         "tensor A: f64[I, J] csr\ntensor B: f64[I, K]\ntensor D: f64[J, K]\ntensor y: f64[I, J] csr\ny[i,j] = A[i,j] * B[i,k] * D[j,k]\n",
         {
-            "a row a thread": "",
-            "a row a warp": "parallelize(i, gpu_warp, no_races); parallelize(k, gpu_thread, parallel_reduction);",
+            "planned": "",
+            "a row a thread": "parallelize(i, cpu_thread, no_races);",
             "an entry a lane": "parallelize(i, gpu_warp, no_races); parallelize(j, gpu_thread, no_races);",
         },
     ),

@@ -150,6 +150,8 @@ impl Kernel {
         } else {
             program.is_legal(options.mode)?;
         }
+        let is_gpu = matches!(options.engine, Engine::Ptx | Engine::Nvptx);
+        let program = if is_gpu { program.for_gpu(options.mode) } else { program };
         Ok(Kernel { program, options: *options, last: Last::default() })
     }
 

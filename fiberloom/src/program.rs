@@ -6,6 +6,7 @@
 //! ```
 
 mod given;
+mod gpu;
 mod tables;
 
 use crate::data::{self, Declared, Source};
@@ -376,13 +377,13 @@ impl Program {
         machine::object(&kernel, &self.inner.typed, &classes)
     }
 
-    /// The parallel loops of [`Program::lowered`] as PTX for a GPU, and the C header that says what each entry is launched with, of a kernel of
-    /// this name.
+    /// The parallel loops of [`Program::for_gpu`], lowered, as PTX for a GPU, and the C header that says what each entry is launched with, of a
+    /// kernel of this name.
     ///
     /// # Errors
     /// As of [`Program::object`]; [`Error::Call`] if no loop is for a GPU.
     pub fn device_code(&self, mode: Mode, name: &str, gpu: Gpu) -> Result<(Vec<u8>, String), Error> {
-        let kernel = self.named_kernel(mode, name)?;
+        let kernel = self.for_gpu(mode).named_kernel(mode, name)?;
         machine::device_files(&kernel, gpu)
     }
 

@@ -223,6 +223,76 @@ fn pairs_of_rows() {
     }
 }
 
+/// Pairs of rows that are read below a sign and within an index, folds of folds with another function, and what a result begins with.
+#[test]
+fn pairs_are_read_in_all_places() {
+    let (dir, mut draw) = (Scratch::new("places"), Draw(0x91ac));
+    let rows: Vec<(usize, i64, i64)> =
+        (0..10_500).map(|_| (draw.below(11) as usize, draw.within(0, 3_000), draw.within(-40, 41))).collect();
+    dir.write("s.csv", "city,a,b", rows.iter().map(|(city, a, b)| format!("c{city:02},{a},{b}")));
+    dir.write("cities.csv", "c,w", (0..11).map(|city| format!("c{city:02},{}", city * city - 7)));
+    dir.write("r.tns", "# extents 10500", (0..10_500).map(|n| format!("{} {}", n + 1, n % 13)));
+    let program = "dim CITY: string  table s[row: N] { city: CITY, a: i64, b: i64 }  table cities[c: CITY] { w: i64 }
+        near[n] = sum(m: mask(a[n] == a[m], w[city[m]] + 2 * w[city[n]]))
+        mirrored[n] = count(m: -b[m] == b[n])  against[n] = count(m: b[m] == -b[n])
+        widest[] = max(n: sum(m: mask(a[n] == a[m], b[m])))
+        tensor r: i64[N]  r[n] += count(m: a[n] == a[m])";
+    let w = |city: usize| (city * city) as i64 - 7;
+    let mut of_a: BTreeMap<i64, (i64, i64, i64)> = BTreeMap::new();
+    let mut of_b: BTreeMap<i64, i64> = BTreeMap::new();
+    for (city, a, b) in &rows {
+        let (count, weights, sum) = of_a.entry(*a).or_default();
+        (*count, *weights, *sum) = (*count + 1, *weights + w(*city), *sum + b);
+        *of_b.entry(*b).or_default() += 1;
+    }
+    let column = |name: &str, value: &dyn Fn(usize) -> i64| {
+        let rows = (0..rows.len()).filter(|n| value(*n) != 0).map(|n| format!("{n},{}\n", value(n)));
+        format!("n,{name}\n{}", rows.collect::<String>())
+    };
+    let mirrored = |n: usize| of_b.get(&-rows[n].2).copied().unwrap_or_default();
+    let near = |n: usize| {
+        let (count, weights, _) = of_a[&rows[n].1];
+        weights + 2 * count * w(rows[n].0)
+    };
+    let widest = of_a.values().map(|(.., sum)| sum).max().unwrap();
+    let expected = [
+        column("near", &near),
+        column("mirrored", &mirrored),
+        column("against", &mirrored),
+        format!("widest\n{widest}\n"),
+        column("r", &|n| n as i64 % 13 + of_a[&rows[n].1].0).replace("n,r", "N,r"),
+    ];
+    for limit in ["1G", "500K"] {
+        let args = ["--in", "s=s.csv", "--in", "cities=cities.csv", "--in", "r=r.tns", "--memory", limit];
+        agree(&dir.made(program, &args, ["near", "mirrored", "against", "widest", "r"]), &expected, limit);
+    }
+}
+
+/// A fold over rows within a sum of another table's rows is one for each of them; a table whose keys are of one domain is not read in batches.
+#[test]
+fn folds_are_in_sums_over_other_rows() {
+    let (dir, mut draw) = (Scratch::new("sums"), Draw(0x5005));
+    let rows: Vec<i64> = (0..60_000).map(|_| draw.within(0, 3_000)).collect();
+    let bars: Vec<i64> = (0..40).map(|_| draw.within(0, 3_000)).collect();
+    dir.write("s.csv", "a", rows.iter().map(i64::to_string));
+    dir.write("bars.csv", "least", bars.iter().map(i64::to_string));
+    let program = "table s[row: N] { a: i64 }  table bars[row: B] { least: i64 }
+        t[] = least[k] * count(n: a[n] * least[k] % 7 == 3)";
+    let passing = |least: i64| rows.iter().filter(|a| *a * least % 7 == 3).count() as i64;
+    let expected = [format!("t\n{}\n", bars.iter().map(|least| least * passing(*least)).sum::<i64>())];
+    for limit in ["1G", "400K"] {
+        let args = ["--in", "s=s.csv", "--in", "bars=bars.csv", "--memory", limit];
+        assert_eq!(dir.made(program, &args, ["t"]), expected, "{limit}");
+    }
+    dir.write("two.csv", "k,l,x", (0..9_000).map(|n| format!("k{n:05},k{:05},{}", n * 7 % 9_000, n % 5)));
+    let program = "dim K: string  table two[k: K, l: K] { x: i64 }  t[] = sum(k, l: x[k,l])";
+    let (status, _, says) = dir.run(program, &["--in", "two=two.csv", "--memory", "400K"]);
+    assert!(
+        status == 5 && says.contains("table `two` is not read in batches: two of its keys are of one domain"),
+        "{says}"
+    );
+}
+
 /// A fold over rows within an expression at another table's rows is computed at each of them.
 #[test]
 fn folds_are_at_other_rows() {

@@ -98,7 +98,7 @@ fn counted(schedule: &str) -> Vec<(&'static str, u64)> {
 #[test]
 fn a_warp_a_row_reads_neighbours() {
     let of = |counts: &[(&str, u64)], name: &str| counts.iter().find(|(n, _)| *n == name).unwrap().1;
-    let rows = counted("");
+    let rows = counted("schedule { parallelize(i, cpu_thread, no_races); }");
     // Positions: 1 and 2, as the second load is shifted by one. 256 loads of coordinates and of values, 32 segments each; 256 of one
     // element of x; 2 of y.
     assert_eq!(of(&rows, "segments"), 3 + 256 * 32 + 256 * 32 + 256 + 2);
@@ -109,12 +109,37 @@ fn a_warp_a_row_reads_neighbours() {
     assert_eq!(of(&warps, "segments"), 32 * (2 + 8 + 8 * 2 + 8 * 2 + 1));
     // Five steps of two halves.
     assert_eq!(of(&warps, "shuffles"), 32 * 5 * 2);
+    // That is what is planned where no schedule says it.
+    assert_eq!(counted(""), warps);
     // The same of blocks of 8 rows, of which each warp has every fourth.
     let blocks = counted(
         "schedule { split(i -> b, r, 8); split(r -> r0, w, 4); pos(j -> q, A); split(q -> z, t, 32); reorder(b, w, r0, t, z);
          parallelize(b, gpu_block, no_races); parallelize(w, gpu_warp, no_races); parallelize(t, gpu_thread, parallel_reduction); }",
     );
     assert_eq!(of(&blocks, "shuffles"), 32 * 5 * 2);
+}
+
+/// Commands that are planned for a GPU: rows are warps', and lanes have neighbours, in what is summed or side by side.
+#[test]
+fn rows_are_planned_for_warps() {
+    let lanes =
+        |of: &str, race: &str| format!("parallelize(i, gpu_warp, no_races); parallelize({of}, gpu_thread, {race});");
+    let planned = [
+        ("spmv", lanes("j", "parallel_reduction")),
+        ("spmm", format!("reorder(i, k, j); {}", lanes("k", "no_races"))),
+        ("sddmm", lanes("k", "parallel_reduction")),
+        ("ttv", lanes("l", "parallel_reduction")),
+        ("mttkrp", format!("reorder(i, k, j, l); {}", lanes("k", "no_races"))),
+        ("minplus", lanes("j", "parallel_reduction")),
+        ("relu", lanes("j", "no_races")),
+        ("spmv, a warp a row", lanes("j", "parallel_reduction")),
+    ];
+    for (name, commands) in planned {
+        let text = KERNELS.iter().find(|(known, _)| *known == name).unwrap().1;
+        let told = program(text).for_gpu(Mode::Algebraic).syntax().to_string();
+        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words(&told).contains(&words(&commands)), "{name}: {told}");
+    }
 }
 
 /// Where `ptxas` is: on the path, or where `FIBERLOOM_PTXAS` says.

@@ -4,7 +4,7 @@ use fiberloom_codegen::device::{Ptx, ptx};
 use fiberloom_core::format::Array;
 use fiberloom_loops::{Failure, Gpu, Runner, check, read};
 use fiberloom_semantics::machine::{Fault, Prepared};
-use fiberloom_semantics::ptx::{Host, Limits, Module, Shape};
+use fiberloom_semantics::ptx::{Host, Limits, Module, Shape, Simulated};
 
 /// Threads that run many iterations, a warp that is not full, a thread an iteration.
 const SHAPES: [Shape; 3] =
@@ -46,7 +46,8 @@ fn made(text: &str, results: i64) -> (Result<Vec<i64>, Failure>, Ptx) {
     let given: Vec<Option<&Array>> = operands.iter().map(Some).chain([None, None]).collect();
     let mut all = SHAPES.iter().zip(1..).map(|(shape, seed)| {
         let limits = Limits { seed, ..Limits::default() };
-        let host = Host::new(&kernel, &module, &code.entries, (*shape, limits));
+        let launcher = Simulated::new(&module, limits);
+        let host = Host::new(&kernel, &launcher, &code.entries, *shape);
         let prepared = Prepared::new(&kernel).unwrap();
         match prepared.run_on(Some(&host), &[4, 3, results], &given, &Default::default()) {
             Ok(outcome) => {

@@ -66,7 +66,9 @@ fn runs_elsewhere(program: &Program, command: &Command) -> Option<Diagnostic> {
     let message = match unit {
         Unit::CpuVector | Unit::CpuThread => return None,
         unit => {
-            format!("only `--engine ptx` deals the loop over `{name}` out to `{unit}`: other engines run it on the CPU")
+            format!(
+                "only `--engine nvptx` and `ptx` deal the loop over `{name}` out to `{unit}`: other engines run it on the CPU"
+            )
         }
     };
     Some(Diagnostic::warning(command.span, message).help("what it computes is the same"))

@@ -2,18 +2,21 @@
 
 use super::args::{Build, Check, Show};
 use super::{memory, print, run, source};
-use crate::show::Stages;
-use crate::{Call, Error, Mode, Options, Program, Tensor};
+use crate::show::{Stage, Stages};
+use crate::{Call, Engine, Error, Mode, Options, Program, Tensor};
 
 /// Prints a stage, each by its own printer; where data are given, what is made for them.
 pub fn show(args: &Show) -> Result<(), Error> {
     let mode = args.program.mode;
+    let is_ptx = args.stage == Stage::Ptx;
     if args.inputs.is_empty() {
         let program = source::program(&args.program)?;
+        let program = if is_ptx { program.for_gpu(mode) } else { program };
         return print::out(&shown(args, &program, mode, None)?);
     }
     let program = source::program_on(&args.program, &args.inputs)?;
-    let options = Options { mode, ..Options::default() };
+    let engine = if is_ptx { Engine::Ptx } else { Engine::default() };
+    let options = Options { mode, engine, ..Options::default() };
     let kernel = program.compile(&options)?;
     let (combine, memory) = (&args.combine, memory::available(kernel.room()?)?);
     let data =

@@ -261,11 +261,12 @@ pub(super) fn anchor(body: &Expr, v: VarId) -> Option<Expr> {
     let (mut bound, mut found, mut within) = (vec![], None, None);
     body.walk(&mut |e| bound.extend(binds(e).into_iter().filter(|bound| *bound != v)));
     body.walk(&mut |e| {
+        // What is read, and whether the variables that it has are said by it, too.
         let read = match &e.kind {
             Kind::Access(_, indices) => {
                 let is_there =
                     indices.iter().all(|i| i.bare().is_some()) && indices.iter().any(|i| i.bare() == Some(v));
-                is_there.then(|| e.clone())
+                is_there.then(|| (e.clone(), true))
             }
             Kind::Slice { body, from, to, start, end, step } if *to == v => {
                 let part = |read: Expr| {
@@ -273,17 +274,17 @@ pub(super) fn anchor(body: &Expr, v: VarId) -> Option<Expr> {
                     let ty = read.ty;
                     expr::made(Kind::Slice { body: Box::new(read), from, to, start, end, step }, ty)
                 };
-                Some(anchor(body, *from).map_or_else(|| e.clone(), part))
+                Some(anchor(body, *from).map_or_else(|| (e.clone(), false), |read| (part(read), true)))
             }
-            Kind::Collapse { to, .. } | Kind::Concat { to, .. } if *to == v => Some(e.clone()),
+            Kind::Collapse { to, .. } | Kind::Concat { to, .. } if *to == v => Some((e.clone(), false)),
             _ => None,
         };
-        let Some(read) = read.filter(|e| e.ty.is_float()) else { return };
+        let Some((read, says_all)) = read.filter(|(e, _)| e.ty.is_float()) else { return };
         let mut own: Vec<VarId> = read.free().into_iter().filter(|w| bound.contains(w)).collect();
         own.sort();
         match own.is_empty() {
             true => found = found.take().or(Some(read)),
-            false if matches!(read.kind, Kind::Access(..)) => {
+            false if says_all => {
                 within = within.take().or_else(|| Some(expr::sum(own, read)));
             }
             false => {}
