@@ -130,7 +130,6 @@ fn rows_are_planned_for_warps() {
         ("sddmm", lanes("k", "parallel_reduction")),
         ("ttv", lanes("l", "parallel_reduction")),
         ("mttkrp", format!("reorder(i, k, j, l); {}", lanes("k", "no_races"))),
-        ("minplus", lanes("j", "parallel_reduction")),
         ("relu", lanes("j", "no_races")),
         ("spmv, a warp a row", lanes("j", "parallel_reduction")),
     ];
