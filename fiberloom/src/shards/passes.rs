@@ -147,7 +147,9 @@ impl Passes {
         for stage in stages {
             let part = stage.program(&plain, &results, (&cut, source.extent, source.sizes))?;
             let before: BTreeSet<String> = results.iter().map(|(name, _)| name.clone()).collect();
-            let store: Vec<(&str, &Tensor)> = given_of(&part, operands.iter().chain(&results));
+            // What a stage has accumulated into is what it made of it.
+            let left = operands.iter().filter(|(name, _)| !before.contains(name));
+            let store: Vec<(&str, &Tensor)> = given_of(&part, left.chain(&results));
             let (outcome, agreement) = if stage.is_batched {
                 let mut boxes = self.boxes(&part, &cut, source.extent, &before)?;
                 each_box(source, &cut, &mut boxes, &store)?;
