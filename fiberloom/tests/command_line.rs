@@ -132,7 +132,6 @@ fn rejected_programs_and_calls_are_2() {
     dir.exits(2, &format!("run p.loom {INPUTS} --out z=z.npy"), "no tensor `z`");
     dir.exits(2, &format!("run p.loom {INPUTS} --out A=z.npy"), "it reads it");
     dir.exits(2, &format!("run p.loom {INPUTS} --out y=y.txt"), ".npy");
-    dir.exits(2, &format!("run p.loom {INPUTS} --engine nvptx"), "not there yet");
     dir.exits(2, &format!("run p.loom {INPUTS} --engine gpu"), "no engine");
     dir.exits(
         2,
