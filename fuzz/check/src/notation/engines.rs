@@ -17,7 +17,7 @@ use fiberloom_core::format::{Array, Assembly, Entries, Format, Tensor};
 use fiberloom_core::notation::{self, typed};
 use fiberloom_core::shape;
 use fiberloom_loops::Options;
-use fiberloom_loops::{self as loops, Bound, Failure, How, Kernel, Sound, Stmt, Tiles};
+use fiberloom_loops::{self as loops, Bound, Failure, Kernel, Sound, Stmt, Tiles};
 use fiberloom_semantics::algebra::same;
 use fiberloom_semantics::meaning::{Function, Refusal};
 use fiberloom_semantics::{agree, machine, meaning};
@@ -496,8 +496,8 @@ const THREADS: [usize; 2] = [2, 7];
 /// Whether iterations of a parallel loop fold.
 fn folds(body: &[Stmt]) -> bool {
     body.iter().any(|stmt| {
-        let here = matches!(stmt, Stmt::For { how: how @ How::Parallel { .. }, .. } if !how.folded().is_empty() || !how.arrays().is_empty());
-        here || stmt.blocks().any(|inner| folds(inner))
+        let here = matches!(stmt, Stmt::For { how, .. } if !how.folded().is_empty() || !how.arrays().is_empty());
+        here || stmt.blocks().any(folds)
     })
 }
 
