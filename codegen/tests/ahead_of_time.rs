@@ -1,8 +1,6 @@
 //! Objects and headers, as a C program uses them.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use fiberloom_codegen::{Contract, Cpu, Options, assembly, header, llvm_ir, object, symbol};
 use std::path::{Path, PathBuf};
 use std::process::Command;

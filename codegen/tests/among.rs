@@ -2,9 +2,7 @@
 //! machines with and without masks. Behind the array is a fence.
 #![allow(unsafe_code)] // Kernels are called on what they were written for.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use fiberloom_codegen::{Cpu, Limits, OptLevel, Options, compile};
 use fiberloom_core::algebra::Type;
 use fiberloom_core::format::Array;

@@ -2,9 +2,7 @@
 //! integers. Whether machine code does it by a network depends on the machine.
 #![allow(unsafe_code)] // Kernels are called on what they were written for.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use fiberloom_codegen::{Cpu, Limits, OptLevel, Options, compile};
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::format::Array;

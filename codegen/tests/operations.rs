@@ -1,9 +1,7 @@
 //! Every operation on every type that it takes, at boundary values, against `algebra::apply`.
 #![allow(unsafe_code)] // Kernels are called on what they were written for.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use fiberloom_codegen::{Limits, OptLevel, Options, compile};
 use fiberloom_core::algebra::{Op, Type, Value, apply, result_type};
 use fiberloom_core::format::Array;

@@ -2,9 +2,7 @@
 //! is read that is not there.
 #![allow(unsafe_code)] // Kernels are called on what they were written for.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use fiberloom_codegen::{Cpu, Limits, Options, assembly, compile};
 use fiberloom_core::algebra::Type;
 use fiberloom_core::format::Array;

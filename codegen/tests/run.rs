@@ -1,9 +1,7 @@
 //! Compiled kernels against the same computation in Rust.
 #![allow(unsafe_code)] // Kernels are called on what they were written for.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use fiberloom_codegen::{Compiled, Error, Limits, OptLevel, Options, compile};
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::format::Array;

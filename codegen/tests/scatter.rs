@@ -2,9 +2,7 @@
 //! widths of coordinates. Whether machine code does it in lanes depends on the machine.
 #![allow(unsafe_code)] // Kernels are called on what they were written for.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use fiberloom_codegen::{Cpu, Limits, OptLevel, Options, compile};
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::format::Array;

@@ -399,7 +399,7 @@ fn combined(random: &mut Random) -> Option<Result<(), String>> {
 /// Levels of operands and results that are drawn, under cuts of the loops between them.
 #[test]
 fn any_level_into_any_under_any_cut() {
-    let wanted = std::env::var("COMBINATIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(400);
+    let wanted = std::env::var("COMBINATIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(200);
     let mut random = Random(3);
     let ran: Vec<_> = std::iter::from_fn(|| Some(combined(&mut random))).flatten().take(wanted).collect();
     let wrong: Vec<String> = ran.into_iter().filter_map(Result::err).collect();

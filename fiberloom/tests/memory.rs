@@ -7,8 +7,10 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Levels of memory that are tried.
-const LEVELS: u64 = 40;
+/// How many levels of memory are tried.
+fn levels() -> u64 {
+    if crate::all_is_tried() { 40 } else { 16 }
+}
 
 /// The most memory that a run here needs, in KiB.
 const ENOUGH: u64 = 4 << 20;
@@ -80,9 +82,9 @@ fn sweep(engine: &str) {
     let low = least(|kib| here.within(kib, "version").status.success());
     let high = least(|kib| here.within(kib, &args).status.success()) + 1024;
     let mut seen = [0, 0];
-    for level in 0..LEVELS {
+    for level in 0..levels() {
         here.clear();
-        let kib = low + (high - low) * level / (LEVELS - 1);
+        let kib = low + (high - low) * level / (levels() - 1);
         let output = here.within(kib, &args);
         let said = String::from_utf8_lossy(&output.stderr);
         match output.status.code() {

@@ -1,7 +1,5 @@
 //! Concrete notation as text: what is read from a print is the program, and no text makes the reader panic.
 
-mod common;
-
 use fiberloom_core::algebra::Mode;
 use fiberloom_core::notation::concrete;
 use fiberloom_loops::Options;
@@ -9,7 +7,7 @@ use fiberloom_lower::{Lowered, lower};
 
 /// The program at every stage, if it is one and lowers: a defect is no refusal.
 fn lowered(text: &str, mode: Mode) -> Option<Lowered> {
-    let lowered = lower(&common::typed(text)?, &Options { mode, ..Options::default() });
+    let lowered = lower(&crate::common::typed(text)?, &Options { mode, ..Options::default() });
     if let Err(wrong) = &lowered {
         assert!(!wrong[0].message.contains("a defect of the compiler"), "{}\n{text}", wrong[0].message);
     }
@@ -19,7 +17,7 @@ fn lowered(text: &str, mode: Mode) -> Option<Lowered> {
 #[test]
 fn every_program_that_lowers_is_read_from_its_print() {
     let mut lowers = 0;
-    for (path, text) in common::texts() {
+    for (path, text) in crate::common::texts() {
         for mode in [Mode::Algebraic, Mode::Strict] {
             let Some(Lowered { concrete, .. }) = lowered(&text, mode) else { continue };
             lowers += 1;

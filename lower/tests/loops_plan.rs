@@ -1,8 +1,6 @@
 //! Plans of loops: what they print, and that an operation uses nothing that is not defined.
 
-mod common;
-
-use common::typed;
+use crate::common::typed;
 use fiberloom_loops::Options;
 use fiberloom_lower::{Lowered, lower, lower_planned};
 use std::path::PathBuf;
@@ -31,7 +29,7 @@ static ALL: LazyLock<Vec<Program>> = LazyLock::new(|| {
         let free = lowered(&text)?;
         Some(Program { path, text, plan: free.show_plan(), loops: free.kernel.to_string() })
     };
-    let all: Vec<Program> = common::texts().into_iter().filter_map(of).collect();
+    let all: Vec<Program> = crate::common::texts().into_iter().filter_map(of).collect();
     assert!(all.len() > 700, "only {} programs lower", all.len());
     all
 });

@@ -41,3 +41,9 @@ mod theorem;
 pub mod view;
 #[cfg(test)]
 mod wrong;
+
+/// Whether tests try all that there is: `cargo xtask test --long`.
+#[cfg(test)]
+fn all_is_tried() -> bool {
+    std::env::var("FIBERLOOM_TESTS").is_ok_and(|effort| effort == "long")
+}

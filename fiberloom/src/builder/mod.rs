@@ -410,6 +410,3 @@ impl Defined<'_> {
 fn names(vars: &[Var]) -> Vec<syntax::Ident> {
     vars.iter().map(|v| ident(v.0)).collect()
 }
-
-#[cfg(test)]
-mod tests;

@@ -53,8 +53,11 @@ pub fn allowed(room: u64, asked: Option<u64>) -> Result<u64, Error> {
     Ok(available(room)?.min(asked.unwrap_or(u64::MAX)))
 }
 
-/// What is left of so many addresses beside those that are kept.
-fn left_of(addresses: Option<u64>, kept: u64) -> Result<Option<u64>, Error> {
+/// What is left of so many addresses beside those that are kept; `None` where they are not limited.
+///
+/// # Errors
+/// [`Error::Stopped`], if none are left.
+pub fn left_of(addresses: Option<u64>, kept: u64) -> Result<Option<u64>, Error> {
     let Some(left) = addresses else { return Ok(None) };
     left.checked_sub(kept).filter(|rest| *rest > 0).map(Some).ok_or_else(|| {
         let (left, kept) = (left >> 20, kept >> 20);
@@ -63,26 +66,8 @@ fn left_of(addresses: Option<u64>, kept: u64) -> Result<Option<u64>, Error> {
     })
 }
 
-/// What a line of a file of the kernel's says, in bytes.
-fn kibibytes(text: &str, name: &str) -> Option<u64> {
+/// What the line of this name says, in bytes, in a text as of `/proc/meminfo`.
+pub fn kibibytes(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|l| l.strip_prefix(name))?;
     Some(line.trim().trim_end_matches("kB").trim().parse::<u64>().ok()?.saturating_mul(1024))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_the_system_says_of_memory() {
-        assert_eq!(kibibytes("MemTotal: 9 kB\nMemAvailable:    3 kB\n", "MemAvailable:"), Some(3072));
-        assert_eq!(kibibytes("MemTotal: 9 kB\n", "MemAvailable:"), None);
-    }
-
-    #[test]
-    fn what_is_kept_back_is_left() {
-        assert_eq!(left_of(None, 10).unwrap(), None);
-        assert_eq!(left_of(Some(11), 10).unwrap(), Some(1));
-        assert!(left_of(Some(10), 10).is_err() && left_of(Some(9), 10).is_err());
-    }
 }

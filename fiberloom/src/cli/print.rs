@@ -1,6 +1,7 @@
 //! What the command line prints: results, reports, messages.
 
 use super::run::Measured;
+use crate::show::report::min_median;
 use crate::{Error, Program, data};
 use std::io::{ErrorKind, IsTerminal, Write as _};
 use std::path::Path;
@@ -84,30 +85,4 @@ pub fn message(error: &Error) -> String {
 pub fn times(measured: &Measured) -> String {
     let (min, median) = min_median(&measured.runs);
     format!("{} calls: {min:.4} ms at best, {median:.4} ms in the median", measured.runs.len())
-}
-
-/// A time in milliseconds.
-pub fn milliseconds(time: Duration) -> f64 {
-    time.as_secs_f64() * 1e3
-}
-
-/// The least and the median of one or more times, in milliseconds; the median of an even number is the mean of the middle two.
-pub fn min_median(times: &[Duration]) -> (f64, f64) {
-    let mut sorted: Vec<f64> = times.iter().copied().map(milliseconds).collect();
-    sorted.sort_by(f64::total_cmp);
-    let n = sorted.len();
-    (sorted[0], (sorted[(n - 1) / 2] + sorted[n / 2]) / 2.0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn medians() {
-        let ms = |times: &[u64]| times.iter().map(|t| Duration::from_millis(*t)).collect::<Vec<_>>();
-        assert_eq!(min_median(&ms(&[5])), (5.0, 5.0));
-        assert_eq!(min_median(&ms(&[9, 1, 5])), (1.0, 5.0));
-        assert_eq!(min_median(&ms(&[9, 1, 5, 2])), (1.0, 3.5));
-    }
 }

@@ -24,7 +24,7 @@ pub fn during<T>(what: &str, work: impl FnOnce() -> T) -> T {
 }
 
 /// Writes the line until the other end of the channel is gone, and removes it then.
-fn tick(what: &str, every: Duration, until: Receiver<()>, mut to: impl Write) {
+pub fn tick(what: &str, every: Duration, until: Receiver<()>, mut to: impl Write) {
     let begin = Instant::now();
     let mut shown = false;
     while until.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
@@ -33,28 +33,5 @@ fn tick(what: &str, every: Duration, until: Receiver<()>, mut to: impl Write) {
     }
     if shown {
         let _ = write!(to, "\r\u{1b}[K").and_then(|()| to.flush());
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn written(work: Duration, every: Duration) -> String {
-        let (done, waiting) = channel();
-        let mut bytes = Vec::new();
-        scope(|threads| {
-            threads.spawn(|| tick("working", every, waiting, &mut bytes));
-            std::thread::sleep(work);
-            drop(done);
-        });
-        String::from_utf8(bytes).unwrap()
-    }
-
-    #[test]
-    fn only_what_takes_long_is_shown_and_the_line_is_removed() {
-        assert_eq!(written(Duration::ZERO, Duration::from_secs(60)), "");
-        let shown = written(Duration::from_millis(50), Duration::from_millis(1));
-        assert!(shown.starts_with("\rfiberloom: working: 0 s") && shown.ends_with("\r\u{1b}[K"), "{shown:?}");
     }
 }

@@ -3,7 +3,7 @@
 use super::args::Run;
 use super::print;
 use super::run::Measured;
-use crate::show::report::{Failure, object};
+use crate::show::report::{Failure, milliseconds, min_median, object};
 use crate::{Agreement, Engine, Error, Outcome, Tensor};
 use serde::{Serialize, Serializer};
 use std::path::Path;
@@ -92,13 +92,13 @@ pub fn run<'a>(
     outcome: &'a Outcome,
     compared: Option<&Result<Agreement, Error>>,
 ) -> String {
-    let (min, median) = print::min_median(&measured.runs);
+    let (min, median) = min_median(&measured.runs);
     let stored = |(name, t): &'a (String, Tensor<'static>)| (name.as_str(), Stored::of(t));
     object(&Report {
         engine: args.engine.name(),
-        compile_ms: rounded(print::milliseconds(measured.compile), 1e4),
-        read_ms: measured.tables.map(|(read, _)| rounded(print::milliseconds(read), 1e4)),
-        encode_ms: measured.tables.map(|(_, encode)| rounded(print::milliseconds(encode), 1e4)),
+        compile_ms: rounded(milliseconds(measured.compile), 1e4),
+        read_ms: measured.tables.map(|(read, _)| rounded(milliseconds(read), 1e4)),
+        encode_ms: measured.tables.map(|(_, encode)| rounded(milliseconds(encode), 1e4)),
         run_ms: Times { min: rounded(min, 1e6), median: rounded(median, 1e6) },
         repeat: args.repeat,
         threads: if args.engine == Engine::Llvm { crate::threads() } else { 1 },
@@ -137,8 +137,7 @@ pub fn pack(path: &Path, [read, encode, write]: [Duration; 3]) -> String {
         encode_ms: f64,
         pack_ms: f64,
     }
-    let milliseconds = |time| rounded(print::milliseconds(time), 1e4);
-    let [read_ms, encode_ms, pack_ms] = [read, encode, write].map(milliseconds);
+    let [read_ms, encode_ms, pack_ms] = [read, encode, write].map(|time| rounded(milliseconds(time), 1e4));
     object(&Packed { pack: path.display().to_string(), read_ms, encode_ms, pack_ms })
 }
 

@@ -6,6 +6,7 @@ use fiberloom_core::notation::Diagnostic;
 use serde::Serialize;
 use serde_json::ser::Formatter;
 use std::io::{self, Write};
+use std::time::Duration;
 
 /// Why there are no results, or wrong ones.
 #[derive(Serialize, Clone, Debug)]
@@ -118,13 +119,15 @@ impl Formatter for Spaced {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// A time in milliseconds.
+pub fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
 
-    #[test]
-    fn errors_are_objects() {
-        let said = error(&Error::Call("a\"\\\n".to_string()));
-        assert_eq!(said, r#"{"error": {"exit": 2, "kind": "call", "message": "a\"\\\n", "diagnostics": []}}"#);
-    }
+/// The least and the median of one or more times, in milliseconds; the median of an even number is the mean of the middle two.
+pub fn min_median(times: &[Duration]) -> (f64, f64) {
+    let mut sorted: Vec<f64> = times.iter().copied().map(milliseconds).collect();
+    sorted.sort_by(f64::total_cmp);
+    let n = sorted.len();
+    (sorted[0], (sorted[(n - 1) / 2] + sorted[n / 2]) / 2.0)
 }

@@ -74,21 +74,3 @@ fn ended(commands: &str) -> String {
     let semicolon = if commands.is_empty() || commands.ends_with(';') { "" } else { ";" };
     format!("{commands}{line}{semicolon}")
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_schedule_takes_the_place_of_the_last_statement_s() {
-        let given = |text: &str| applied(text.to_string(), Some("none"), false).unwrap();
-        assert_eq!(given("y[i] = x[i]\n"), "y[i] = x[i]\n\nschedule { none; }\n");
-        assert_eq!(
-            given("y[i] = x[i] schedule { unroll(i, 2); }"),
-            format!("y[i] = x[i] {}\nschedule {{ none; }}\n", " ".repeat(26))
-        );
-        assert_eq!(given("y[i] ="), "y[i] =");
-        let none = |text: &str| applied(text.to_string(), None, true).unwrap();
-        assert_eq!(none("y[i] = x[i]\nschedule {\n}\n"), "y[i] = x[i]\n          \n \n");
-    }
-}

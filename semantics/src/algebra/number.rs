@@ -10,8 +10,8 @@
 //! `*` did not round; every evaluation that the language permits lies within `error` of it, so two evaluations differ by at most twice as
 //! much. A sum is the flat list of its terms, whatever its parentheses are: `inner` is the sum of their errors, `size` that of their
 //! magnitudes, and every term is a whole multiple of `unit`. A product is likewise the flat list of its factors: `most` and `least` bound
-//! the products of those factors that another evaluation may multiply first. Any other function makes a term, and a factor, of its own;
-//! on exact arguments it gives the same bits in every engine, and is exact.
+//! the products of those factors that another evaluation may multiply first. A quotient is rounded as a product is. Any other function
+//! makes a term, and a factor, of its own; on exact arguments it gives the same bits in every engine, and is exact.
 //!
 //! The error is infinite where nothing is promised or known: an operation gave NaN, a partial result overflowed, or a discontinuous
 //! function (a comparison, a conversion to whole numbers, a division by what may be 0) has an argument that is not certainly on one side
@@ -331,6 +331,7 @@ pub fn apply(op: Op, args: &[Number], mode: Mode) -> Option<Number> {
         (Op::Min | Op::Max, [a, b]) if value.ty().is_float() => extreme(value, a, b),
         (op, [a, b]) if op.is_comparison() && a.is_same(b) => Number::term(value, 0.0),
         _ if shows_sign(op, args, value) => Number::unpromised(value, Reason::Rounding),
+        (Op::Div, [a, b]) if value.ty().is_float() && a.error() + b.error() == 0.0 => quotient(value, a, b),
         _ if args.iter().all(|a| a.error() == 0.0) => Number::term(value, 0.0),
         _ => Number::term(value, inexact(op, args, value)),
     };
@@ -426,6 +427,16 @@ fn product(value: Value, a: &Number, b: &Number) -> Number {
     let error = (x + ea) * eb + (y + 2.0 * eb) * ea;
     let lost = if vanishes { smallest * most } else { smallest };
     Number::term(value, if exact { 0.0 } else { error + u * (z + error) + lost }).reaching(most, least)
+}
+
+/// The quotient of two exact numbers. A sum may be divided in the place of its terms, as products are distributed over sums: so the
+/// quotient is known up to its rounding.
+fn quotient(value: Value, a: &Number, b: &Number) -> Number {
+    let (x, y, z) = (a.value.as_f64(), b.value.as_f64(), value.as_f64());
+    let (_, u, smallest) = precision(value.ty());
+    let exact = unit(z) * unit(y) >= smallest && libm::fma(z, y, -x) == 0.0;
+    let known = exact || !x.is_finite() || !y.is_finite() || !z.is_finite();
+    Number::term(value, if known { 0.0 } else { u * z.abs() + smallest })
 }
 
 /// The error of any other function on arguments of which one has an error that is neither 0 nor infinite.

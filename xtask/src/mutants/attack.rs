@@ -68,7 +68,7 @@ pub struct Noticed {
 impl Noticed {
     /// The test that failed, if a test program noticed and one of its tests was named.
     pub fn test(&self) -> Option<&str> {
-        let named = TESTS.iter().any(|(name, ..)| *name == self.by) && self.how != HANGS && !self.how.starts_with(DIES);
+        let named = TESTS.iter().any(|t| t.name == self.by) && self.how != HANGS && !self.how.starts_with(DIES);
         named.then_some(self.how.as_str())
     }
 }
@@ -120,49 +120,88 @@ const PROTOCOLS: &[(&str, &str)] = &[
     ("language", "--programs 1000000 --seconds 2 --engine loops --walk language --seed 3000000"),
 ];
 
-/// Test programs of the copy: a name here, and the package and target that cargo builds it from.
-const TESTS: &[(&str, &str, &str)] = &[
-    ("laws", "fiberloom-proofs", "fiberloom_proofs"),
-    (NESTS, "fiberloom-proofs", "fiberloom_proofs"),
-    ("core's tests", "fiberloom-core", "fiberloom_core"),
-    ("passes' tests", "fiberloom-passes", "fiberloom_passes"),
-    ("loops' tests", "fiberloom-loops", "fiberloom_loops"),
-    (LOOPS_PRINTS, "fiberloom-loops", "fiberloom_loops"),
-    ("notation's tests", "fiberloom-lower", "concrete"),
-    ("checker's tests", "fiberloom-passes", "check"),
-    ("properties' tests", "fiberloom-passes", "properties"),
-    ("plans", "fiberloom-lower", "plans"),
-    ("warnings' tests", "fiberloom-passes", "warnings"),
-    ("runtime's tests", "fiberloom-codegen", "fiberloom_codegen"),
-    ("kernels' tests", "fiberloom-codegen", "run"),
-    ("operators' tests", "fiberloom-codegen", "operations"),
-    ("lanes' tests", "fiberloom-codegen", "among"),
-    ("scattered lanes' tests", "fiberloom-codegen", "scatter"),
-    ("sorted lanes' tests", "fiberloom-codegen", "few"),
-    ("prefetches' tests", "fiberloom-codegen", "prefetch"),
-    ("rewrites' tests", "fiberloom-check", "rewrites"),
-    ("readers' tests", "fiberloom-data", "readers"),
-    ("table readers' tests", "fiberloom-relation", "tables"),
-    ("builder's tests", "fiberloom", "fiberloom"),
-    ("library's tests", "fiberloom", "library"),
-    ("levels' tests", "fiberloom", "levels"),
-    ("boxes' tests", "fiberloom", "shards"),
-    ("batches' tests", "fiberloom", "batches"),
-    ("tests of keys", "fiberloom", "batches_of_keys"),
-    ("quotients' tests", "fiberloom", "quotients"),
-    ("pieces' tests", "fiberloom", "pieces"),
-    ("workspaces' tests", "fiberloom", "workspaces"),
-    ("gathers' tests", "fiberloom", "gathers"),
-    ("relations' tests", "fiberloom", "relations"),
-    ("table files' tests", "fiberloom", "table_files"),
-    ("queries' tests", "fiberloom", "tpch"),
-    ("scalars' tests", "fiberloom", "scalars"),
-    ("command's tests", "fiberloom", "command_line"),
-    ("assembled results' tests", "fiberloom", "assembled"),
-    ("undeclared results' tests", "fiberloom", "undeclared"),
-    (DRAWN_FILES, "fiberloom-check", "fiberloom_check"),
-    (FILES, "fiberloom-tests", "files"),
-    (PRINTS, "fiberloom-tests", "files"),
+/// Test programs of the copy, or some of their tests.
+struct Tests {
+    name: &'static str,
+    package: &'static str,
+    /// Which of its package's test programs it is.
+    target: &'static str,
+    /// The modules whose tests they are; of all if there are none.
+    only: &'static [&'static str],
+    /// Modules whose tests they are not.
+    skip: &'static [&'static str],
+}
+
+/// All tests of a program.
+const fn all(name: &'static str, package: &'static str, target: &'static str) -> Tests {
+    Tests { name, package, target, only: &[], skip: &[] }
+}
+
+/// The tests of these modules.
+const fn only(
+    name: &'static str,
+    (package, target): (&'static str, &'static str),
+    only: &'static [&'static str],
+) -> Tests {
+    Tests { name, package, target, only, skip: &[] }
+}
+
+const CODEGEN: (&str, &str) = ("fiberloom-codegen", "codegen");
+const FIBERLOOM: (&str, &str) = ("fiberloom", "fiberloom");
+const PASSES: (&str, &str) = ("fiberloom-passes", "passes");
+const LOWER: (&str, &str) = ("fiberloom-lower", "lower");
+const PROOFS: (&str, &str) = ("fiberloom-proofs", "fiberloom_proofs");
+const LOOPS: (&str, &str) = ("fiberloom-loops", "loops");
+
+impl Tests {
+    /// Whether they stand in the sources of a library, by whose name cargo calls them.
+    fn is_of_sources(&self) -> bool {
+        self.target.starts_with("fiberloom_")
+    }
+}
+
+const TESTS: &[Tests] = &[
+    Tests { skip: &[NESTS], ..all("laws", PROOFS.0, PROOFS.1) },
+    only(NESTS, PROOFS, &[NESTS]),
+    all("core's tests", "fiberloom-core", "core"),
+    all("passes' tests", PASSES.0, PASSES.1),
+    only("checker's tests", PASSES, &["check::"]),
+    only("properties' tests", PASSES, &["properties::"]),
+    only("warnings' tests", PASSES, &["warnings::"]),
+    Tests { skip: PRINTED, ..all("loops' tests", LOOPS.0, LOOPS.1) },
+    only(LOOPS_PRINTS, LOOPS, PRINTED),
+    only("notation's tests", LOWER, &["concrete::"]),
+    only("plans", LOWER, &["plans::"]),
+    all("runtime's tests", CODEGEN.0, "fiberloom_codegen"),
+    only("kernels' tests", CODEGEN, &["run::"]),
+    only("operators' tests", CODEGEN, &["operations::"]),
+    only("lanes' tests", CODEGEN, &["among::"]),
+    only("scattered lanes' tests", CODEGEN, &["scatter::"]),
+    only("sorted lanes' tests", CODEGEN, &["few::"]),
+    only("prefetches' tests", CODEGEN, &["prefetch::"]),
+    all("rewrites' tests", "fiberloom-check", "rewrites"),
+    all("readers' tests", "fiberloom-data", "readers"),
+    all("table readers' tests", "fiberloom-relation", "relation"),
+    only("library's tests", FIBERLOOM, &["library::"]),
+    only("levels' tests", FIBERLOOM, &["levels::"]),
+    only("boxes' tests", FIBERLOOM, &["shards::"]),
+    only("batches' tests", FIBERLOOM, &["batches::"]),
+    only("tests of keys", FIBERLOOM, &["batches_of_keys::"]),
+    only("quotients' tests", FIBERLOOM, &["quotients::"]),
+    only("pieces' tests", FIBERLOOM, &["pieces::"]),
+    only("workspaces' tests", FIBERLOOM, &["workspaces::"]),
+    only("gathers' tests", FIBERLOOM, &["gathers::"]),
+    only("relations' tests", FIBERLOOM, &["relations::"]),
+    only("table files' tests", FIBERLOOM, &["table_files::"]),
+    only("queries' tests", FIBERLOOM, &["tpch::"]),
+    only("scalars' tests", FIBERLOOM, &["scalars::"]),
+    only("command's tests", FIBERLOOM, &["command_line::"]),
+    only("assembled results' tests", FIBERLOOM, &["assembled::"]),
+    only("undeclared results' tests", FIBERLOOM, &["undeclared::"]),
+    only("builder's tests", FIBERLOOM, &["builder::"]),
+    only(DRAWN_FILES, ("fiberloom-check", "fiberloom_check"), &["format::"]),
+    all(FILES, "fiberloom-tests", "files"),
+    all(PRINTS, "fiberloom-tests", "files"),
 ];
 
 /// The attacker that asks one test of another: the one that was written for the mistake.
@@ -315,7 +354,7 @@ const ORDER: &[(&str, &[&str])] = &[
 /// # Errors
 /// If the copy does not build, or nobody has such a name.
 pub fn build(among: &[&str]) -> Result<Vec<Attacker>, String> {
-    let there = |name: &str| CAMPAIGNS.iter().any(|c| c.0 == name) || TESTS.iter().any(|t| t.0 == name);
+    let there = |name: &str| CAMPAIGNS.iter().any(|c| c.0 == name) || TESTS.iter().any(|t| t.name == name);
     if let Some(other) = among.iter().find(|name| !there(name)) {
         return Err(format!("nobody is called {other}"));
     }
@@ -338,15 +377,13 @@ pub fn build(among: &[&str]) -> Result<Vec<Attacker>, String> {
     cargo::run(in_copy(&mut command, &root))?;
     let mut command = cargo::cargo()?;
     command.args(["test", "--release", "--no-run", "--message-format", "json", "--quiet"]);
-    let tests: Vec<_> = TESTS.iter().filter(|(name, ..)| asked(name)).collect();
-    let packages: BTreeSet<&str> = tests.iter().map(|(_, package, _)| *package).collect();
+    let tests: Vec<_> = TESTS.iter().filter(|t| asked(t.name)).collect();
+    let packages: BTreeSet<&str> = tests.iter().map(|t| t.package).collect();
     command.args(packages.into_iter().flat_map(|package| ["--package", package]));
     if !among.is_empty() {
-        let targets: BTreeSet<&str> = tests.iter().map(|(_, _, target)| *target).collect();
-        // A package's unit tests are named as it is.
-        let (units, others): (Vec<&str>, Vec<&str>) = targets
-            .into_iter()
-            .partition(|target| tests.iter().any(|t| t.2 == *target && t.1.replace('-', "_") == *target));
+        let targets: BTreeSet<&str> = tests.iter().map(|t| t.target).collect();
+        let (units, others): (Vec<&str>, Vec<&str>) =
+            targets.into_iter().partition(|target| tests.iter().any(|t| t.target == *target && t.is_of_sources()));
         command.args(units.first().map(|_| "--lib"));
         command.args(others.into_iter().flat_map(|target| ["--test", target]));
     }
@@ -364,19 +401,13 @@ pub fn build(among: &[&str]) -> Result<Vec<Attacker>, String> {
         reached: None,
         narrowed: false,
     };
-    let test = |(name, package, target): &(&'static str, &str, &str)| {
+    let test = |tests: &Tests| {
+        let Tests { name, package, target, only, skip } = tests;
         let program = built.lines().find_map(|line| executable(line, package, target));
         let folder = root.join(COPY);
         let program = program.ok_or_else(|| format!("cargo made no test `{target}` of {package}"))?;
-        let args = match *name {
-            "laws" => vec!["--skip", NESTS],
-            NESTS => vec![NESTS],
-            DRAWN_FILES => vec!["format::"],
-            "loops' tests" => PRINTED.iter().flat_map(|module| ["--skip", module]).collect(),
-            LOOPS_PRINTS => PRINTED.to_vec(),
-            _ => vec![],
-        };
-        let args = args.iter().map(|a| a.to_string()).collect();
+        let args = only.iter().copied().chain(skip.iter().flat_map(|module| ["--skip", module]));
+        let args = args.map(str::to_string).collect();
         Ok(Attacker { name, program, args, folder, took: Duration::ZERO, reached: None, narrowed: false })
     };
     let campaigns = CAMPAIGNS.iter().filter(|(name, _)| asked(name));
@@ -385,7 +416,7 @@ pub fn build(among: &[&str]) -> Result<Vec<Attacker>, String> {
 }
 
 /// The attackers of which a file is a test program, and no other reads it.
-pub fn made_of(file: &Path) -> Vec<&'static str> {
+pub fn made_of(path: &Path) -> Vec<&'static str> {
     let crates = [
         ("passes", "fiberloom-passes"),
         ("lower", "fiberloom-lower"),
@@ -393,11 +424,19 @@ pub fn made_of(file: &Path) -> Vec<&'static str> {
         ("fuzz/check", "fiberloom-check"),
         ("fiberloom", "fiberloom"),
     ];
-    let of = |(_, package, target): &&(&str, &str, &str)| {
-        let stands = |folder: &str| file == Path::new(folder).join("tests").join(target).with_extension("rs");
-        crates.iter().any(|(folder, named)| named == package && stands(folder))
+    let of = |tests: &&Tests| {
+        let stands = |folder: &str| {
+            let file = |module: &str| Path::new(folder).join("tests").join(module).with_extension("rs");
+            tests
+                .only
+                .iter()
+                .map(|module| module.trim_end_matches("::"))
+                .chain([tests.target])
+                .any(|m| *path == file(m))
+        };
+        crates.iter().any(|(folder, named)| *named == tests.package && stands(folder))
     };
-    TESTS.iter().filter(of).map(|(name, ..)| *name).collect()
+    TESTS.iter().filter(of).map(|t| t.name).collect()
 }
 
 fn in_copy<'a>(command: &'a mut Command, root: &Path) -> &'a mut Command {
@@ -571,7 +610,7 @@ impl Attacker {
     }
 
     fn is_test(&self) -> bool {
-        TESTS.iter().any(|(name, ..)| *name == self.name)
+        TESTS.iter().any(|t| t.name == self.name)
     }
 
     /// How much of a processor's time it may take before it counts as hanging: others may work on the machine, and threads count each.
@@ -683,7 +722,7 @@ mod tests {
     #[test]
     fn everybody_is_asked() {
         let there: BTreeSet<&str> =
-            CAMPAIGNS.iter().map(|(name, _)| *name).chain(TESTS.iter().map(|(name, ..)| *name)).collect();
+            CAMPAIGNS.iter().map(|(name, _)| *name).chain(TESTS.iter().map(|t| t.name)).collect();
         let of_any = ORDER.iter().filter(|(stage, _)| stage.is_empty());
         let asked: BTreeSet<&str> = of_any.flat_map(|(_, names)| *names).copied().collect();
         assert_eq!(there.difference(&asked).collect::<Vec<_>>(), [&""; 0], "nobody asks them");
@@ -697,7 +736,7 @@ mod tests {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask stands in the repository");
         for mistake in super::super::list::read(&root.join(super::super::LISTS)).unwrap() {
             let Some((by, test)) = &mistake.test else { continue };
-            assert!(TESTS.iter().any(|(name, ..)| name == by), "{}: nobody is called {by}", mistake.name);
+            assert!(TESTS.iter().any(|t| t.name == by), "{}: nobody is called {by}", mistake.name);
             let file = root.join(format!("tests/{test}.loom"));
             assert!(by != FILES || file.exists(), "{}: there is no {}", mistake.name, file.display());
         }

@@ -223,7 +223,7 @@ mod tests {
     /// comes with each other.
     #[test]
     fn every_combination_can_be_made() {
-        let each = if Effort::said() < Effort::Long { 31 } else { 1 };
+        let each = if Effort::said() < Effort::Long { 61 } else { 1 };
         for (n, wanted) in product::all().enumerate().step_by(each) {
             let case = directed(&mut Unstructured::new(&bytes(n as u64, 2000)), &wanted);
             let mut seen = Statistics::default();

@@ -1,6 +1,6 @@
 //! Programs built in Rust against the text that a person would write.
 
-use super::*;
+use fiberloom::builder::*;
 
 fn text(p: Builder) -> String {
     p.finish().expect("a program").text
@@ -145,7 +145,7 @@ fn locals() {
     let expected = "tensor t: f64[3, 2] csc\ny[i,j] = t[i,j] where {\n  t[axis_1,axis_2] = A[axis_2,axis_1]\n}\n";
     let made = made.unwrap();
     assert!(made.ends_with(expected), "{made}");
-    assert!(crate::Program::parse(&made).is_ok());
+    assert!(fiberloom::Program::parse(&made).is_ok());
     let wrong = program(&|w, [a, _]| {
         w.set(tensor("t").at([i, j]), 1).locals(|w| {
             w.make("u", permute_dims(a, [0, 0]), "csr");
@@ -177,7 +177,7 @@ fn programs_are_shown() {
     };
     let program = build("x").program().unwrap();
     assert_eq!(program.canonical(), build("x").finish().unwrap().to_string());
-    assert!(program.lowered(crate::Mode::Algebraic).unwrap().kernel.to_string().contains("for i in 0..n_N"));
+    assert!(program.lowered(fiberloom::Mode::Algebraic).unwrap().kernel.to_string().contains("for i in 0..n_N"));
     let reserved = build("fill").program().unwrap_err().to_string();
     assert!(reserved.contains("program:1:8: error:") && reserved.contains("tensor fill: f64[N] dense"), "{reserved}");
     let undeclared = build("y").program().unwrap_err();
@@ -225,15 +225,15 @@ fn made(array: impl Fn(Tensor, Tensor) -> Array) -> (Vec<u64>, Vec<f64>) {
     let array = array(names[0], names[1]);
     p.make("C", array, "dense");
     let text = p.finish().map(|built| built.text).unwrap_or_else(|e| panic!("{e:?}"));
-    let program = crate::Program::parse(&text).and_then(|p| p.compile(&crate::Options::default()));
+    let program = fiberloom::Program::parse(&text).and_then(|p| p.compile(&fiberloom::Options::default()));
     let program = program.unwrap_or_else(|e| panic!("{text}{e}"));
     let operand = |first: i32| {
         let values: Vec<f64> = (first..first + 6).map(f64::from).collect();
-        crate::Tensor::dense(vec![2, 3], crate::Value::zero(Type::F64), crate::Array::from(values)).unwrap()
+        fiberloom::Tensor::dense(vec![2, 3], fiberloom::Value::zero(Type::F64), fiberloom::Array::from(values)).unwrap()
     };
     let operands = [("A", operand(1)), ("B", operand(7))];
     let outcome = program.run(&operands.each_ref().map(|(name, t)| (*name, t))).unwrap_or_else(|e| panic!("{text}{e}"));
-    let crate::Array::F64(values) = &outcome["C"].values else { panic!("{text}") };
+    let fiberloom::Array::F64(values) = &outcome["C"].values else { panic!("{text}") };
     (outcome["C"].extents.clone(), values.to_vec())
 }
 
@@ -286,7 +286,7 @@ fn sizes_of_arrays_are_checked() {
     let program = |build: &dyn Fn(&mut Builder)| {
         let mut p = Builder::new();
         build(&mut p);
-        crate::Program::parse(&p.finish().unwrap().text).map(|_| ())
+        fiberloom::Program::parse(&p.finish().unwrap().text).map(|_| ())
     };
     let beside = |shape: [u64; 2]| {
         program(&|p| {
@@ -318,10 +318,10 @@ fn scalars_are_arrays() {
     let s = p.tensor("s", Type::I64, SCALAR, "dense");
     p.make("v", concatenate([flatten(s), stack([s, s], 0)], 0), "dense");
     p.make("M", reshape(s, [1, 1]), "dense");
-    let kernel = crate::Program::parse(&text(p)).and_then(|p| p.compile(&crate::Options::default())).unwrap();
-    let three = crate::Tensor::scalar(crate::Value::i64(3));
+    let kernel = fiberloom::Program::parse(&text(p)).and_then(|p| p.compile(&fiberloom::Options::default())).unwrap();
+    let three = fiberloom::Tensor::scalar(fiberloom::Value::i64(3));
     let outcome = kernel.run(&[("s", &three)]).unwrap();
-    assert_eq!(outcome["v"].values, crate::Array::from(vec![3i64; 3]));
+    assert_eq!(outcome["v"].values, fiberloom::Array::from(vec![3i64; 3]));
     assert_eq!(outcome["M"].extents, vec![1, 1]);
     let names: Vec<&str> = outcome.results.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["M", "v"]);
@@ -337,7 +337,7 @@ fn arrays_that_cannot_be() {
         p.make("C", array, "csr");
         match p.finish() {
             Err(wrong) => wrong[0].message.clone(),
-            Ok(built) => crate::Program::parse(&built.text).map(|_| ()).unwrap_err().to_string(),
+            Ok(built) => fiberloom::Program::parse(&built.text).map(|_| ()).unwrap_err().to_string(),
         }
     };
     let says = |array: &dyn Fn(Tensor, Tensor) -> Array, part: &str| {

@@ -1,0 +1,6 @@
+//! Text to syntax and back: one program, which is linked once.
+
+mod check;
+mod elsewhere;
+mod format;
+mod parse;
