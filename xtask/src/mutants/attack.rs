@@ -126,8 +126,8 @@ const TESTS: &[(&str, &str, &str)] = &[
     (NESTS, "fiberloom-proofs", "fiberloom_proofs"),
     ("core's tests", "fiberloom-core", "fiberloom_core"),
     ("passes' tests", "fiberloom-passes", "fiberloom_passes"),
-    ("loops' tests", "fiberloom-loops", "fiberloom_loops"),
-    (LOOPS_PRINTS, "fiberloom-loops", "fiberloom_loops"),
+    ("loops' tests", "fiberloom-loops", "loops"),
+    (LOOPS_PRINTS, "fiberloom-loops", "loops"),
     ("notation's tests", "fiberloom-lower", "concrete"),
     ("checker's tests", "fiberloom-passes", "check"),
     ("properties' tests", "fiberloom-passes", "properties"),
@@ -388,13 +388,17 @@ pub fn build(among: &[&str]) -> Result<Vec<Attacker>, String> {
 pub fn made_of(file: &Path) -> Vec<&'static str> {
     let crates = [
         ("passes", "fiberloom-passes"),
+        ("loops", "fiberloom-loops"),
         ("lower", "fiberloom-lower"),
         ("codegen", "fiberloom-codegen"),
         ("fuzz/check", "fiberloom-check"),
         ("fiberloom", "fiberloom"),
     ];
     let of = |(_, package, target): &&(&str, &str, &str)| {
-        let stands = |folder: &str| file == Path::new(folder).join("tests").join(target).with_extension("rs");
+        let stands = |folder: &str| {
+            let made = Path::new(folder).join("tests").join(target);
+            file == made.with_extension("rs") || file.starts_with(made)
+        };
         crates.iter().any(|(folder, named)| named == package && stands(folder))
     };
     TESTS.iter().filter(of).map(|(name, ..)| *name).collect()
@@ -675,6 +679,7 @@ mod tests {
     fn test_programs_are_made_of_their_files() {
         assert_eq!(made_of(Path::new("codegen/tests/among.rs")), ["lanes' tests"]);
         assert_eq!(made_of(Path::new("fiberloom/tests/table_files.rs")), ["table files' tests"]);
+        assert_eq!(made_of(Path::new("loops/tests/loops/stream/merge.rs")), ["loops' tests", LOOPS_PRINTS]);
         assert_eq!(made_of(Path::new("codegen/tests/common/mod.rs")), [""; 0]);
         assert_eq!(made_of(Path::new("core/src/lib.rs")), [""; 0]);
     }
