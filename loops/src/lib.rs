@@ -33,8 +33,6 @@ mod read;
 mod rewrites;
 pub mod stream;
 mod symbolic;
-#[cfg(test)]
-mod tests;
 mod work;
 
 pub use crate::stream::{BufferId, LANES, Sought};

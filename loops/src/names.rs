@@ -78,30 +78,3 @@ impl Vars<'_> {
         Var(self.all.len() as u32 - 1)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_go_on_where_names_are_taken() {
-        let mut all = ["p", "p_3", "q_2"].map(|name| (name.to_string(), Type::I64)).to_vec();
-        let mut vars = Vars::of(&mut all);
-        for name in ["p", "p", "q", "q", "p_3"] {
-            vars.fresh(name, Type::I64);
-        }
-        let names: Vec<&str> = all[3..].iter().map(|(name, _)| name.as_str()).collect();
-        assert_eq!(names, ["p_2", "p_4", "q", "q_3", "p_3_2"]);
-    }
-
-    /// Many variables of one name take linear time: the search for a free name begins behind the last one found.
-    #[test]
-    fn many_of_a_name_are_made_in_time() {
-        let mut all = vec![];
-        let mut vars = Vars::of(&mut all);
-        for _ in 0..50_000 {
-            vars.fresh("p", Type::I64);
-        }
-        assert_eq!(all[49_999].0, "p_50000");
-    }
-}

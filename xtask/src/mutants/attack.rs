@@ -415,28 +415,31 @@ pub fn build(among: &[&str]) -> Result<Vec<Attacker>, String> {
     campaigns.chain(protocols).map(campaign).map(Ok).chain(tests.into_iter().map(test)).collect()
 }
 
+/// Test programs of a crate whose modules stand beside each other in its folder `tests`.
+const ONE: [&str; 4] = [CODEGEN.1, FIBERLOOM.1, PASSES.1, LOWER.1];
+
 /// The attackers of which a file is a test program, and no other reads it.
 pub fn made_of(path: &Path) -> Vec<&'static str> {
     let crates = [
         ("passes", "fiberloom-passes"),
+        ("loops", "fiberloom-loops"),
         ("lower", "fiberloom-lower"),
         ("codegen", "fiberloom-codegen"),
         ("fuzz/check", "fiberloom-check"),
         ("fiberloom", "fiberloom"),
     ];
     let of = |tests: &&Tests| {
-        let stands = |folder: &str| {
-            let file = |module: &str| Path::new(folder).join("tests").join(module).with_extension("rs");
-            tests
-                .only
-                .iter()
-                .map(|module| module.trim_end_matches("::"))
-                .chain([tests.target])
-                .any(|m| *path == file(m))
-        };
-        crates.iter().any(|(folder, named)| *named == tests.package && stands(folder))
+        let (folder, _) = crates.iter().find(|(_, package)| *package == tests.package)?;
+        let file = path.strip_prefix(Path::new(folder).join("tests")).ok()?.with_extension("");
+        // A program is made of a file, or of a folder of its name; or of files beside each other, the modules of `main.rs`.
+        let inside = file.strip_prefix(tests.target).ok();
+        let is_module = ["common", "main"].iter().all(|other| !file.starts_with(other));
+        let module = inside.unwrap_or(&file).to_str()?.replace('/', "::") + "::";
+        let is_one = |only: &&str| module.starts_with(*only);
+        let is_whole = inside.is_some() || is_module && ONE.contains(&tests.target);
+        (if tests.only.is_empty() { is_whole } else { tests.only.iter().any(is_one) }).then_some(())
     };
-    TESTS.iter().filter(of).map(|t| t.name).collect()
+    TESTS.iter().filter(|tests| of(tests).is_some()).map(|t| t.name).collect()
 }
 
 fn in_copy<'a>(command: &'a mut Command, root: &Path) -> &'a mut Command {
@@ -714,6 +717,11 @@ mod tests {
     fn test_programs_are_made_of_their_files() {
         assert_eq!(made_of(Path::new("codegen/tests/among.rs")), ["lanes' tests"]);
         assert_eq!(made_of(Path::new("fiberloom/tests/table_files.rs")), ["table files' tests"]);
+        assert_eq!(made_of(Path::new("passes/tests/check.rs")), ["passes' tests", "checker's tests"]);
+        assert_eq!(made_of(Path::new("fuzz/check/tests/rewrites.rs")), ["rewrites' tests"]);
+        assert_eq!(made_of(Path::new("loops/tests/loops/stream/merge.rs")), ["loops' tests"]);
+        assert_eq!(made_of(Path::new("loops/tests/loops/rewrites/blocks.rs")), ["loops' tests", LOOPS_PRINTS]);
+        assert_eq!(made_of(Path::new("loops/tests/loops/stream/merge.rs")), ["loops' tests", LOOPS_PRINTS]);
         assert_eq!(made_of(Path::new("codegen/tests/common/mod.rs")), [""; 0]);
         assert_eq!(made_of(Path::new("core/src/lib.rs")), [""; 0]);
     }

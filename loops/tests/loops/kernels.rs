@@ -1,9 +1,9 @@
 //! Kernels as text: printed, read, checked, bound.
 
-use super::*;
 use fiberloom_core::algebra::{Op, Type, Value};
 use fiberloom_core::format::{Array, Format, Level, Tensor};
 use fiberloom_core::notation::typed::{Extents, TensorId};
+use fiberloom_loops::*;
 
 const SPMV: &str = "\
 kernel spmv(n_i, n_j) reassociate

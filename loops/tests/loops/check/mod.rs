@@ -1,0 +1,3 @@
+//! What is checked of kernels.
+
+mod shared;

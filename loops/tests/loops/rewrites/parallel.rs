@@ -1,0 +1,253 @@
+//! Independent iterations run on threads.
+
+/// Whether the loop over `i` or `p` is parallel in a kernel with this body.
+fn rewritten(body: &str) -> String {
+    let text = format!(
+        "kernel k(n_I, n_J, n_K) reassociate
+  operand A1_pos: i32, A1_crd: i32, A_vals: f64, L0_pos: i32, L0_crd: i32, L_vals: f64, x_vals: f64
+  workspace w: f64
+  result y_vals: f64, z_vals: f64
+  in A@0: f64[n_I, n_J] {{dense, compressed}} at dense, compressed(A1_pos, A1_crd), A_vals
+  in L@1: f64[n_I] {{compressed}} at compressed(L0_pos, L0_crd), L_vals
+  in x@2: f64[n_J] {{dense}} at dense, x_vals
+  out y@3: f64[n_I, n_J] {{dense, dense}} at dense, dense, y_vals
+  out z@4: f64[n_I] {{dense}} at dense, z_vals
+
+  alloc w[n_J]
+  alloc y_vals[n_I * n_J] = 0.0
+  alloc z_vals[n_I] = 0.0
+{body}
+  finish y_vals[n_I * n_J]
+  finish z_vals[n_I]
+"
+    );
+    super::rewritten(&text, &["parallel"])
+}
+
+const SUMS: &str = "  for i in 0..n_I {
+    t = 0.0
+    for p in A1_pos[i]..A1_pos[i + 1] {
+      t = t + A_vals[p] * x_vals[A1_crd[p]]
+    }
+    z_vals[i] = t
+  }";
+
+#[test]
+fn independent_iterations_are_parallel() {
+    let rows = "  for i in 0..n_I {
+    for j in 0..n_J {
+      y_vals[i * n_J + j] = y_vals[i * n_J + j] + x_vals[j]
+    }
+    for p in A1_pos[i]..A1_pos[i + 1] {
+      let j_2 = A1_crd[p]
+      y_vals[i * n_J + j_2] = A_vals[p]
+    }
+  }";
+    let blocks = "  for i in 0..n_I {
+    let limit = max(min(n_J - i * 8, 8), 0)
+    for j in 0..limit {
+      z_vals[i * 8 + j] = x_vals[j]
+    }
+  }";
+    let coordinates = "  for i in L0_pos[0]..L0_pos[1] {
+    for j in 0..n_J {
+      y_vals[L0_crd[i] * n_J + j] = x_vals[j]
+    }
+  }";
+    for body in [SUMS, rows, blocks, coordinates] {
+        let got = rewritten(body);
+        assert!(got.contains("parallel for i in"), "{got}");
+    }
+}
+
+/// Loops that are dealt out to blocks and warps, and loops around them; not where two iterations share an element.
+#[test]
+fn loops_that_are_dealt_out_are_parallel() {
+    let rows = "  block for b in 0..n_K {
+    warp for u in 0..8 {
+      for r in 0..max(min(n_I - b * 64, 8), 0) {
+        lane for j in 0..n_J {
+          y_vals[(b * 64 + u + r * 8) * n_J + j] = x_vals[j]
+        }
+      }
+    }
+  }";
+    let got = rewritten(rows);
+    for parallel in ["block parallel for b", "warp parallel for u", "    parallel for r", "lane parallel for j"] {
+        assert!(got.contains(parallel), "{got}");
+    }
+    for (from, to, loops) in [
+        ("u in 0..8", "u in 0..9", 0),
+        ("u in 0..8", "u in -1..8", 0),
+        ("b * 64, 8)", "b * 64, 9)", 0),
+        ("u + r * 8", "u + r * 7", 1),
+        ("+ r * 8)", "+ 8)", 2),
+        (" + j]", " + A1_crd[j]]", 2),
+    ] {
+        let body = rows.replace(from, to);
+        assert_ne!(body, rows);
+        let got = rewritten(&body);
+        assert_eq!(got.matches("parallel for").count(), loops, "{from} {got}");
+    }
+}
+
+/// Sums of an outermost loop, in any loop and branch inside, and more than one of them.
+#[test]
+fn what_iterations_fold_is_folded_in_pieces() {
+    let sum = "  t = 0.0\n  m = 0\n  for i in 0..n_I {
+    for p in A1_pos[i]..A1_pos[i + 1] {
+      let j = A1_crd[p]
+      if j < 7 {
+        m = max(m, j)
+      }
+      t = t + A_vals[p] * x_vals[j]
+    }
+  }\n  z_vals[0] = t + f64(m)";
+    let got = rewritten(sum);
+    assert!(got.contains("parallel for i in 0..n_I folding t, m {"), "{got}");
+    let dot = "  t = 0.0\n  for i in 0..n_I {\n    t = x_vals[i] + t\n  }\n  z_vals[0] = t";
+    assert!(rewritten(dot).contains("parallel for i in 0..n_I folding t {"));
+    // Not what is read, or folded with several functions, or with one that has no identity, or a product of floats.
+    for (from, to) in [
+        ("x_vals[j]", "t"),
+        ("t = t + A_vals[p]", "t = t - A_vals[p]"),
+        ("t = t + A_vals[p]", "t = t * A_vals[p]"),
+        ("m = max(m, j)", "m = m + j\n        m = max(m, j)"),
+        ("if j < 7", "if j < m"),
+        ("m = max(m, j)", "m = j"),
+    ] {
+        let body = sum.replace(from, to);
+        assert_ne!(body, sum, "{from}");
+        assert!(!rewritten(&body).contains("parallel"), "{body}");
+    }
+}
+
+/// Sums of columns, through coordinates, of several rows at once; also where the loop does nothing else.
+#[test]
+fn elements_are_folded_in_pieces() {
+    let columns = "  for i in 0..n_I {
+    for p in A1_pos[i]..A1_pos[i + 1] {
+      z_vals[A1_crd[p]] = z_vals[A1_crd[p]] + A_vals[p] + x_vals[i]
+    }
+  }";
+    for body in
+        [columns, "  for p in A1_pos[0]..A1_pos[n_I] {\n    z_vals[A1_crd[p]] = max(z_vals[A1_crd[p]], A_vals[p])\n  }"]
+    {
+        let got = rewritten(body);
+        assert!(got.contains(" folding z_vals {"), "{got}");
+    }
+    // Not what is read, or set, or folded otherwise elsewhere.
+    for (from, to) in [
+        ("x_vals[i]", "z_vals[i]"),
+        ("= z_vals[A1_crd[p]] + A_vals[p]", "= A_vals[p]"),
+        ("= z_vals[A1_crd[p]] + A_vals[p]", "= z_vals[p] + A_vals[p]"),
+        ("= z_vals[A1_crd[p]] + A_vals[p]", "= z_vals[A1_crd[p]] - A_vals[p]"),
+        ("+ x_vals[i]\n", "+ x_vals[i]\n      z_vals[i] = max(z_vals[i], 0.0)\n"),
+    ] {
+        let body = columns.replace(from, to);
+        assert_ne!(body, columns, "{from}");
+        assert!(!rewritten(&body).contains("parallel"), "{body}");
+    }
+}
+
+#[test]
+fn threads_have_copies_of_rows() {
+    let row = "  for i in 0..n_I {
+    for j in 0..n_J {
+      w[j] = 0.0
+    }
+    for p in A1_pos[i]..A1_pos[i + 1] {
+      w[A1_crd[p]] = w[A1_crd[p]] + A_vals[p]
+    }
+    for j_2 in 0..n_J {
+      y_vals[i * n_J + j_2] = w[j_2]
+    }
+  }";
+    let got = rewritten(row);
+    assert!(got.contains("parallel for i in 0..n_I with w {"), "{got}");
+    // Not of one that is not set whole before it is read, or is read elsewhere.
+    for (from, to) in [
+        ("for j in 0..n_J", "for j in 1..n_J"),
+        ("for j in 0..n_J", "for j in 0..n_K"),
+        ("w[j] = 0.0", "w[j] = w[j]"),
+        ("  for i in 0..n_I {", "  w[0] = 1.0\n  for i in 0..n_I {"),
+    ] {
+        let body = row.replacen(from, to, 1);
+        assert_ne!(body, row);
+        assert!(!rewritten(&body).contains("parallel"), "{body}");
+    }
+}
+
+/// As the row above, where an inner loop makes one row after the other.
+#[test]
+fn threads_have_copies_of_what_inner_iterations_set() {
+    let rows = "  for i in 0..n_I {
+    for p in A1_pos[i]..A1_pos[i + 1] {
+      for j in 0..n_J {
+        w[j] = A_vals[p]
+      }
+      for j_2 in 0..n_J {
+        y_vals[i * n_J + j_2] = y_vals[i * n_J + j_2] + w[j_2]
+      }
+    }
+  }";
+    let got = rewritten(rows);
+    assert!(got.contains("parallel for i in 0..n_I with w {"), "{got}");
+    for (from, to) in [
+        ("w[j] = A_vals[p]", "w[j] = w[j] + A_vals[p]"),
+        ("for j in 0..n_J", "for j in 0..n_K"),
+        ("    for p in", "    w[0] = 1.0\n    for p in"),
+    ] {
+        let body = rows.replacen(from, to, 1);
+        assert_ne!(body, rows);
+        assert!(!rewritten(&body).contains("parallel"), "{body}");
+    }
+}
+
+/// What a schedule knows of the target counts for dense results, and for nothing else that iterations touch.
+#[test]
+fn iterations_that_a_schedule_keeps_apart_are_parallel() {
+    let pieces = "  apart for i in 0..n_I {
+    for p in A1_pos[i]..A1_pos[i + 1] {
+      y_vals[i * 2 + A1_crd[p]] = A_vals[p]
+    }
+  }";
+    let got = rewritten(pieces);
+    assert!(got.contains("apart parallel for i in 0..n_I {"), "{got}");
+    for (from, to) in [("apart for", "for"), ("apart for", "racing for"), ("y_vals[i * 2 +", "w[i * 2 +")] {
+        let body = pieces.replacen(from, to, 1);
+        assert_ne!(body, pieces);
+        let body = if to.starts_with("w[") { body + "\n  y_vals[0] = w[0]" } else { body };
+        assert!(!rewritten(&body).contains("parallel"), "{body}");
+    }
+}
+
+#[test]
+fn other_loops_run_serially() {
+    let changes = [
+        ("    t = 0.0\n", ""),
+        ("z_vals[i] = t", "z_vals[i / 2] = t"),
+        ("z_vals[i] = t", "z_vals[0] = t"),
+        ("z_vals[i] = t", "z_vals[i] = t\n    z_vals[n_I - 1] = t"),
+        ("z_vals[i] = t", "z_vals[i] = z_vals[max(i - 1, 0)] + t"),
+        ("z_vals[i] = t", "z_vals[A1_crd[i]] = t"),
+        ("z_vals[i] = t", "y_vals[i * n_J + n_K] = t"),
+        ("z_vals[i] = t\n  }", "z_vals[i] = t\n  }\n  z_vals[0] = t"),
+        ("      t = t + A_vals[p] * x_vals[A1_crd[p]]\n", "      t = t + A_vals[p]\n      z_vals[A1_crd[p]] = t\n"),
+    ];
+    for (from, to) in changes {
+        let body = SUMS.replace(from, to);
+        assert_ne!(body, SUMS, "{from}");
+        let body = if to.is_empty() || to.ends_with("z_vals[0] = t") { format!("  t = 0.0\n{body}") } else { body };
+        let got = rewritten(&body);
+        assert!(!got.contains("parallel"), "{got}");
+    }
+}
+
+#[test]
+fn a_loop_without_a_loop_is_parallel_if_it_takes_time() {
+    for (value, takes) in [("1.0", false), ("x_vals[i] * 2.0", false), ("exp(x_vals[i])", true)] {
+        let got = rewritten(&format!("  for i in 0..n_I {{\n    z_vals[i] = {value}\n  }}"));
+        assert_eq!(got.contains("parallel"), takes, "{got}");
+    }
+}

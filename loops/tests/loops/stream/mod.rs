@@ -1,0 +1,3 @@
+//! Iterators over fibers, where they run at once.
+
+mod merge;
