@@ -124,7 +124,7 @@ const PROTOCOLS: &[(&str, &str)] = &[
 const TESTS: &[(&str, &str, &str)] = &[
     ("laws", "fiberloom-proofs", "fiberloom_proofs"),
     (NESTS, "fiberloom-proofs", "fiberloom_proofs"),
-    ("core's tests", "fiberloom-core", "fiberloom_core"),
+    ("core's tests", "fiberloom-core", "core"),
     ("passes' tests", "fiberloom-passes", "fiberloom_passes"),
     ("loops' tests", "fiberloom-loops", "fiberloom_loops"),
     (LOOPS_PRINTS, "fiberloom-loops", "fiberloom_loops"),
