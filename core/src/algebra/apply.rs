@@ -221,6 +221,3 @@ macro_rules! floats {
 
 floats!(float64, f64, wide, Value::as_f64, |x| Value::from_f64(Type::F64, x));
 floats!(float32, f32, narrow, |v: Value| v.as_f64() as f32, f32_value);
-
-#[cfg(test)]
-mod tests;

@@ -1,7 +1,7 @@
 //! What may be assumed of each built-in function: the facts from which lowering derives iteration spaces.
 //!
-//! Every claim holds for all arguments in the mode it is made for, which the tests below try: on all values of the
-//! small types and on boundary values of the others. What is not claimed may still hold.
+//! Every claim holds for all arguments in the mode it is made for, which tests try: on all values of the small types and
+//! on boundary values of the others. What is not claimed may still hold.
 //!
 //! In [`Mode::Strict`] a float function has what IEEE 754 grants it, all NaNs being one. In [`Mode::Algebraic`] claims
 //! are up to rounding and the sign of zero, and only for arguments on which the function's value is no NaN; a claim
@@ -267,6 +267,3 @@ fn mask(ty: Type, mode: Mode) -> Properties {
     }
     known
 }
-
-#[cfg(test)]
-mod tests;

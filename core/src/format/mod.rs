@@ -51,8 +51,6 @@ pub mod room;
 mod sort;
 mod spell;
 mod tensor;
-#[cfg(test)]
-mod tests;
 pub mod triangle;
 
 pub use array::Array;

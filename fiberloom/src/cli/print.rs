@@ -5,7 +5,6 @@ use crate::show::report::min_median;
 use crate::{Error, Program, data};
 use std::io::{ErrorKind, IsTerminal, Write as _};
 use std::path::Path;
-use std::time::Duration;
 
 /// Prints a line, or lines, on standard output. Where its reader has gone away, there is nothing to do, and nothing wrong.
 pub fn out(text: &str) -> Result<(), Error> {

@@ -1,7 +1,6 @@
 //! What `--json` prints of a run: one object on one line.
 
 use super::args::Run;
-use super::print;
 use super::run::Measured;
 use crate::show::report::{Failure, milliseconds, min_median, object};
 use crate::{Agreement, Engine, Error, Outcome, Tensor};

@@ -130,6 +130,3 @@ fn two<R: Real>(n: R::Word) -> R {
 fn with_sign<R: Real>(x: R, of: R) -> R {
     (x.bits() | (of.bits() & (1u64 << 63).into())).real()
 }
-
-#[cfg(test)]
-mod tests;

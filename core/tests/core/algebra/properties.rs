@@ -1,7 +1,6 @@
 //! Every claim is tried; on 8-bit types, what is not claimed is false.
 
-use super::*;
-use crate::algebra::evaluate;
+use fiberloom_core::algebra::{Mode, Op, Type, Value, evaluate, identity, neutral, properties};
 
 /// All values of `bool` and the 8-bit types; of the others, those at which something happens.
 fn values(ty: Type) -> Vec<Value> {

@@ -1,7 +1,7 @@
 //! Reads a stored tensor by its definition (`docs/format.md`), one coordinate at a time, for tests.
 
-use crate::algebra::Value;
-use crate::format::{Array, Format, Level, LevelKind, Tensor, hash};
+use fiberloom_core::algebra::Value;
+use fiberloom_core::format::{Array, Format, Level, LevelKind, Tensor, hash};
 use std::collections::BTreeMap;
 
 /// The value at a coordinate; flags are ignored if `flags` is false.

@@ -1,9 +1,9 @@
 //! Each kind of level: the arrays that `docs/format.md` draws, and each of its invariants at its first offence.
 
 use super::{f, refused};
-use crate::algebra::{Type, Value};
-use crate::format::LevelKind::{Bitmap, Bytemap, Compressed, Dense, Hashed, Nonunique, Singleton};
-use crate::format::{Array, Assembly, Entries, Error, Format, Level, LevelKind, Tensor};
+use fiberloom_core::algebra::{Type, Value};
+use fiberloom_core::format::LevelKind::{Bitmap, Bytemap, Compressed, Dense, Hashed, Nonunique, Singleton};
+use fiberloom_core::format::{Array, Assembly, Entries, Error, Format, Level, LevelKind, Tensor};
 
 /// The matrix  . 5 . . / . . . . / 7 . . 1.
 fn matrix(levels: &[LevelKind]) -> Tensor<'static> {

@@ -2,8 +2,8 @@
 
 use super::read::{coordinates, function, holds};
 use super::{formats, in_order};
-use crate::algebra::{Type, Value};
-use crate::format::{Array, Assembly, Entries, Error, Format, Level, Malformed, Tensor};
+use fiberloom_core::algebra::{Type, Value};
+use fiberloom_core::format::{Array, Assembly, Entries, Error, Format, Level, Malformed, Tensor};
 use std::collections::BTreeMap;
 
 pub(super) type Map = BTreeMap<Vec<i64>, Value>;

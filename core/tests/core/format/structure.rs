@@ -3,11 +3,11 @@
 use super::exhaustive::{Map, changed, made};
 use super::read::{coordinates, function, holds};
 use super::{f, refused};
-use crate::algebra::{Type, Value};
-use crate::format::LevelKind::{
+use fiberloom_core::algebra::{Type, Value};
+use fiberloom_core::format::LevelKind::{
     Band, Bitmap, Blocked, Compressed, Dense, Lower, Packbits, Ragged, Runs, Symmetric, Upper, Vbl,
 };
-use crate::format::{Array, Assembly, Entries, Format, Level, LevelKind, Tensor};
+use fiberloom_core::format::{Array, Assembly, Entries, Format, Level, LevelKind, Tensor};
 
 const STRUCTURED: [LevelKind; 9] = [Band, Ragged, Lower, Upper, Symmetric, Runs, Vbl, Blocked, Packbits];
 

@@ -1,7 +1,7 @@
 //! The built-ins against arithmetic written here a second time: all pairs of 8-bit values, and known float values.
 
-use super::*;
-use Type::*;
+use fiberloom_core::algebra::Type::{self, *};
+use fiberloom_core::algebra::{Op, Value, apply, result_type};
 
 /// All values of a type of at most 8 bits.
 fn all(ty: Type) -> Vec<Value> {
@@ -191,7 +191,11 @@ fn edges_of_64_bits() {
 #[test]
 fn conversions() {
     let f = |x| Value::from_f64(F64, x);
-    let i = |ty, x| Value::from_i128(ty, x);
+    let i = |ty, x| {
+        let value = Value::from_i128(ty, x);
+        assert_eq!(value.ty(), ty);
+        value
+    };
     let cases = [
         (f(1e300), i(I64, i64::MAX as i128)),
         (f(-1e300), i(I64, i64::MIN as i128)),
@@ -208,7 +212,7 @@ fn conversions() {
         (i(U64, u64::MAX as i128), i(I64, i64::MAX as i128)),
         (i(I8, -128), i(I16, -128)),
         (i(I64, 256), Value::bool(true)),
-        (Value::bool(true), i(F32, 1).to_type(F32)),
+        (Value::bool(true), i(F32, 1)),
         (i(I64, (1 << 53) + 1), f(9007199254740992.0)),
         (i(I32, 16777217), Value::from_f64(F32, 16777216.0)),
         (f(1e300), Value::from_f64(F32, f64::INFINITY)),
@@ -216,13 +220,6 @@ fn conversions() {
     ];
     for (from, to) in cases {
         assert_eq!(apply(Op::Convert(to.ty()), &[from]), Some(to), "{from:?}");
-    }
-}
-
-impl Value {
-    fn to_type(self, ty: Type) -> Value {
-        assert_eq!(self.ty(), ty);
-        self
     }
 }
 
@@ -303,7 +300,7 @@ fn defined_where_typed() {
         for a in Type::ALL {
             for b in Type::ALL {
                 for types in [vec![], vec![a], vec![a, b], vec![a, b, b], vec![a, b, b, b]] {
-                    let ty = crate::algebra::result_type(op, &types);
+                    let ty = result_type(op, &types);
                     assert_eq!(apply(op, &args(&types)).map(|v| v.ty()), ty, "{op:?} {types:?}");
                 }
             }

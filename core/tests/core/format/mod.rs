@@ -1,13 +1,22 @@
 //! Formats against plain maps, and one test for each way in which a tensor can be malformed.
 
+mod construct;
+mod element;
+mod elements;
 mod exhaustive;
 mod kinds;
+mod list;
+mod permutation;
 mod read;
+mod room;
+mod sort;
+mod spell;
 mod structure;
+mod triangle;
 
-use super::LevelKind::{Bitmap, Bytemap, Compressed, Dense, Hashed, Nonunique, Singleton};
-use super::*;
-use crate::algebra::{Type, Value};
+use fiberloom_core::algebra::{Type, Value};
+use fiberloom_core::format::LevelKind::{Bitmap, Bytemap, Compressed, Dense, Hashed, Nonunique, Singleton};
+use fiberloom_core::format::{Array, Assembly, Duplicates, Entries, Error, Format, Level, LevelKind, Tensor, added};
 use read::{coordinates, function, holds};
 use std::collections::BTreeMap;
 

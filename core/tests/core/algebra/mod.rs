@@ -1,0 +1,7 @@
+//! Scalars and the built-in functions.
+
+mod apply;
+mod elementary;
+mod op;
+mod properties;
+mod rust;

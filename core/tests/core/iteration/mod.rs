@@ -1,0 +1,4 @@
+//! Sequences and lattices.
+
+mod lattice;
+mod sequence;
