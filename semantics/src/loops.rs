@@ -27,9 +27,6 @@ mod turns;
 
 pub(crate) use turns::xorshift;
 
-#[cfg(test)]
-mod tests;
-
 pub use device::{Device, Ended, Parallel};
 
 use fiberloom_core::format::Array;
@@ -191,7 +188,7 @@ impl<'k> Prepared<'k> {
     /// If the kernel breaks a rule of loops.
     pub fn new(kernel: &'k Kernel) -> Result<Prepared<'k>, Fault> {
         loops::check(kernel).map_err(Fault::Rejected)?;
-        Prepared::made(kernel)
+        Prepared::unchecked(kernel)
     }
 
     /// Prepares a kernel that has been checked already.
@@ -199,10 +196,14 @@ impl<'k> Prepared<'k> {
     /// # Errors
     /// As for [`Prepared::new`].
     pub fn of(kernel: &'k Sound) -> Result<Prepared<'k>, Fault> {
-        Prepared::made(kernel)
+        Prepared::unchecked(kernel)
     }
 
-    fn made(kernel: &'k Kernel) -> Result<Prepared<'k>, Fault> {
+    /// Prepares a kernel that its checker may refuse: what it breaks ends its run.
+    ///
+    /// # Errors
+    /// If an expression has no type.
+    pub fn unchecked(kernel: &'k Kernel) -> Result<Prepared<'k>, Fault> {
         Ok(Prepared { kernel, body: code::compile(kernel).map_err(Fault::Rejected)? })
     }
 

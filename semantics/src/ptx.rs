@@ -34,9 +34,6 @@ mod step;
 mod token;
 mod warp;
 
-#[cfg(test)]
-mod tests;
-
 pub use count::{Counts, Traffic};
 pub use host::{Host, Launcher, Shape, Simulated};
 pub use memory::{Buffer, Global};

@@ -100,35 +100,3 @@ impl Moment {
         (seconds / 3600, seconds / 60 % 60, seconds % 60)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn moments_are_read() {
-        let at = |date, hour: i64, minute: i64, micros: i64| {
-            Some(Moment { date, micros: (hour * 60 + minute) * 60_000_000 + micros })
-        };
-        assert_eq!(Moment::read("2000-02-29"), at((2000, 2, 29), 0, 0, 0));
-        assert_eq!(Moment::read("2000-02-29 12:30"), at((2000, 2, 29), 12, 30, 0));
-        assert_eq!(Moment::read("2000-02-29T12:30:07.25"), at((2000, 2, 29), 12, 30, 7_250_000));
-        assert_eq!(Moment::read("2000-03-01 00:30+02:00"), at((2000, 2, 29), 22, 30, 0));
-        assert_eq!(Moment::read("1999-12-31 23:30:01-01:30"), at((2000, 1, 1), 1, 0, 1_000_000));
-        assert_eq!(Moment::read("1999-12-31T23:30:00Z"), at((1999, 12, 31), 23, 30, 0));
-        assert_eq!((Moment::read("90.5"), Moment::read("")), (None, None));
-    }
-
-    #[test]
-    fn moments_are_moved_and_cut_down() {
-        let moment = |text| Moment::read(text).unwrap();
-        let late = moment("1969-12-31 23:59:59.999999");
-        assert_eq!(late.after(1), moment("1970-01-01"));
-        assert_eq!(moment("1970-01-01").after(-86_400_000_001), moment("1969-12-30 23:59:59.999999"));
-        assert_eq!(moment("1970-01-01").since(late), BigInt::from(1));
-        assert_eq!(moment("1969-01-01").since(moment("1970-01-01")), BigInt::from(-365 * DAY));
-        let cut = [Unit::Day, Unit::Hour, Unit::Minute, Unit::Second].map(|unit| late.cut_down(unit));
-        let wanted = ["1969-12-31", "1969-12-31 23:00", "1969-12-31 23:59", "1969-12-31 23:59:59"].map(moment);
-        assert_eq!((cut, late.time()), (wanted, (23, 59, 59)));
-    }
-}

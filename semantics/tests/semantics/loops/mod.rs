@@ -2,9 +2,10 @@
 
 mod random;
 
-use super::*;
-use fiberloom_core::algebra::{Type, Value};
-use fiberloom_loops::read;
+use fiberloom_core::algebra::{Op, Type, Value, apply};
+use fiberloom_core::format::Array;
+use fiberloom_loops::{self as loops, Failure, Kernel, Role, read};
+use fiberloom_semantics::loops::{Fault, Limits, Outcome, Prepared, Rule, run};
 
 const SPMV: &str = "
 kernel spmv(n_i, n_j) reassociate
@@ -483,8 +484,7 @@ fn unchecked_kernels_break_rules() {
         let kernel = kernel(&text);
         assert!(loops::check(&kernel).is_err(), "{body}");
         let a = i32s(&[1]);
-        let code = code::compile(&kernel).expect(body);
-        let ran = execute::execute((&kernel, &code), None, &[0], &[Some(&a), None, None], &Limits::default());
+        let ran = Prepared::unchecked(&kernel).expect(body).run(&[0], &[Some(&a), None, None], &Limits::default());
         ran.map(|o| panic!("{o:?}\n{body}")).unwrap_err().to_string()
     };
     assert_eq!(broken("a[0] = 2i32"), "`a` is an operand and is changed, in `a[0] = 2i32`");
@@ -515,8 +515,8 @@ fn frequent_functions_are_the_algebras() {
         for (ty, values) in [("f64", &floats[..]), ("i64", &integers[..])] {
             for (a, b) in values.iter().flat_map(|a| values.iter().map(move |b| (*a, *b))) {
                 let e = if op == "min" { "min(a[0], a[1])".into() } else { format!("a[0] {op} a[1]") };
-                let known = fiberloom_core::algebra::Op::all().find(|o| o.name() == op).unwrap();
-                let expected = fiberloom_core::algebra::apply(known, &[a, b]).unwrap();
+                let known = Op::all().find(|o| o.name() == op).unwrap();
+                let expected = apply(known, &[a, b]).unwrap();
                 let text = format!(
                     "kernel k()\n operand a: {ty}\n result r: {}\n alloc r[1]\n r[0] = {e}\n finish r[1]",
                     expected.ty()

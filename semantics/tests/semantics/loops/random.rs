@@ -7,7 +7,10 @@ struct Random(u64);
 
 impl Random {
     fn below(&mut self, n: usize) -> usize {
-        (turns::xorshift(&mut self.0) >> 11) as usize % n
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as usize % n
     }
 
     fn one<'t>(&mut self, of: &[&'t str]) -> &'t str {
@@ -64,9 +67,7 @@ fn what_the_checker_takes_breaks_no_rule_that_it_promises() {
         let checked = loops::check(&kernel);
         let a = Array::I64(vec![4].into());
         let limits = Limits { memory: 1 << 10, steps: 2_000 };
-        let code = super::code::compile(&kernel).map_err(Fault::Rejected);
-        let outcome =
-            code.and_then(|code| execute::execute((&kernel, &code), None, &[2], &[Some(&a), None, None], &limits));
+        let outcome = Prepared::unchecked(&kernel).and_then(|k| k.run(&[2], &[Some(&a), None, None], &limits));
         match (checked, outcome) {
             (Ok(()), Err(Fault::Broken(breach))) => {
                 taken += 1;

@@ -1,0 +1,6 @@
+//! Programs.
+
+mod both;
+mod einsum;
+mod large;
+mod meaning;
