@@ -187,7 +187,7 @@ fn all_are_right(cases: impl IntoIterator<Item = (Case, bool)>) {
         compiled += usize::from(is_compiled);
     }
     assert!(wrong.is_empty(), "{} wrong of {count}:\n{}", wrong.len(), wrong[..wrong.len().min(5)].join("\n"));
-    assert!(count >= 42 * 4 && compiled >= 42, "{count} programs, {compiled} of them compiled");
+    assert!(count >= 42 * 2 && compiled >= 42, "{count} programs, {compiled} of them compiled");
 }
 
 /// A matrix of every format, another of each by turns, into a matrix of every format.

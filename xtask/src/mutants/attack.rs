@@ -721,7 +721,6 @@ mod tests {
         assert_eq!(made_of(Path::new("fuzz/check/tests/rewrites.rs")), ["rewrites' tests"]);
         assert_eq!(made_of(Path::new("loops/tests/loops/stream/merge.rs")), ["loops' tests"]);
         assert_eq!(made_of(Path::new("loops/tests/loops/rewrites/blocks.rs")), ["loops' tests", LOOPS_PRINTS]);
-        assert_eq!(made_of(Path::new("loops/tests/loops/stream/merge.rs")), ["loops' tests", LOOPS_PRINTS]);
         assert_eq!(made_of(Path::new("codegen/tests/common/mod.rs")), [""; 0]);
         assert_eq!(made_of(Path::new("core/src/lib.rs")), [""; 0]);
     }
