@@ -181,7 +181,7 @@ const TESTS: &[Tests] = &[
     only("prefetches' tests", CODEGEN, &["prefetch::"]),
     all("rewrites' tests", "fiberloom-check", "rewrites"),
     all("readers' tests", "fiberloom-data", "readers"),
-    all("table readers' tests", "fiberloom-relation", "relation"),
+    all("table readers' tests", "fiberloom-relation", "tables"),
     only("library's tests", FIBERLOOM, &["library::"]),
     only("levels' tests", FIBERLOOM, &["levels::"]),
     only("boxes' tests", FIBERLOOM, &["shards::"]),
