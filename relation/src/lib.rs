@@ -46,12 +46,14 @@ pub use narrow::fit;
 pub use order::{By, ordered};
 #[cfg(feature = "archives")]
 pub use pack::{holds_pack, is_pack, read_pack, write_pack};
+#[cfg(feature = "parquet")]
+pub use parquet::Hybrid;
 pub use reading::Reading;
 pub use reading::{behind, first};
 pub use relate::Column as TableColumn;
 pub use relate::{
     Asked, Change, DAY, Domain, Fitted, Holds, Image, Label, Labels, Mode, NONE, Over, Relations, Shown, Table, Test,
-    What, check, check_fitted, date, days, relate, timestamp, timestamp_written,
+    What, check, check_fitted, date, days, decimal, relate, timestamp, timestamp_written,
 };
 
 use fiberloom_core::algebra::Type;

@@ -29,6 +29,7 @@ use chunk::Chunk;
 use fiberloom_core::parallel;
 use fiberloom_data::{Cause, Fault, Options, Place};
 use form::Form;
+pub use hybrid::Hybrid;
 use parquet::basic::Compression;
 use parquet::column::page::{Page, PageMetadata, PageReader};
 use parquet::errors::{ParquetError, Result as Read};

@@ -504,26 +504,3 @@ impl<'p> Plain<'p> {
         Ok(taken)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Old files pack levels from the highest bit of a byte on.
-    #[test]
-    fn levels_of_old_files_are_bits() {
-        let mut levels = Levels::Bits { bytes: &[0b1010_0000, 0b1100_0000], at: 0 };
-        let mut present = [false; 3];
-        let mut read = || levels.read(&mut present, &mut [0; 3]).map(|()| present);
-        assert_eq!(read(), Ok([true, false, true]));
-        assert_eq!(read(), Ok([false; 3]));
-        assert_eq!(read(), Ok([false, false, true]));
-    }
-
-    #[test]
-    fn rows_are_counted_past_nulls() {
-        assert_eq!((nth(None, 2), nth(Some(&[false, true, false, true]), 1)), (2, 3));
-        assert_eq!(split(&[2, 0, 0, 0, 7, 8, 9]), Some((&[7, 8][..], &[9][..])));
-        assert_eq!((split(&[2, 0, 0]), split(&[2, 0, 0, 0, 7])), (None, None));
-    }
-}

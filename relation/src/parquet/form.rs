@@ -151,31 +151,3 @@ fn whole(bytes: &[u8]) -> Option<i128> {
     let x = low.iter().fold(sign, byte);
     (over.iter().all(|b| *b == sign as u8) && (x < 0) == (sign < 0)).then_some(x)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bytes_are_numbers_of_two_complements() {
-        for x in [0i128, 1, -1, 127, 128, -128, -129, i64::MAX.into(), i64::MIN.into(), i128::MAX, i128::MIN] {
-            let all = x.to_be_bytes();
-            assert_eq!(whole(&all), Some(x));
-            let sign = if x < 0 { 0xff } else { 0 };
-            assert_eq!(whole(&[&[sign, sign], &all[..]].concat()), Some(x));
-            assert_eq!(whole(&[&[1], &all[..]].concat()), None);
-        }
-        assert_eq!((whole(&[]), whole(&[0x7f]), whole(&[0xff, 0x7f])), (None, Some(127), Some(-129)));
-        assert_eq!(whole(&[&[0], &i128::MIN.to_be_bytes()[..]].concat()), None);
-    }
-
-    /// Times are microseconds, exactly or not at all.
-    #[test]
-    fn times_are_microseconds() {
-        assert_eq!(Form::Time(1_000).integer(-86_400_001), Ok(Cell::Timestamp(-86_400_001_000)));
-        assert_eq!(Form::Time(1_000_000_000).integer(-2_000), Ok(Cell::Timestamp(-2)));
-        let finer = Form::Time(1_000_000_000).integer(-2_001).unwrap_err();
-        assert!(finer.starts_with("a time of -2001 nanoseconds from 1970-01-01 on is no whole microsecond"), "{finer}");
-        assert!(Form::Time(1_000).integer(i64::MAX).unwrap_err().contains("out of bounds"));
-    }
-}

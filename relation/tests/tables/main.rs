@@ -2,11 +2,22 @@
 
 mod borders;
 mod bound;
+#[cfg(feature = "parquet")]
+mod chunk;
 mod drawn;
 mod files;
+#[cfg(feature = "parquet")]
+mod form;
+#[cfg(feature = "parquet")]
+mod hybrid;
 mod kept;
+mod label;
+mod numbered;
+mod pack;
 #[cfg(feature = "parquet")]
 mod packed;
+#[cfg(feature = "parquet")]
+mod pages;
 
 use fiberloom_core::algebra::Type;
 use fiberloom_core::algebra::{Mode as Modes, Value};
