@@ -7,12 +7,14 @@ Commands come as lines on standard input; each is answered by one line, `ok ...`
     time LIBRARY N          one call, then N calls timed; answer: nanoseconds of each
 
 A file NAME.pos1.i32, NAME.crd1.i32 (or .i64), NAME.values.f64 or NAME.extents.i64 holds one array of an operand, raw; the
-result's have the library for a name, and coordinates of 64 bits. Everything runs on one thread. What a call allocates is within its time, what it frees is not.
+result's have the library for a name, and coordinates of 64 bits. Everything runs on as many threads as `FIBERLOOM_BENCH_THREADS` says;
+where those are several, a library with threads is named a second time, with `-1` behind it: on one. What a call allocates is within its time, what it frees is not.
 """
 
 import contextlib
 import ctypes
 import gc
+import glob
 import os
 import shutil
 import sys
@@ -20,7 +22,7 @@ import time
 import warnings
 
 for threads in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"):
-    os.environ[threads] = "1"
+    os.environ[threads] = os.environ.get("FIBERLOOM_BENCH_THREADS", "1")
 warnings.filterwarnings("ignore")
 
 import numpy as np
@@ -28,6 +30,9 @@ import scipy
 import scipy.linalg
 import scipy.sparse as sp
 
+THREADS = int(os.environ.get("FIBERLOOM_BENCH_THREADS", "1"))
+for library in glob.glob(os.path.join(sys.prefix, "lib", "libmkl_rt.so.*")):
+    os.environ.setdefault("MKL_RT", library)
 try:
     import sparse_dot_mkl as mkl
 except Exception:
@@ -36,7 +41,7 @@ try:
     import graphblas as gb
 
     gb.init("suitesparse", blocking=True)
-    gb.ss.config["nthreads"] = 1
+    gb.ss.config["nthreads"] = THREADS
 except Exception:
     gb = None
 try:
@@ -46,11 +51,30 @@ except Exception:
 try:
     import cv2
 
-    cv2.setNumThreads(1)
+    cv2.setNumThreads(THREADS)
 except Exception:
     cv2 = None
+try:
+    import by_hand
+    import numba
+except Exception:
+    numba = None
 
 TYPES = {"i32": np.int32, "i64": np.int64, "f64": np.float64}
+
+
+def on_threads(n):
+    """Libraries run on so many threads from now on."""
+    if mkl:
+        ctypes.CDLL(os.environ.get("MKL_RT", "libmkl_rt.so")).MKL_Set_Num_Threads(n)
+    if gb:
+        gb.ss.config["nthreads"] = n
+    if numba:
+        numba.set_num_threads(n)
+
+
+# Libraries that run on several threads.
+THREADED = ("mkl", "mkl-unsorted", "graphblas", "numba")
 
 
 class Operands:
@@ -184,6 +208,8 @@ def spmv(o):
     if gb:
         ga, gx = graph(a), gb.Vector.from_dense(x)
         calls["graphblas"] = lambda: ga.mxv(gx).new()
+    if numba:
+        calls["numba"] = lambda: by_hand.spmv(a.indptr, a.indices, a.data, x)
     return calls, dense_result
 
 
@@ -200,6 +226,8 @@ def spmm(o):
     if gb:
         ga, gm = graph(a), gb.Matrix.from_dense(b)
         calls["graphblas"] = lambda: ga.mxm(gm).new()
+    if numba:
+        calls["numba"] = lambda: by_hand.spmm(a.indptr, a.indices, a.data, b)
     return calls, dense_result
 
 
@@ -219,6 +247,9 @@ def sddmm(o):
     if gb:
         gs, ga, gt = graph(s), gb.Matrix.from_dense(a), gb.Matrix.from_dense(b)
         calls["graphblas"] = lambda: ga.mxm(gt.T).new(mask=gs.S).ewise_mult(gs).new()
+    if numba:
+        parts = (s.indptr, s.indices, s.data, a, b)
+        calls["numba"] = lambda: sp.csr_matrix((by_hand.sddmm(*parts), s.indices.copy(), s.indptr.copy()), shape=s.shape)
     return calls, compressed_result
 
 
@@ -289,7 +320,11 @@ def spmspv_rows(o):
 def ttv(o):
     fibers, c = o.fibers("X"), o.values("c")
     (pos0, crd0), (pos1, crd1) = o.level("X", 0), o.level("X", 1)
-    return {"scipy": lambda: (pos0.copy(), crd0.copy(), pos1.copy(), crd1.copy(), fibers @ c)}, dcsr_result
+    copied = lambda: (pos0.copy(), crd0.copy(), pos1.copy(), crd1.copy())
+    calls = {"scipy": lambda: (*copied(), fibers @ c)}
+    if numba:
+        calls["numba"] = lambda: (*copied(), by_hand.ttv(fibers.indptr, fibers.indices, fibers.data, c))
+    return calls, dcsr_result
 
 
 def mttkrp(o):
@@ -300,7 +335,11 @@ def mttkrp(o):
     rows = np.cumsum(rows, dtype=np.int32)
     ones, all_fibers = np.ones(len(crd1)), np.arange(len(crd1), dtype=np.int32)
     joined = sp.csr_matrix((ones, all_fibers, rows), shape=(len(rows) - 1, len(crd1)))
-    return {"scipy": lambda: joined @ ((fibers @ z) * y[crd1])}, dense_result
+    calls = {"scipy": lambda: joined @ ((fibers @ z) * y[crd1])}
+    if numba:
+        parts = (crd0, pos1, crd1, fibers.indptr, fibers.indices, fibers.data, y, z, o.extents("X")[0])
+        calls["numba"] = lambda: by_hand.mttkrp(*parts)
+    return calls, dense_result
 
 
 def dot(o):
@@ -716,6 +755,8 @@ class Loaded:
     def __init__(self, kernel, folder):
         self.folder = folder
         self.calls, self.arrays = KERNELS[kernel](Operands(folder))
+        if THREADS > 1:
+            self.calls |= {f"{name}-1": self.calls[name] for name in THREADED if name in self.calls}
 
     def write_result(self, library):
         result = from_graph(self.calls[library](), getattr(self.arrays, "absent", 0.0))
@@ -725,6 +766,7 @@ class Loaded:
 
     def time(self, library, repeat):
         call = self.calls[library]
+        on_threads(1 if library.endswith("-1") else THREADS)
         call()
         times = []
         for _ in range(repeat):
@@ -775,6 +817,7 @@ def main():
     versions += [f"GraphBLAS {gb.__version__}"] if gb else []
     versions += [f"PyData/Sparse {pydata.__version__}"] if pydata else []
     versions += [f"OpenCV {cv2.__version__}"] if cv2 else []
+    versions += [f"Numba {numba.__version__}"] if numba else []
     print("ok", ", ".join(versions), flush=True)
     held = []
     for line in sys.stdin:

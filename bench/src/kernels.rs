@@ -244,14 +244,20 @@ pub struct Compared {
 }
 
 /// Compares the values of all sides, then times them. Each call reads the next of the matrices: what a machine learns of
-/// the branches on one small matrix, which is read again and again, would flatter whoever branches.
+/// the branches on one small matrix, which is read again and again, would flatter whoever branches. On several threads the kernel is timed
+/// beside itself on one, in the place of the loops by hand.
 ///
 /// # Errors
 /// If a side cannot compute it, or computes something else.
 ///
 /// # Panics
 /// If there is no matrix.
-pub fn compare(kernel: &Kernel, matrices: &[Arrays], mut peers: Option<&mut Peers>) -> Result<Compared, String> {
+pub fn compare(
+    kernel: &Kernel,
+    matrices: &[Arrays],
+    mut peers: Option<&mut Peers>,
+    threads: usize,
+) -> Result<Compared, String> {
     let sets: Vec<Set> = (2..).zip(matrices).map(|(seed, matrix)| (kernel.operands)(matrix, seed)).collect();
     let arrays: Vec<Vec<&Arrays>> = sets.iter().map(|set| set.iter().map(|(_, a)| a).collect()).collect();
     let program = Callable::of(&Kernel::text(kernel.program, &matrices[0]), &sets)?;
@@ -262,10 +268,11 @@ pub fn compare(kernel: &Kernel, matrices: &[Arrays], mut peers: Option<&mut Peer
         ByHand::Tensors(_, f) => Made::Tensor(f(black_box(&tensors[n]))),
     };
     let mut calls = program.calls()?;
+    let mut alone = if threads > 1 { program.calls()? } else { vec![] };
     let mut others = other.as_ref().map_or(Ok(vec![]), Callable::calls)?;
 
     // The first call finds out how wide indices must be.
-    for call in calls.iter_mut().chain(&mut others) {
+    for call in calls.iter_mut().chain(&mut alone).chain(&mut others) {
         call.run().map_err(|e| e.to_string())?;
     }
     let (outcome, kernel_bytes) = peak(|| calls[0].run());
@@ -296,12 +303,18 @@ pub fn compare(kernel: &Kernel, matrices: &[Arrays], mut peers: Option<&mut Peer
     let matrices = sets.len();
     let run = |n: usize| timed(&mut calls[n % matrices]);
     let by_hand = |n: usize| {
+        if let Some(alone) = alone.get_mut(n % matrices) {
+            fiberloom::set_threads(1);
+            let time = timed(alone);
+            fiberloom::set_threads(threads);
+            return time;
+        }
         made::at();
         let begin = Instant::now();
         let result = black_box(hand(n % matrices));
         let time = made::at() - begin;
         drop(result);
-        time
+        Ok(time)
     };
     let peer = |library: &str, calls| match &mut peers {
         _ if library == name => {
@@ -409,14 +422,14 @@ mod tests {
     /// Peers take part where there are any; not each of them is installed everywhere.
     #[test]
     fn all_sides_compute_the_same() {
-        let mut peers = Peers::start("python3").ok();
+        let mut peers = Peers::start("python3", 1).ok();
         let mut took_part = false;
         for kernel in kernels() {
             for kind in kernel.kinds() {
                 let Ok(matrices) = (1..=2).map(|seed| kind.matrix(2_000, seed)).collect::<Result<Vec<_>, _>>() else {
                     continue; // Photographs that are not installed.
                 };
-                let compared = compare(kernel, &matrices, peers.as_mut());
+                let compared = compare(kernel, &matrices, peers.as_mut(), 1);
                 let compared = compared.unwrap_or_else(|e| panic!("{} {}: {e}", kernel.name, kind.name()));
                 let others = compared.times.peers.len();
                 assert!(others >= usize::from(kernel.other.is_some()), "{}", kernel.name);

@@ -23,6 +23,7 @@ usage: cargo xtask bench relations …    programs over labels beside databases;
   --sizes N,…        nonzeros of the matrices; 10000,100000,1000000,10000000 unless given
   --families NAME,…  uniform, power-law, stencil, banded, and what else a kernel is for; all unless given
   --python PROGRAM   the Python whose SciPy (MKL, GraphBLAS) is measured too; `none` for no peers; python3 unless given
+  --threads N        on so many threads, beside fiberloom on one in the place of the loops by hand; 1 unless given
   --json FILE        also writes the numbers there
   --svg FILE         also draws the ratios there";
 
@@ -37,6 +38,7 @@ struct Args {
     sizes: Vec<usize>,
     families: Vec<Kind>,
     python: String,
+    threads: usize,
     json: Option<String>,
     svg: Option<String>,
 }
@@ -63,6 +65,7 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Option<Args>, String>
         sizes: vec![10_000, 100_000, 1_000_000, 10_000_000],
         families: ALL.to_vec(),
         python: "python3".to_string(),
+        threads: 1,
         json: None,
         svg: None,
     };
@@ -77,6 +80,7 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Option<Args>, String>
             "--sizes" => parsed.sizes = value.split(',').map(size).collect::<Result<_, _>>()?,
             "--families" => parsed.families = value.split(',').map(family).collect::<Result<_, _>>()?,
             "--python" => parsed.python = value,
+            "--threads" => parsed.threads = threads(&value)?,
             "--json" => parsed.json = Some(value),
             "--svg" => parsed.svg = Some(value),
             _ => return Err(USAGE.to_string()),
@@ -97,6 +101,11 @@ fn size(text: &str) -> Result<usize, String> {
     size.ok_or_else(|| format!("`{text}` is no size: 1000 to 100000000"))
 }
 
+fn threads(text: &str) -> Result<usize, String> {
+    let threads = text.parse().ok().filter(|n| (1..=1024).contains(n));
+    threads.ok_or_else(|| format!("`{text}` is no number of threads: 1 to 1024"))
+}
+
 fn family(name: &str) -> Result<Kind, String> {
     let kind = ALL.into_iter().find(|k| k.name() == name);
     kind.ok_or_else(|| format!("`{name}` is no family: {}", ALL.map(Kind::name).join(", ")))
@@ -104,24 +113,25 @@ fn family(name: &str) -> Result<Kind, String> {
 
 fn bench(args: &Args) -> Result<(), String> {
     memory::keep_what_is_freed();
+    fiberloom::set_threads(args.threads);
     let wanted = |name: &str| args.only.is_empty() || args.only.iter().any(|o| o == name);
     let mut peers = match args.python.as_str() {
         "none" => Err("not asked for".to_string()),
-        python => Peers::start(python),
+        python => Peers::start(python, args.threads),
     };
     let libraries = peers.as_ref().map(|p| p.libraries.clone()).map_err(String::clone);
     let (mut rows, mut matrices) = (Vec::new(), HashMap::new());
     let kernels: Vec<&Kernel> = kernels().filter(|k| wanted(k.name)).collect();
     if !kernels.is_empty() {
-        println!("{}", report::head(&libraries));
+        println!("{}", report::head(&libraries, args.threads));
     }
     for (n, kernel) in kernels.iter().enumerate() {
         let of_kernel =
             run_kernel(kernel, args, peers.as_mut().ok(), &mut matrices, &format!("{}/{}", n + 1, kernels.len()));
-        println!("{}", report::summary(&of_kernel));
+        println!("{}", report::summary(&of_kernel, args.threads));
         rows.extend(of_kernel);
     }
-    print!("{}", report::behind(&rows));
+    print!("{}", report::behind(&rows, args.threads));
     let compile = if wanted("compile") { compile_time::all().map_err(|e| e.to_string())? } else { vec![] };
     for (name, time) in &compile {
         println!("{name:<52}{:>10.4} ms", time.as_secs_f64() * 1e3);
@@ -130,7 +140,7 @@ fn bench(args: &Args) -> Result<(), String> {
         Some(file) => std::fs::write(file, text).map_err(|e| format!("{file}: {e}")),
         None => Ok(()),
     };
-    write(&args.json, report::json(&libraries, &rows, &compile))?;
+    write(&args.json, report::json((&libraries, args.threads), &rows, &compile))?;
     write(&args.svg, plot::svg(&rows))?;
     match rows.iter().filter(|r| matches!(r.outcome, Outcome::Failed(_))).count() {
         0 => Ok(()),
@@ -163,7 +173,8 @@ fn run_kernel(
                     match matrices.entry((nonzeros, kind.name())).or_insert_with(drawn) {
                         Ok(drawn) => {
                             let alive = peers.as_deref_mut().map_or(Ok(()), Peers::revive);
-                            let compared = alive.and_then(|()| compare(kernel, drawn, peers.as_deref_mut()));
+                            let compared =
+                                alive.and_then(|()| compare(kernel, drawn, peers.as_deref_mut(), args.threads));
                             compared.map_or_else(Outcome::Failed, Outcome::Compared)
                         }
                         Err(missing) => Outcome::Skipped(missing.clone()),

@@ -35,7 +35,7 @@ const PATIENCE: Duration = Duration::from_secs(15);
 pub struct Measured {
     /// Median time of a call of the kernel.
     pub kernel: Duration,
-    /// Median time of a call of the loops written by hand.
+    /// Median time of a call of the loops written by hand, or of the kernel on one thread where it runs on several.
     pub by_hand: Duration,
     /// Median of the pairs' ratios, kernel : by hand. Below 1, the kernel is faster.
     pub ratio: f64,
@@ -70,25 +70,25 @@ impl Measured {
 /// The first of a side.
 pub fn measure(
     mut kernel: impl FnMut(usize) -> Result<Duration, String>,
-    mut by_hand: impl FnMut(usize) -> Duration,
+    mut by_hand: impl FnMut(usize) -> Result<Duration, String>,
     peers: &[String],
     mut peer: impl FnMut(&str, usize) -> Result<Vec<Duration>, String>,
 ) -> Result<Measured, String> {
     let (mut k, mut h, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     let mut p = vec![Vec::new(); peers.len()];
     for _ in 0..BLOCKS {
-        let (kernel_time, by_hand_time) = (kernel(h.len())?, by_hand(h.len()));
+        let (kernel_time, by_hand_time) = (kernel(h.len())?, by_hand(h.len())?);
         let pairs = pairs_of_block(kernel_time + by_hand_time);
         let short = kernel_time.max(by_hand_time) < SHORT;
         let mut kernel = |n| if short { kernel(n).and_then(|_| kernel(n)) } else { kernel(n) };
-        let mut by_hand = |n| if short { (by_hand(n), by_hand(n)).1 } else { by_hand(n) };
+        let mut by_hand = |n| if short { by_hand(n).and_then(|_| by_hand(n)) } else { by_hand(n) };
         for pair in h.len()..h.len() + pairs {
             // Who is first changes each time.
             if pair % 2 == 0 {
                 k.push(kernel(pair)?);
-                h.push(by_hand(pair));
+                h.push(by_hand(pair)?);
             } else {
-                h.push(by_hand(pair));
+                h.push(by_hand(pair)?);
                 k.push(kernel(pair)?);
             }
             ratios.push(k[k.len() - 1].as_secs_f64() / h[h.len() - 1].as_secs_f64().max(1e-9));
@@ -140,7 +140,7 @@ mod tests {
         let names = ["slow".to_string(), "quick".to_string()];
         let ms = Duration::from_millis;
         let peer = |name: &str, calls| Ok(vec![if name == "slow" { ms(80) } else { ms(10) }; calls]);
-        let measured = measure(|_| Ok(ms(40)), |_| ms(20), &names, peer).unwrap();
+        let measured = measure(|_| Ok(ms(40)), |_| Ok(ms(20)), &names, peer).unwrap();
         assert_eq!((measured.ratio, measured.pairs), (2.0, PAIRS));
         assert_eq!((measured.peers[0].ratio, measured.best_peer().unwrap().ratio), (0.5, 4.0));
         assert!((geometric_mean(&[2.0, 0.5]) - 1.0).abs() < 1e-12);
@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn slow_calls_are_fewer() {
         let hour = Duration::from_secs(3600);
-        let measured = measure(|_| Ok(hour), |_| hour, &[], |_, _| Ok(vec![])).unwrap();
+        let measured = measure(|_| Ok(hour), |_| Ok(hour), &[], |_, _| Ok(vec![])).unwrap();
         assert_eq!(measured.pairs, BLOCKS);
     }
 }

@@ -25,34 +25,35 @@ pub struct Peers {
     python: String,
     script: &'static str,
     lacks: &'static str,
+    threads: usize,
     /// Names and versions of the libraries that it has.
     pub libraries: String,
 }
 
 impl Peers {
-    /// Starts `python` with the peers' script.
+    /// Starts `python` with the peers' script; libraries run on so many threads, and once more on one where those are several.
     ///
     /// # Errors
     /// Why there are none: no such program, no SciPy.
-    pub fn start(python: &str) -> Result<Peers, String> {
-        Peers::of_script(python, "peer.py", "no SciPy")
+    pub fn start(python: &str, threads: usize) -> Result<Peers, String> {
+        Peers::of_script(python, "peer.py", "no SciPy", threads)
     }
 
     /// Starts `python` with a script of this folder, which ends at once where it lacks a library.
     ///
     /// # Errors
     /// Why there are none: no such program; what it lacks.
-    pub fn of_script(python: &str, script: &'static str, lacks: &'static str) -> Result<Peers, String> {
+    pub fn of_script(python: &str, script: &'static str, lacks: &'static str, threads: usize) -> Result<Peers, String> {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(script);
         let mut command = Command::new(python);
-        command.envs(crate::memory::KEEP);
+        command.envs(crate::memory::KEEP).env("FIBERLOOM_BENCH_THREADS", threads.to_string());
         command.arg(path).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut process = command.spawn().map_err(|e| format!("`{python}` does not start: {e}"))?;
         let commands = process.stdin.take();
         let answers = BufReader::new(process.stdout.take().expect("it is piped"));
         let folder = std::env::temp_dir().join(format!("fiberloom-bench-{}", process.id()));
         let (python, libraries) = (python.to_string(), String::new());
-        let mut peers = Peers { process, commands, answers, folder, python, script, lacks, libraries };
+        let mut peers = Peers { process, commands, answers, folder, python, script, lacks, threads, libraries };
         peers.libraries = peers.answer().map_err(|_| format!("`{}` has {lacks}", peers.python))?;
         fs::create_dir_all(&peers.folder).map_err(|e| format!("{}: {e}", peers.folder.display()))?;
         Ok(peers)
@@ -64,7 +65,7 @@ impl Peers {
     /// As of [`Peers::start`].
     pub fn revive(&mut self) -> Result<(), String> {
         if !matches!(self.process.try_wait(), Ok(None)) {
-            *self = Peers::of_script(&self.python, self.script, self.lacks)?;
+            *self = Peers::of_script(&self.python, self.script, self.lacks, self.threads)?;
         }
         Ok(())
     }
@@ -180,7 +181,7 @@ mod tests {
     /// Where there is a Python with SciPy.
     #[test]
     fn who_has_ended_is_started_again() {
-        let Ok(mut peers) = Peers::start("python3") else { return };
+        let Ok(mut peers) = Peers::start("python3", 1) else { return };
         let known = |peers: &mut Peers| peers.ask("load nothing nowhere");
         assert_eq!(known(&mut peers), Ok(String::new()));
         peers.process.kill().and_then(|()| peers.process.wait()).unwrap();

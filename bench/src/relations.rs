@@ -114,7 +114,8 @@ pub fn run(args: impl Iterator<Item = String>) -> Result<(), String> {
     if !graphs.is_empty() {
         make_graph(&folder, args.edges)?;
     }
-    let mut peers = Peers::of_script(&args.python, "relations.py", "no DuckDB")?;
+    let mut peers = Peers::of_script(&args.python, "relations.py", "no DuckDB", 1)?;
+    fiberloom::set_threads(1);
     eprintln!("loading them into databases");
     peers.ask(&format!("load {}", folder.display()))?;
     println!(
@@ -290,7 +291,7 @@ mod tests {
     fn queries_have_the_rows_of_databases() {
         let folder = std::env::temp_dir().join(format!("fiberloom-bench-relations-{}", std::process::id()));
         let python = std::env::var("FIBERLOOM_PYTHON").unwrap_or_else(|_| "python3".to_string());
-        if let Err(why) = Peers::of_script(&python, "relations.py", "no DuckDB") {
+        if let Err(why) = Peers::of_script(&python, "relations.py", "no DuckDB", 1) {
             assert!(std::env::var_os("FIBERLOOM_PYTHON").is_none(), "{why}");
             return;
         }

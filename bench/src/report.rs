@@ -50,20 +50,32 @@ fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
+/// What stands beside the kernel: it on one thread, where it runs on several.
+fn beside(threads: usize) -> &'static str {
+    if threads > 1 { "one thread" } else { "by hand" }
+}
+
 /// The head of the table.
-pub fn head(libraries: &Result<String, String>) -> String {
+pub fn head(libraries: &Result<String, String>, threads: usize) -> String {
+    let on = if threads > 1 { format!("{threads} threads") } else { "one thread".to_string() };
     let peers = match libraries {
         Ok(libraries) => libraries.clone(),
         Err(why) => format!("none: {why}"),
     };
     format!(
-        "median of {PAIRS} alternating pairs on one thread, ms; ratios are fiberloom : other, below 1 fiberloom is faster\n\
+        "median of {PAIRS} alternating pairs on {on}, ms; ratios are fiberloom : other, below 1 fiberloom is faster\n\
          fiberloom and by hand: until the arrays are there; all sides keep memory that was freed, and have no fresh pages to wait for\n\
          MB: the most that a call allocates, fiberloom / by hand\n\
          % of GB/s: of the bandwidth of reading operands and result, where memory bounds the kernel; what is written counts twice\n\
          peers: {peers}\n\n\
          {:<20}{:<10}{:>10}{:>12}{:>12}{:>8}{:>17}   peers: ms (ratio)",
-        "kernel", "matrix", "nonzeros", "fiberloom", "by hand", "ratio", "MB"
+        "kernel",
+        "matrix",
+        "nonzeros",
+        "fiberloom",
+        beside(threads),
+        "ratio",
+        "MB"
     )
 }
 
@@ -91,7 +103,7 @@ pub fn line(row: &Row) -> String {
 }
 
 /// Means and worst cases of one kernel's rows.
-pub fn summary(rows: &[Row]) -> String {
+pub fn summary(rows: &[Row], threads: usize) -> String {
     let measured = |ratio: &dyn Fn(&Compared) -> Option<f64>| -> Vec<(f64, String)> {
         let of_row = |row: &Row| Some((ratio(row.compared()?)?, format!("{} {}", row.kind.name(), row.nonzeros)));
         rows.iter().filter_map(of_row).collect()
@@ -101,14 +113,15 @@ pub fn summary(rows: &[Row]) -> String {
         let worst = ratios.into_iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
         Some(format!("{what} {mean:.2}, worst {:.2} ({})", worst.0, worst.1))
     };
-    let by_hand = said("geometric mean to by hand", measured(&|c| Some(c.times.ratio)));
+    let by_hand = said(&format!("geometric mean to {}", beside(threads)), measured(&|c| Some(c.times.ratio)));
     let peer = said("to the best peer", measured(&|c| Some(c.times.best_peer()?.ratio)));
     let both: Vec<String> = by_hand.into_iter().chain(peer).collect();
     if both.is_empty() { String::new() } else { format!("{:<20}{}\n", rows[0].kernel, both.join("; ")) }
 }
 
 /// Who is behind whom by more than [`BEHIND`]; empty if nobody is.
-pub fn behind(rows: &[Row]) -> String {
+pub fn behind(rows: &[Row], threads: usize) -> String {
+    let beside = beside(threads);
     let mut lines = Vec::new();
     for row in rows {
         let Some(Compared { times: t, .. }) = row.compared() else { continue };
@@ -117,24 +130,28 @@ pub fn behind(rows: &[Row]) -> String {
                 lines.push(format!("{}  {what} {ratio:.2}", row.case()));
             }
         };
-        say("fiberloom : by hand", t.ratio);
+        say(&format!("fiberloom : {beside}"), t.ratio);
         if let Some(p) = t.best_peer() {
             say(&format!("fiberloom : {}", p.name), p.ratio);
-            say(&format!("by hand : {}", p.name), t.by_hand.as_secs_f64() / p.time.as_secs_f64().max(1e-9));
+            say(&format!("{beside} : {}", p.name), t.by_hand.as_secs_f64() / p.time.as_secs_f64().max(1e-9));
         }
     }
     if lines.is_empty() { String::new() } else { format!("behind by more than {BEHIND}:\n{}\n", lines.join("\n")) }
 }
 
 /// Everything as one JSON object.
-pub fn json(libraries: &Result<String, String>, rows: &[Row], compile: &[(String, Duration)]) -> String {
+pub fn json(
+    (libraries, threads): (&Result<String, String>, usize),
+    rows: &[Row],
+    compile: &[(String, Duration)],
+) -> String {
     let compile =
         compile.iter().map(|(name, time)| format!("{{\"name\": {}, \"ms\": {:.4}}}", quoted(name), ms(*time)));
     format!(
-        "{{\n\"cpu\": {},\n\"peers\": {},\n\"kernels\": [{}\n],\n\"compile\": [{}\n]\n}}\n",
+        "{{\n\"cpu\": {},\n\"threads\": {threads},\n\"peers\": {},\n\"kernels\": [{}\n],\n\"compile\": [{}\n]\n}}\n",
         quoted(&cpu()),
         libraries.as_ref().map_or("null".to_string(), |l| quoted(l)),
-        listed(rows.iter().map(entry)),
+        listed(rows.iter().map(|row| entry(row, threads))),
         listed(compile)
     )
 }
@@ -143,7 +160,8 @@ fn listed(entries: impl Iterator<Item = String>) -> String {
     entries.map(|e| format!("\n{e}")).collect::<Vec<_>>().join(",")
 }
 
-fn entry(row: &Row) -> String {
+fn entry(row: &Row, threads: usize) -> String {
+    let beside = beside(threads).replace(' ', "_");
     let case =
         format!("\"kernel\": \"{}\", \"matrix\": \"{}\", \"nonzeros\": {}", row.kernel, row.kind.name(), row.nonzeros);
     match &row.outcome {
@@ -158,7 +176,7 @@ fn entry(row: &Row) -> String {
                 format!(", \"read_gb_s\": {gigabytes:.3}, \"bandwidth_share\": {share:.4}")
             });
             format!(
-                "{{{case}, \"fiberloom_ms\": {:.6}, \"by_hand_ms\": {:.6}, \"ratio\": {:.4}, \"pairs\": {}, \
+                "{{{case}, \"fiberloom_ms\": {:.6}, \"{beside}_ms\": {:.6}, \"ratio\": {:.4}, \"pairs\": {}, \
                  \"fiberloom_bytes\": {}, \"by_hand_bytes\": {}, \"peers\": {{{}}}{bandwidth}}}",
                 ms(t.kernel),
                 ms(t.by_hand),
@@ -217,10 +235,13 @@ pub(crate) mod tests {
         rows.push(Row { outcome: Outcome::Failed("a \"b\"".to_string()), ..row("spmv", Kind::Banded, 1000, 1.0) });
         assert!(line(&rows[0]).contains("1.0 / 0.5   scipy 10.000 (2.00)  50 % of 0.1 GB/s"), "{}", line(&rows[0]));
         let said = "geometric mean to by hand 2.00, worst 4.00 (uniform 1000); to the best peer 1.00, worst 2.00";
-        assert!(summary(&rows).contains(said), "{}", summary(&rows));
-        assert_eq!(behind(&rows).lines().count(), 3, "{}", behind(&rows));
-        assert!(behind(&rows[1..]).is_empty());
-        let json = json(&Err("none".to_string()), &rows, &[("sum".to_string(), Duration::from_millis(3))]);
+        assert!(summary(&rows, 1).contains(said), "{}", summary(&rows, 1));
+        assert_eq!(behind(&rows, 1).lines().count(), 3, "{}", behind(&rows, 1));
+        assert!(behind(&rows[1..], 1).is_empty());
+        let json = json((&Err("none".to_string()), 1), &rows, &[("sum".to_string(), Duration::from_millis(3))]);
+        assert!(
+            head(&Err(String::new()), 2).contains("on 2 threads") && summary(&rows, 2).contains("to one thread 2.00")
+        );
         assert!(json.contains("\"failed\": \"a \\\"b\\\"\"") && json.contains("\"peers\": null"), "{json}");
     }
 }

@@ -13,7 +13,12 @@ from .errors import OperandError, ProgramError
 __all__ = ["einsum"]
 
 
-def einsum(spec: str, /, *operands, out=None, options: dict | None = None, **named):
+def placed(options: dict | None, device: str | None) -> dict | None:
+    """Options with the device, where one is said."""
+    return options if device is None else {**(options or {}), "device": device}
+
+
+def einsum(spec: str, /, *operands, out=None, options: dict | None = None, device: str | None = None, **named):
     """Compiles a program for these operands, keeps the kernel, and runs it.
 
     Parameters
@@ -25,7 +30,7 @@ def einsum(spec: str, /, *operands, out=None, options: dict | None = None, **nam
         each call, `Tensor`\\ s were once.
     out
         The format of the result, or an ndarray of its shape and type into which it is copied.
-    options
+    options, device
         As of `compile`.
 
     Returns
@@ -46,6 +51,7 @@ def einsum(spec: str, /, *operands, out=None, options: dict | None = None, **nam
     ProgramError, MismatchError, OperandError
         What is wrong with the text, between operands, with one of them; drawn into the text.
     """
+    options = placed(options, device)
     if operands:
         if len(operands) == 1 and isinstance(operands[0], dict):
             named = {**operands[0], **named}

@@ -38,6 +38,7 @@ def compile(
     *,
     options: dict[str, Any] | None = None,
     out: dict[str, str] | None = None,
+    device: str | None = None,
     **named: Any,
 ) -> Kernel:
     """A kernel of a program: checked and lowered, so that what is wrong with it is said before there are data.
@@ -52,9 +53,12 @@ def compile(
     out
         Formats of results that are not declared, by name.
     options
-        ``mode``: ``"algebraic"`` or ``"strict"``; ``engine``: ``"llvm"``, ``"loops"`` (interpreted, each access checked) or
-        ``"meaning"`` (the reference semantics); ``memory``: the most bytes that a call may allocate; ``steps``; ``verify``:
-        whether results are checked.
+        ``mode``: ``"algebraic"`` or ``"strict"``; ``engine``: ``"llvm"``, ``"loops"`` (interpreted, each access checked),
+        ``"meaning"`` (the reference semantics), ``"nvptx"`` (an NVIDIA GPU) or ``"ptx"`` (the code for it, on a machine that
+        checks each access); ``memory``: the most bytes that a call may allocate; ``steps``; ``verify``: whether results are
+        checked.
+    device
+        Where loops run: ``"cpu"`` or ``"cuda"``, in the place of an engine. Operands and results are arrays of the host.
 
     Returns
     -------
@@ -77,7 +81,7 @@ def compile(
     operands = {**(operands or {}), **named}
     if _einsum.is_function is not None:
         text, operands = _einsum.with_functions(text, operands)
-    return _native.compile(text, known(operands), list((out or {}).items()), options=options)
+    return _native.compile(text, known(operands), list((out or {}).items()), options=_einsum.placed(options, device))
 
 
 class CacheInfo(NamedTuple):

@@ -296,7 +296,7 @@ class KernelFunction:
         return f"<fiberloom kernel {self.__name__}({', '.join(self.parameters)})>"
 
 
-def kernel(python=None, /, *, out: dict | None = None, options: dict | None = None):
+def kernel(python=None, /, *, out: dict | None = None, options: dict | None = None, device: str | None = None):
     """A kernel from a Python function: its syntax tree becomes a program (the table in `fiberloom._syntax`).
 
     Parameters
@@ -304,7 +304,7 @@ def kernel(python=None, /, *, out: dict | None = None, options: dict | None = No
     python
         The function. Operands that are annotated (``A: fl.f64["I J", "csr"]``) are declared, and the kernel is compiled where
         it stands; others are what the data of a call are.
-    out, options
+    out, options, device
         As of `compile`.
 
     Returns
@@ -324,5 +324,5 @@ def kernel(python=None, /, *, out: dict | None = None, options: dict | None = No
     ...     y[i] = A[i, j] * x[j]
     """
     if python is None:
-        return functools.partial(kernel, out=out, options=options)
-    return KernelFunction(python, out, options)
+        return functools.partial(kernel, out=out, options=options, device=device)
+    return KernelFunction(python, out, _einsum.placed(options, device))

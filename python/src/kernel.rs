@@ -364,6 +364,11 @@ pub struct Kernel {
 /// The options of these names.
 pub fn options(py: Python<'_>, given: Option<&Bound<'_, PyDict>>) -> PyResult<Options> {
     let mut options = Options::default();
+    let said = |name| given.is_some_and(|given| given.contains(name).unwrap_or(false));
+    if said("engine") && said("device") {
+        let what = "both `engine` and `device` are said: a device has its engine, `llvm` or `nvptx`";
+        return Err(exception(py, "Error", what.to_string()));
+    }
     for (name, value) in given.into_iter().flatten() {
         let name: String = name.extract()?;
         match name.as_str() {
@@ -385,11 +390,22 @@ pub fn options(py: Python<'_>, given: Option<&Bound<'_, PyDict>>) -> PyResult<Op
                 let engine: String = value.extract()?;
                 options.engine = engine.parse::<Engine>().map_err(|what| exception(py, "Error", what))?;
             }
+            "device" => {
+                let device: String = value.extract()?;
+                options.engine = match device.as_str() {
+                    "cpu" => Engine::Llvm,
+                    "cuda" => Engine::Nvptx,
+                    _ => {
+                        let what = format!("`{device}` is no device: cpu or cuda expected");
+                        return Err(exception(py, "Error", what));
+                    }
+                };
+            }
             "memory" => options.memory = value.extract()?,
             "steps" => options.steps = value.extract()?,
             "verify" => options.verify = value.extract()?,
             _ => {
-                let known = "mode, engine, memory, steps, verify";
+                let known = "mode, engine, device, memory, steps, verify";
                 return Err(exception(py, "Error", format!("there is no option `{name}`: {known}")));
             }
         }

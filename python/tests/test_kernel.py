@@ -93,6 +93,26 @@ def test_engines_agree(engine, matrix):
     assert (k(A=A, x=x)["y"].to_numpy() == A @ x).all()
 
 
+def test_code_for_gpus_runs_on_a_machine_that_checks_it(matrix):
+    A, x = matrix((5, 6)), np.arange(6.0)
+    assert (fl.einsum(SPMV, A=A, x=x, options={"engine": "ptx"}).to_numpy() == A @ x).all()
+
+
+def test_a_device_is_a_cpu_or_a_gpu(matrix):
+    A, x = matrix((5, 6)), np.arange(6.0)
+    assert (fl.einsum(SPMV, A=A, x=x, device="cpu").to_numpy() == A @ x).all()
+    k = fl.compile(SPMV, A="f64 csr", x="f64", device="cuda")
+    assert k.made_of()[-1]["engine"] == "nvptx"
+    try:
+        assert np.allclose(k(A=A, x=x)["y"].to_numpy(), A @ x)
+    except fl.Error as e:  # Where there is no GPU, it says what is missing.
+        assert "NVIDIA" in str(e)
+    with pytest.raises(fl.Error, match="`tpu` is no device: cpu or cuda expected"):
+        fl.einsum(SPMV, A=A, x=x, device="tpu")
+    with pytest.raises(fl.Error, match="both `engine` and `device` are said"):
+        fl.compile(SPMV, A="f64 csr", x="f64", device="cuda", options={"engine": "loops"})
+
+
 def test_kernels_pickle_by_text_and_options(matrix):
     k = fl.compile(SPMV, A="f64 csr fill inf", x="f64", out={"y": "sparse"}, options={"mode": "strict"})
     back = pickle.loads(pickle.dumps(k))
