@@ -178,7 +178,7 @@ fn compare(query: &Query, folder: &Path, peers: &mut Peers) -> Result<Measured, 
     libraries.retain(|library| library != "duckdb");
     let peers = std::cell::RefCell::new(peers);
     let asked = |library: &str, n: usize| peers.borrow_mut().times(&format!("time {library} {} {n}", query.name));
-    let duck = |_| asked("duckdb", 1).ok().and_then(|times| times.first().copied()).unwrap_or_default();
+    let duck = |_| asked("duckdb", 1).map(|times| times.first().copied().unwrap_or_default());
     measure(|_| timed(&mut call), duck, &libraries, asked)
 }
 

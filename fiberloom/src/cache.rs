@@ -200,20 +200,24 @@ impl Code {
         }
     }
 
+    /// Whether parallel loops run on a GPU.
+    fn is_on_gpu(&self) -> bool {
+        self.device.as_ref().is_some_and(|device| matches!(device.module, Module::Loaded(_)))
+    }
+
     /// One call of the interpreter.
     fn interpret(&self, bound: &Bound, options: &Options) -> Result<(Vec<Option<Array<'static>>>, Ops), Stop> {
         let limits = interpreter::Limits { memory: options.memory, steps: options.steps };
         let on_device = ptx::Limits { steps: options.steps, ..ptx::Limits::default() };
         let operands = self.kernel.buffers.iter().map(|buffer| buffer.role == Role::Operand).collect::<Vec<bool>>();
-        let (simulated, session) = match self.device.as_ref().map(|device| &device.module) {
-            Some(Module::Simulated(module)) => (Some(ptx::Simulated::new(module, on_device)), None),
-            Some(Module::Loaded(loaded)) => (None, Some(loaded.session(operands))),
-            None => (None, None),
-        };
-        let simulated = simulated.as_ref().map(|machine| machine as &dyn ptx::Launcher);
-        let launcher = simulated.or(session.as_ref().map(|session| session as &dyn ptx::Launcher));
+        let launcher = self.device.as_ref().map(|device| -> Box<dyn ptx::Launcher> {
+            match &device.module {
+                Module::Simulated(module) => Box::new(ptx::Simulated::new(module, on_device)),
+                Module::Loaded(loaded) => Box::new(loaded.session(operands)),
+            }
+        });
         let host =
-            self.device.as_ref().zip(launcher).map(|(device, launcher)| {
+            self.device.as_ref().zip(launcher.as_deref()).map(|(device, launcher)| {
                 ptx::Host::new(&self.kernel, launcher, &device.entries, ptx::Shape::default())
             });
         let device = host.as_ref().map(|host| host as &dyn interpreter::Device);
@@ -221,34 +225,17 @@ impl Code {
             .and_then(|code| code.run_on(device, &bound.params, &bound.arrays(), &limits));
         match ran {
             Ok(outcome) => {
-                let launched = match &session {
-                    Some(session) => Some(vec![("gpu_nanoseconds", session.spent().as_nanos() as u64)]),
-                    None => host.as_ref().map(|host| counts_of_launches(&host.counts())),
-                };
-                let counted = counts(&outcome.ops).into_iter().chain(launched.into_iter().flatten());
+                let counted = counts(&outcome.ops).into_iter().chain(host.iter().flat_map(ptx::Host::did));
                 Ok((outcome.buffers, Some(counted.collect())))
             }
             Err(interpreter::Fault::Stopped(failure)) => Err(Stop::Failure(failure)),
-            Err(interpreter::Fault::Device(what)) if session.is_some() => Err(Error::Device(what).into()),
+            Err(interpreter::Fault::Device(what)) if self.is_on_gpu() => Err(Error::Device(what).into()),
             Err(interpreter::Fault::Rejected(what) | interpreter::Fault::Device(what)) => {
                 Err(Error::Defect(what).into())
             }
             Err(interpreter::Fault::Broken(breach)) => Err(Error::Defect(breach.to_string()).into()),
         }
     }
-}
-
-/// What launches did, by name.
-fn counts_of_launches(counts: &ptx::Counts) -> Vec<(&'static str, u64)> {
-    vec![
-        ("warp_instructions", counts.instructions),
-        ("segments", counts.segments()),
-        ("divergent", counts.divergent),
-        ("atomics", counts.atomics),
-        ("bank_conflicts", counts.conflicts),
-        ("barriers", counts.barriers),
-        ("shuffles", counts.shuffles),
-    ]
 }
 
 fn counts(ops: &interpreter::Ops) -> Vec<(&'static str, u64)> {

@@ -7,8 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 /// Programs that take longest: the sooner they begin, the sooner all have ended.
-const LONG: [&str; 9] =
-    ["files", "fiberloom_proofs", "walks", "assembled", "rewrites", "coq", "tables", "levels", "address_space"];
+const LONG: [&str; 7] = ["fiberloom", "files", "fiberloom_proofs", "walks", "laws", "coq", "tables"];
 
 /// A test program.
 #[derive(Debug, PartialEq)]

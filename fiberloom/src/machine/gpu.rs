@@ -107,11 +107,6 @@ pub(crate) struct Session<'l> {
 }
 
 impl Session<'_> {
-    /// The time that launches took on the GPU, without transfers.
-    pub(crate) fn spent(&self) -> Duration {
-        self.spent.get()
-    }
-
     /// What a buffer holds, in the GPU's memory; an operand from an earlier launch.
     fn held(&self, argument: DeviceArgument, buffer: &Buffer) -> Result<Arc<CudaSlice<u8>>, Ended> {
         let operand = match argument {
@@ -174,6 +169,11 @@ impl Launcher for Session<'_> {
             buffer.fill(&stream.clone_dtoh(&**there).map_err(failed)?);
         }
         Ok(Counts::default())
+    }
+
+    /// The time that launches took on the GPU, without transfers.
+    fn did(&self, _: &Counts) -> Vec<(&'static str, u64)> {
+        vec![("gpu_nanoseconds", self.spent.get().as_nanos() as u64)]
     }
 }
 

@@ -178,7 +178,7 @@ fn long_columns_are_read_in_batches() {
     assert!(texts.held() < frame.rows, "{} texts are held", texts.held());
 }
 
-/// Damaged files are refused, or read as something else, in bounded memory: every fourth byte of each file is changed, and each file is cut.
+/// Damaged files are refused, or read as something else, in bounded memory: every seventh byte of each file is changed, and each file is cut.
 /// Some make the crate panic, which is caught.
 #[test]
 fn damaged_files_are_refused() {
@@ -202,15 +202,15 @@ fn damaged_files_are_refused() {
                 refused += 1;
             }
         };
-        for at in (0..whole.len()).step_by(4) {
+        for at in (0..whole.len()).step_by(7) {
             x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             let mut bytes = whole.clone();
             bytes[at] ^= (x >> 56) as u8 | 1;
             one(&bytes, at);
-            if at % 16 == 0 {
+            if at % 28 == 0 {
                 one(&whole[..at], at);
             }
         }
     }
-    assert!(refused > 2_500 && read > 250, "{refused} refused, {read} read");
+    assert!(refused > 1_300 && read > 130, "{refused} refused, {read} read");
 }

@@ -19,6 +19,9 @@ pub trait Launcher {
     /// # Errors
     /// What ended it.
     fn launch(&self, entry: &DeviceEntry, launch: &Launch, global: &mut Global) -> Result<Counts, Ended>;
+
+    /// What all launches did, whose counts are these together, by name.
+    fn did(&self, counts: &Counts) -> Vec<(&'static str, u64)>;
 }
 
 /// The machine for PTX, with a module.
@@ -40,6 +43,18 @@ impl Launcher for Simulated<'_> {
             super::Rule::Steps => Ended::Failed(Failure::Steps),
             _ => Ended::Broken(fault.to_string()),
         })
+    }
+
+    fn did(&self, counts: &Counts) -> Vec<(&'static str, u64)> {
+        vec![
+            ("warp_instructions", counts.instructions),
+            ("segments", counts.segments()),
+            ("divergent", counts.divergent),
+            ("atomics", counts.atomics),
+            ("bank_conflicts", counts.conflicts),
+            ("barriers", counts.barriers),
+            ("shuffles", counts.shuffles),
+        ]
     }
 }
 
@@ -80,6 +95,11 @@ impl<'k> Host<'k> {
     /// The entries of a module for a kernel's loops, and what launches them.
     pub fn new(kernel: &'k Kernel, launcher: &'k dyn Launcher, entries: &'k [DeviceEntry], shape: Shape) -> Host<'k> {
         Host { kernel, launcher, entries, shape, counts: RefCell::default() }
+    }
+
+    /// What launches have done so far, by name.
+    pub fn did(&self) -> Vec<(&'static str, u64)> {
+        self.launcher.did(&self.counts.borrow())
     }
 
     /// What launches have done so far, on each buffer of the kernel.
