@@ -81,7 +81,8 @@ def compile(
     operands = {**(operands or {}), **named}
     if _einsum.is_function is not None:
         text, operands = _einsum.with_functions(text, operands)
-    return _native.compile(text, known(operands), list((out or {}).items()), options=_einsum.placed(options, device))
+    options = _einsum.placed(options, device)
+    return _native.compile(text, known(operands), list((out or {}).items()), options=options)
 
 
 class CacheInfo(NamedTuple):

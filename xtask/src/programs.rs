@@ -83,7 +83,7 @@ mod tests {
             executable: "/w/target/debug/deps/files-48".into(),
         };
         assert_eq!(program, expected);
-        assert_eq!(program.place(), 0);
+        assert_eq!(program.place(), 1);
         assert!(Program::made(&line.replace(r#"["test"]"#, r#"["lib"]"#)).unwrap().is_of_sources);
         assert_eq!(Program::made(&line.replace(r#""test":true"#, r#""test":false"#)), None);
         assert_eq!(Program::made(&line.replace(r#""/w/target/debug/deps/files-48""#, "null")), None);
