@@ -141,10 +141,10 @@ pub fn kept_environment() -> Result<PathBuf, String> {
     Ok(environment)
 }
 
-/// A virtual environment with what is pinned.
+/// A virtual environment with what is pinned. Modules are compiled by who imports them: nine thousand are there, and most are not imported.
 fn make(environment: &Path) -> Result<(), String> {
     cargo::run(Command::new("python3").args(["-m", "venv"]).arg(environment))?;
-    cargo::run(pip(environment).args(["install", "--requirement", REQUIREMENTS]))
+    cargo::run(pip(environment).args(["install", "--no-compile", "--requirement", REQUIREMENTS]))
 }
 
 /// A program of an environment.

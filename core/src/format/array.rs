@@ -70,6 +70,16 @@ macro_rules! arrays {
                 match self { $(Array::$variant(v) => Value::from_bits(Type::$variant, $bits(v[i])),)* }
             }
 
+            /// The bytes of all elements, of each the least significant first.
+            pub fn bytes(&self) -> Vec<u8> {
+                match self { $(Array::$variant(v) => {
+                    let each = Type::$variant.bytes();
+                    let mut all = Vec::with_capacity(v.len() * each);
+                    v.iter().for_each(|x| all.extend_from_slice(&$bits(*x).to_le_bytes()[..each]));
+                    all
+                })* }
+            }
+
             /// Sets element `i`. A borrowed or shared array is copied first.
             ///
             /// # Panics

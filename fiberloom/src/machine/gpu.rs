@@ -171,6 +171,10 @@ impl Launcher for Session<'_> {
         Ok(Counts::default())
     }
 
+    fn holds(&self, operand: BufferId) -> bool {
+        self.operands.borrow().contains_key(&operand)
+    }
+
     /// The time that launches took on the GPU, without transfers.
     fn did(&self, _: &Counts) -> Vec<(&'static str, u64)> {
         vec![("gpu_nanoseconds", self.spent.get().as_nanos() as u64)]

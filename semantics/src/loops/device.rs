@@ -54,6 +54,14 @@ impl Parallel<'_, '_> {
         self.buffers[buffer.0 as usize].load(at as i64).ok()
     }
 
+    /// The bytes of an operand.
+    pub fn operand(&self, buffer: BufferId) -> Option<Vec<u8>> {
+        match &self.buffers[buffer.0 as usize] {
+            Buffer::Operand(array) => Some(array.bytes()),
+            Buffer::Made(_) => None,
+        }
+    }
+
     /// Sets an element of a buffer that is no operand, and has it.
     pub fn set(&mut self, buffer: BufferId, at: u64, bits: u64) {
         // A buffer that cannot be written is one that the device did not write.

@@ -20,6 +20,11 @@ pub trait Launcher {
     /// What ended it.
     fn launch(&self, entry: &DeviceEntry, launch: &Launch, global: &mut Global) -> Result<Counts, Ended>;
 
+    /// Whether it has an operand from a launch before: then it is not asked for again.
+    fn holds(&self, _operand: BufferId) -> bool {
+        false
+    }
+
     /// What all launches did, whose counts are these together, by name.
     fn did(&self, counts: &Counts) -> Vec<(&'static str, u64)>;
 }
@@ -112,13 +117,11 @@ impl<'k> Host<'k> {
         let mut folded = vec![];
         for argument in &entry.arguments {
             arguments.push(match argument {
-                DeviceArgument::Data(b) => {
-                    let buffer = self.buffer(each, *b, entry.writes.contains(b));
-                    if entry.writes.contains(b) {
-                        written.push((*b, global.buffers().len()));
-                    }
-                    global.add(buffer)
+                DeviceArgument::Data(b) if entry.writes.contains(b) => {
+                    written.push((*b, global.buffers().len()));
+                    global.add(self.buffer(each, *b).writable())
                 }
+                DeviceArgument::Data(b) => global.add(self.buffer(each, *b)),
                 DeviceArgument::Copies(b) => global.add(self.copies(each, *b, threads)),
                 DeviceArgument::Length(b) => each.len(*b),
                 DeviceArgument::Value(var) => self.value(each, *var, entry)?,
@@ -148,11 +151,15 @@ impl<'k> Host<'k> {
         })
     }
 
-    /// A buffer as it is.
-    fn buffer(&self, each: &Parallel, b: BufferId, writable: bool) -> Buffer {
+    /// A buffer as it is; of an operand that the launcher holds, its name.
+    fn buffer(&self, each: &Parallel, b: BufferId) -> Buffer {
         let declared = &self.kernel.buffers[b.0 as usize];
+        let operand = if self.launcher.holds(b) { Some(vec![]) } else { each.operand(b) };
+        if let Some(bytes) = operand {
+            return Buffer::of(&declared.name, declared.ty.bytes() as u64, bytes);
+        }
         let mut made = Buffer::unset(&declared.name, declared.ty.bytes() as u64, each.len(b));
-        made.writable = writable;
+        made.writable = false;
         (0..each.len(b)).for_each(|at| {
             if let Some(bits) = each.get(b, at) {
                 made.set(at, bits);
@@ -202,13 +209,9 @@ impl<'k> Host<'k> {
     fn note(&self, entry: &DeviceEntry, counts: &Counts) {
         let mut sum = self.counts.borrow_mut();
         let mut by_buffer = Counts { traffic: vec![Default::default(); self.kernel.buffers.len()], ..counts.clone() };
-        let in_memory = entry.arguments.iter().filter_map(|argument| match argument {
-            DeviceArgument::Data(b) | DeviceArgument::Copies(b) => Some(Some(*b)),
-            DeviceArgument::Fold(_) | DeviceArgument::Status => Some(None),
-            _ => None,
-        });
-        for (b, traffic) in in_memory.zip(&counts.traffic) {
-            if let Some(b) = b {
+        let in_memory = entry.arguments.iter().filter(|argument| argument.is_address());
+        for (argument, traffic) in in_memory.zip(&counts.traffic) {
+            if let DeviceArgument::Data(b) | DeviceArgument::Copies(b) = argument {
                 by_buffer.traffic[b.0 as usize] = *traffic;
             }
         }

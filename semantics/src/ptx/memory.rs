@@ -25,6 +25,11 @@ impl Area {
         (at..at + len).all(|k| self.set[(k / 64) as usize] >> (k % 64) & 1 == 1)
     }
 
+    /// These bytes, all of them set.
+    pub fn whole(bytes: Vec<u8>) -> Area {
+        Area { set: vec![u64::MAX; bytes.len().div_ceil(64)], bytes }
+    }
+
     pub fn mark(&mut self, at: u64, len: u64) {
         (at..at + len).for_each(|k| self.set[(k / 64) as usize] |= 1 << (k % 64));
     }
@@ -55,10 +60,7 @@ pub struct Buffer {
 impl Buffer {
     /// An array with these bytes, all of them set.
     pub fn of(name: &str, element: u64, bytes: Vec<u8>) -> Buffer {
-        let mut area = Area::unset(bytes.len() as u64);
-        area.mark(0, bytes.len() as u64);
-        area.bytes = bytes;
-        Buffer { name: name.to_string(), element: element.max(1), writable: false, area }
+        Buffer { name: name.to_string(), element: element.max(1), writable: false, area: Area::whole(bytes) }
     }
 
     /// An array that kernels may write, of `len` elements that are not set.
