@@ -40,17 +40,6 @@ def sddmm(pos, crd, values, a, b):
 
 
 @jit
-def ttv(pos, crd, values, c):
-    made = np.empty(len(pos) - 1)
-    for f in numba.prange(len(pos) - 1):
-        t = 0.0
-        for p in range(pos[f], pos[f + 1]):
-            t += values[p] * c[crd[p]]
-        made[f] = t
-    return made
-
-
-@jit
 def mttkrp(rows, fibers, columns, pos, crd, values, y, z, extent):
     """The rows of a tensor in compressed fibers: row `rows[r]` has the fibers from `fibers[r]` on, of these columns."""
     made = np.zeros((extent, y.shape[1]))

@@ -8,7 +8,8 @@ Commands come as lines on standard input; each is answered by one line, `ok ...`
 
 A file NAME.pos1.i32, NAME.crd1.i32 (or .i64), NAME.values.f64 or NAME.extents.i64 holds one array of an operand, raw; the
 result's have the library for a name, and coordinates of 64 bits. Everything runs on as many threads as `FIBERLOOM_BENCH_THREADS` says;
-where those are several, a library with threads is named a second time, with `-1` behind it: on one. What a call allocates is within its time, what it frees is not.
+where those are several, a library with threads is named a second time, with `-1` behind it: on one. What a call allocates is
+within its time, what it frees is not.
 """
 
 import contextlib
@@ -21,8 +22,9 @@ import sys
 import time
 import warnings
 
+THREADS = int(os.environ.get("FIBERLOOM_BENCH_THREADS", "1"))
 for threads in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"):
-    os.environ[threads] = os.environ.get("FIBERLOOM_BENCH_THREADS", "1")
+    os.environ[threads] = str(THREADS)
 warnings.filterwarnings("ignore")
 
 import numpy as np
@@ -30,7 +32,6 @@ import scipy
 import scipy.linalg
 import scipy.sparse as sp
 
-THREADS = int(os.environ.get("FIBERLOOM_BENCH_THREADS", "1"))
 for library in glob.glob(os.path.join(sys.prefix, "lib", "libmkl_rt.so.*")):
     os.environ.setdefault("MKL_RT", library)
 try:
@@ -323,7 +324,7 @@ def ttv(o):
     copied = lambda: (pos0.copy(), crd0.copy(), pos1.copy(), crd1.copy())
     calls = {"scipy": lambda: (*copied(), fibers @ c)}
     if numba:
-        calls["numba"] = lambda: (*copied(), by_hand.ttv(fibers.indptr, fibers.indices, fibers.data, c))
+        calls["numba"] = lambda: (*copied(), by_hand.spmv(fibers.indptr, fibers.indices, fibers.data, c))
     return calls, dcsr_result
 
 

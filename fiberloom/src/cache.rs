@@ -209,11 +209,13 @@ impl Code {
     fn interpret(&self, bound: &Bound, options: &Options) -> Result<(Vec<Option<Array<'static>>>, Ops), Stop> {
         let limits = interpreter::Limits { memory: options.memory, steps: options.steps };
         let on_device = ptx::Limits { steps: options.steps, ..ptx::Limits::default() };
-        let operands = self.kernel.buffers.iter().map(|buffer| buffer.role == Role::Operand).collect::<Vec<bool>>();
         let launcher = self.device.as_ref().map(|device| -> Box<dyn ptx::Launcher> {
             match &device.module {
                 Module::Simulated(module) => Box::new(ptx::Simulated::new(module, on_device)),
-                Module::Loaded(loaded) => Box::new(loaded.session(operands)),
+                Module::Loaded(loaded) => {
+                    let operands = self.kernel.buffers.iter().map(|buffer| buffer.role == Role::Operand);
+                    Box::new(loaded.session(operands.collect()))
+                }
             }
         });
         let host =
