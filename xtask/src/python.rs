@@ -198,7 +198,7 @@ fn pytest(environment: &Path) -> Command {
     let mut command = program(environment, "python");
     // Not from the repository's root or from `python/`, where the sources would be imported.
     command.args(["-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--import-mode=importlib", "python/tests"]);
-    command.env("PYTHONDONTWRITEBYTECODE", "1");
+    keep_compiled(&mut command);
     command
 }
 
@@ -213,8 +213,14 @@ fn adapters(environment: &Path) -> Command {
         "--cache",
         "target/python/numba",
     ]);
-    command.env("PYTHONDONTWRITEBYTECODE", "1");
+    keep_compiled(&mut command);
     command
+}
+
+/// Lets the processes of a command, and of its tests, find the modules that one of them has compiled, outside of the sources.
+fn keep_compiled(command: &mut Command) {
+    let folder = std::env::current_dir().unwrap_or_default().join("target/python/compiled");
+    command.env("PYTHONPYCACHEPREFIX", folder).env_remove("PYTHONDONTWRITEBYTECODE");
 }
 
 /// The wheel.

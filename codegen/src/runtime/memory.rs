@@ -13,6 +13,11 @@ pub unsafe trait Memory: Sync {
     /// A block for `layout`, whose size is not 0; all bytes zero if `zeroed`. `None` if memory does not suffice.
     fn allocate(&self, layout: Layout, zeroed: bool) -> Option<NonNull<u8>>;
 
+    /// A block of which the beginning alone is likely to be touched.
+    fn allocate_to_begin(&self, layout: Layout) -> Option<NonNull<u8>> {
+        self.allocate(layout, false)
+    }
+
     /// The block moved to a larger one of `size` bytes, with its contents. `None` if memory does not suffice; the block is then
     /// unchanged.
     ///
@@ -62,6 +67,13 @@ unsafe impl Memory for Heap {
         let block = NonNull::new(block)?;
         Heap::advise(block, layout.size());
         Some(block)
+    }
+
+    /// Small pages: a huge one is cleared whole when its first byte is touched.
+    fn allocate_to_begin(&self, layout: Layout) -> Option<NonNull<u8>> {
+        assert_ne!(layout.size(), 0);
+        // SAFETY: the size is not 0.
+        NonNull::new(unsafe { alloc::alloc(layout) })
     }
 
     unsafe fn grow(&self, block: NonNull<u8>, layout: Layout, size: usize) -> Option<NonNull<u8>> {

@@ -101,8 +101,11 @@ impl<'a> Session<'a> {
     fn twin(&mut self, b: BufferId, of: Option<Block>, with_elements: bool) -> Result<(), Failure> {
         let Some(Block { start: old, layout }) = of else { return Ok(()) };
         self.take_from_limit(layout.size())?;
-        let start = self.memory.allocate(layout, false).ok_or(Failure::Memory);
-        let start = start.inspect_err(|_| self.give_to_limit(layout.size()))?;
+        let start = match with_elements {
+            true => self.memory.allocate(layout, false),
+            false => self.memory.allocate_to_begin(layout),
+        };
+        let start = start.ok_or(Failure::Memory).inspect_err(|_| self.give_to_limit(layout.size()))?;
         self.blocks[b.0 as usize] = Some(Block { start, layout });
         // SAFETY: both blocks have this layout; the buffer is this session's.
         unsafe {

@@ -82,7 +82,7 @@ def _run(name: str, given) -> bool:
         command.append(f"--fl-part={suite.part}")
     if given.counts:
         command.append(f"--fl-counts={given.counts.absolute() / name}.json")
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), *_path()]), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), *_path()])}
     if given.cache:
         environment["NUMBA_CACHE_DIR"] = str(given.cache.absolute())
     began = time.monotonic()
