@@ -33,6 +33,7 @@ mod read;
 mod rewrites;
 pub mod stream;
 mod symbolic;
+mod weight;
 mod work;
 
 pub use crate::stream::{BufferId, LANES, Sought};
@@ -49,6 +50,7 @@ pub use print::{expression, headline};
 pub use read::read;
 pub use rewrites::{Element, REWRITES, Rewrite, Tiles, one_fiber, ranks_of, strip_mine_by, tiles_of, whole_copy};
 pub use symbolic::{Symbolic, Term};
+pub use weight::{Weight, weights};
 pub use work::work;
 
 use fiberloom_core::notation::concrete::Program;

@@ -20,19 +20,27 @@ use super::{Emitter, Place, Typed, Unit, parts};
 use crate::Error;
 use crate::abi::Slot;
 use fiberloom_core::algebra::Op;
-use fiberloom_loops::{BufferId, Expr, How, Stmt, Var, array_in_pieces, fold_in_pieces, linear, work};
+use fiberloom_loops::{BufferId, Expr, How, Kernel, Stmt, Var, array_in_pieces, fold_in_pieces, linear, weights, work};
 use inkwell::IntPredicate;
 use inkwell::module::Linkage;
 use inkwell::types::BasicMetadataTypeEnum;
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, PointerValue};
 use std::collections::BTreeSet;
 
-/// The words that describe a loop, and then each of the arrays to which its iterations append, and into which they fold.
-const WORDS: [u64; 3] = [14, 6, 3];
+/// The words that describe a loop, and then each of the arrays to which its iterations append, those into which they fold, and the
+/// positions that say how its work is spread.
+const WORDS: [u64; 4] = [16, 6, 3, 3];
 
-/// The words that describe a loop.
-pub(super) fn words(how: &How) -> u64 {
-    WORDS[0] + WORDS[1] * how.joined().len() as u64 + WORDS[2] * how.arrays().len() as u64
+/// The words that describe a loop, by what they describe.
+fn words(kernel: &Kernel, stmt: &Stmt) -> [u64; 4] {
+    let Stmt::For { var, how, body, .. } = stmt else { return [0; 4] };
+    let numbers = [1, how.joined().len(), how.arrays().len(), weights(kernel, *var, body).len()];
+    std::array::from_fn(|n| WORDS[n] * numbers[n] as u64)
+}
+
+/// The number of words that describe a loop.
+pub(super) fn all_words(kernel: &Kernel, stmt: &Stmt) -> u64 {
+    words(kernel, stmt).iter().sum()
 }
 
 impl<'c> Emitter<'c, '_> {
@@ -108,6 +116,8 @@ impl<'c> Emitter<'c, '_> {
         let function = self.module.get_function(&parts::name(self.symbol, part));
         let function = function.ok_or_else(|| Error::Llvm(format!("part {part} is not declared")))?;
         let work = self.index(&work(self.kernel, *var, (lo, hi), body))?;
+        let [first, joins, folds, _] = words(self.kernel, stmt);
+        let weights = weights(self.kernel, *var, body);
         let (lo, hi) = (self.index(lo)?, self.index(hi)?);
         let mut all: Vec<BasicValueEnum> = vec![
             function.as_global_value().as_pointer_value().into(),
@@ -116,14 +126,16 @@ impl<'c> Emitter<'c, '_> {
             lo.into(),
             hi.into(),
             work.into(),
-            self.loop_word(WORDS[0])?.into(),
+            self.loop_word(first)?.into(),
             self.i64(joined.len() as i64).into(),
             self.i64(self.cuts.shared.len() as i64).into(),
             self.i64(is_repeatable(body, how).into()).into(),
             self.fold_function(part, FRAMES).into(),
             self.fold_function(part, ARRAYS).into(),
-            self.loop_word(WORDS[0] + WORDS[1] * joined.len() as u64)?.into(),
+            self.loop_word(first + joins)?.into(),
             self.i64(how.arrays().len() as i64).into(),
+            self.loop_word(first + joins + folds)?.into(),
+            self.i64(weights.len() as i64).into(),
         ];
         for j in joined {
             let counted = |v: Var| self.cuts.shared.get(&v).map_or(-1, |word| *word as i64);
@@ -146,6 +158,11 @@ impl<'c> Emitter<'c, '_> {
             let (_, begins) = array_in_pieces(self.kernel, body, *b).expect("checked");
             let words = [self.i64(b.0.into()), self.i64(bytes), self.i64(begins.bits() as i64)];
             all.extend(words.map(BasicValueEnum::from));
+        }
+        for w in weights {
+            let bytes = self.kernel.buffers[w.positions.0 as usize].ty.bytes() as i64;
+            let words = [w.positions.0.into(), bytes, w.at.map_or(-1, |at| at as i64)];
+            all.extend(words.map(|word| BasicValueEnum::from(self.i64(word))));
         }
         Ok(all)
     }

@@ -16,7 +16,7 @@
 //! function mentions is in no function's frame. A function loads addresses of buffers at its beginning, and again after a call of a part
 //! that may have changed them.
 
-use super::parallel::words;
+use super::parallel::all_words;
 use super::{Emitter, Place};
 use crate::Error;
 use crate::room::length;
@@ -177,7 +177,7 @@ impl<'k> Cuts<'k> {
         [lo, hi, &work].into_iter().for_each(|e| self.mentions[0].expression(e));
         let mut mentions = Mentions::default();
         mentions.statement(stmt);
-        self.words = self.words.max(words(how));
+        self.words = self.words.max(all_words(self.kernel, stmt));
         let linear = |j: &Joined| linear(&j.from, *var).filter(|_| j.counter(*var).is_none());
         for (first, length) in how.joined().iter().filter_map(linear) {
             [first, length].iter().for_each(|e| self.mentions[0].expression(e));

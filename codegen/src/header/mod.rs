@@ -150,15 +150,21 @@ fn shared(out: &mut String) -> std::fmt::Result {
     writeln!(out, "typedef struct fl_folded {{\n    int64_t buffer, bytes, begins;\n}} fl_folded;")?;
     writeln!(
         out,
+        "/* An array of positions, of which one element counts: the iteration's or, if `at` is not -1, that which the weight `at` is. */"
+    )?;
+    writeln!(out, "typedef struct fl_weight {{\n    int64_t buffer, bytes, at;\n}} fl_weight;")?;
+    writeln!(
+        out,
         "/* A loop whose iterations are independent. Threads need copies of the buffers whose numbers are `own`, and, if there are joined\n \
          * arrays, or `fold` is not null, of the `words` words of the frame. It may run again after it failed if `again` is not 0. If `fold` is\n \
          * not null, `turns` sets words of the frame to what its iterations fold, whatever was there, and `fold` folds those of a later\n \
          * frame into an earlier one. Threads need arrays of their own of those in `folded`, of which `fold_arrays` folds a later table's\n \
-         * into an earlier one's; one thread, which runs all iterations at once, does not. */"
+         * into an earlier one's; one thread, which runs all iterations at once, does not. The work before an iteration grows as its number\n \
+         * and the elements of the arrays in `weights` together. */"
     )?;
     writeln!(
         out,
-        "typedef struct fl_loop {{\n    fl_turns turns;\n    const int32_t *own;\n    int64_t owns, lo, hi, work;\n    const fl_joined *joined;\n    int64_t joins, words, again;\n    void (*fold)(int64_t *frame, const int64_t *later);\n    void (*fold_arrays)(fl_buffer *buffers, const fl_buffer *later);\n    const fl_folded *folded;\n    int64_t folds;\n}} fl_loop;"
+        "typedef struct fl_loop {{\n    fl_turns turns;\n    const int32_t *own;\n    int64_t owns, lo, hi, work;\n    const fl_joined *joined;\n    int64_t joins, words, again;\n    void (*fold)(int64_t *frame, const int64_t *later);\n    void (*fold_arrays)(fl_buffer *buffers, const fl_buffer *later);\n    const fl_folded *folded;\n    int64_t folds;\n    const fl_weight *weights;\n    int64_t weighs;\n}} fl_loop;"
     )?;
     writeln!(out, "struct fl_runtime {{")?;
     for slot in Slot::ALL {

@@ -43,17 +43,18 @@ pub struct Heap;
 const HUGE: usize = 1 << 20;
 
 impl Heap {
-    /// Asks for huge pages within a large block. This is a hint: a refusal changes nothing.
+    /// Asks for huge pages for all pages of a large block. This is a hint: a refusal changes nothing. A mapping of which a part alone
+    /// is advised is two for the system, which then cannot move it when the block grows, so that it is copied.
     fn advise(block: NonNull<u8>, size: usize) {
         const PAGE: usize = 4096;
         if size < HUGE {
             return;
         }
-        let skip = block.as_ptr().align_offset(PAGE);
-        let len = size.saturating_sub(skip) / PAGE * PAGE;
-        // SAFETY: the range lies within the block, which we own; MADV_HUGEPAGE changes no contents.
+        let before = block.as_ptr().addr() % PAGE;
+        let len = (before + size).next_multiple_of(PAGE);
+        // SAFETY: whole pages, of which the first and the last may have others' bytes, too; MADV_HUGEPAGE changes no contents.
         unsafe {
-            libc::madvise(block.as_ptr().add(skip).cast(), len, libc::MADV_HUGEPAGE);
+            libc::madvise(block.as_ptr().wrapping_sub(before).cast(), len, libc::MADV_HUGEPAGE);
         }
     }
 }
@@ -91,5 +92,37 @@ unsafe impl Memory for Heap {
 
     fn is_heap(&self) -> bool {
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The part of the address space, of one kind throughout, that an address lies in.
+    fn mapping(address: usize) -> Option<(usize, usize)> {
+        let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
+        let number = |text: &str| usize::from_str_radix(text, 16).ok();
+        let range =
+            |line: &str| line.split(' ').next()?.split_once('-').and_then(|(a, b)| Some((number(a)?, number(b)?)));
+        maps.lines().filter_map(range).find(|(begin, end)| (*begin..*end).contains(&address))
+    }
+
+    /// The system moves one mapping; of two a block that grows would be copied.
+    #[test]
+    fn a_large_block_lies_in_one_mapping() {
+        let [first, grown] = [48 << 20, 80 << 20].map(|size| Layout::from_size_align(size, 8).unwrap());
+        let mut block = Heap.allocate(first, false).unwrap();
+        let is_in_one = |block: NonNull<u8>, size: usize| {
+            let (_, end) = mapping(block.as_ptr().addr()).unwrap();
+            block.as_ptr().addr() + size <= end
+        };
+        assert!(is_in_one(block, first.size()));
+        // SAFETY: the block is this memory's, with these layouts, and not used afterwards.
+        unsafe {
+            block = Heap.grow(block, first, grown.size()).unwrap();
+            assert!(is_in_one(block, grown.size()));
+            Heap.free(block, grown);
+        }
     }
 }

@@ -21,6 +21,7 @@ mod pool;
 mod session;
 mod sort;
 mod watch;
+mod weight;
 
 pub use interrupt::Interrupt;
 pub(crate) use interrupt::NEVER;

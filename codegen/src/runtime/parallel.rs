@@ -1,11 +1,11 @@
 //! Parallel loops: pieces of the iterations, which threads take one after the other.
 //!
 //! ```text
-//!   lo ├────┼────┼────┼────┼────┤ hi        pieces of equal numbers of iterations; who is done takes the next one
+//!   lo ├────┼────┼────┼────┼────┤ hi        pieces of as much work (`weight.rs`); who is done takes the next one
 //! ```
 //!
 //! Iterations are independent, so that results do not depend on threads, nor on pieces, unless iterations fold. What is a piece depends on the
-//! loop's work alone; of a loop that folds, one thread runs the same pieces. If several pieces fail, the first of them does: those before it
+//! loop's work and data alone; of a loop that folds, one thread runs the same pieces. If several pieces fail, the first of them does: those before it
 //! run to their ends.
 #![allow(unsafe_code)] // Machine code runs on several threads.
 
@@ -13,6 +13,7 @@ use super::folds::{FoldArrays, FoldFrames, Folded, Folding, Folds};
 use super::joined::{Joined, Joins};
 use super::pool::{on_threads, threads};
 use super::watch::Times;
+use super::weight::{Cuts, Weight};
 use super::{Session, Snapshot};
 use crate::Pieces;
 use crate::abi::{Buffer, code};
@@ -62,6 +63,9 @@ pub(super) struct Counted {
     /// The arrays into which iterations fold.
     folded: *const Folded,
     folds: i64,
+    /// The arrays that say how the work is spread over the iterations.
+    weights: *const Weight,
+    weighs: i64,
 }
 
 /// A loop that runs.
@@ -78,8 +82,8 @@ struct Loop<'l, 'a> {
     folds: Option<&'l Folds<'l>>,
     times: &'l Times,
     hi: i64,
-    /// The iterations of a piece.
-    step: i64,
+    /// The pieces.
+    cuts: Cuts<'l>,
     /// The first iteration of the next piece.
     next: AtomicI64,
     /// The first piece that failed, by its first iteration, with its code.
@@ -143,9 +147,15 @@ impl Loop<'_, '_> {
 
     /// The next piece; `None` if there is none, or one before it failed.
     fn piece(&self) -> Option<(i64, i64)> {
-        let took = |first: i64| (first < self.hi).then(|| first.saturating_add(self.step));
+        let mut past = self.hi;
+        let took = |first: i64| {
+            (first < self.hi).then(|| {
+                past = self.cuts.past(first);
+                past
+            })
+        };
         let first = self.next.fetch_update(Relaxed, Relaxed, took).ok()?;
-        (first <= self.first_failed().0).then(|| (first, first.saturating_add(self.step).min(self.hi)))
+        (first <= self.first_failed().0).then_some((first, past))
     }
 
     fn note(&self, first: i64, code: i32) {
@@ -175,16 +185,18 @@ pub(super) unsafe extern "C" fn parallel(
     // A product of extents that does not fit is a large one.
     let work = described.work as u64;
     // SAFETY: generated code passes on the session that it was given; arrays have the lengths beside them.
-    let (how, own, joined, arrays) = unsafe {
+    let (how, own, joined, arrays, weights) = unsafe {
         let joined = std::slice::from_raw_parts(described.joined, described.joins as usize);
+        let weights = std::slice::from_raw_parts(described.weights, described.weighs as usize);
         let arrays = std::slice::from_raw_parts(described.folded, described.folds as usize);
-        ((*rt).pieces(), numbers(described.own, described.owns), joined, arrays)
+        ((*rt).pieces(), numbers(described.own, described.owns), joined, arrays, weights)
     };
     let folding = Folding { frames: described.fold, arrays, fold_arrays: described.fold_arrays, buffers };
     let (threads, pieces) = match how {
         Pieces::Usual => (threads(), pieces(work, folding.elements())),
         Pieces::Each(threads) => (threads, MOST),
     };
+    let weights = if how == Pieces::Usual { weights } else { &[] };
     let pieces = pieces.min(n.max(0) as u64) as i64;
     let times = Times::begin();
     if pieces < 2 || threads < 2 && !folding.is_some() {
@@ -206,7 +218,7 @@ pub(super) unsafe extern "C" fn parallel(
         folds: None,
         times: &times,
         hi,
-        step: n / pieces + i64::from(n % pieces != 0),
+        cuts: Cuts::new((weights, buffers), (lo, hi), pieces),
         next: AtomicI64::new(lo),
         failed: Mutex::new((i64::MAX, 0)),
     };
