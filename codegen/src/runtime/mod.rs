@@ -20,10 +20,12 @@ mod parallel;
 mod pool;
 mod session;
 mod sort;
+mod sync;
 mod watch;
 
 pub use interrupt::Interrupt;
 pub(crate) use interrupt::NEVER;
+pub use parallel::Pieces;
 pub use pool::{on_pool, set_threads, threads};
 pub(crate) use session::{Block, Session, Snapshot, lent};
 pub use watch::{LoopRun, watched};
