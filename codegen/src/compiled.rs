@@ -4,7 +4,7 @@ use crate::abi::{self, Buffer};
 use crate::jit::Code;
 use crate::runtime::fence::Fence;
 use crate::runtime::memory::{Heap, Memory};
-use crate::runtime::{Block, Interrupt, NEVER, Session, lent};
+use crate::runtime::{Block, Interrupt, NEVER, Pieces, Session, lent};
 use fiberloom_core::algebra::Type;
 use fiberloom_core::format::Array;
 use fiberloom_loops::{BufferId, Failure, Kernel, Role};
@@ -18,16 +18,6 @@ pub struct Limits {
     pub memory: usize,
     /// How parallel loops are cut into pieces.
     pub pieces: Pieces,
-}
-
-/// How parallel loops are cut into pieces. Results do not depend on it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Pieces {
-    /// By their work, on [`threads`](crate::threads) threads; a loop of little work runs on the caller's.
-    #[default]
-    Usual,
-    /// Each iteration is a piece, however short, as far as that makes no more than 256, on so many threads: for tests.
-    Each(usize),
 }
 
 /// No limit except the machine's memory.

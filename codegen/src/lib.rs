@@ -32,10 +32,10 @@ mod room;
 mod runtime;
 mod target;
 
-pub use compiled::{Compiled, Limits, Pieces, Prepared, Take};
+pub use compiled::{Compiled, Limits, Prepared, Take};
 pub use header::{Contract, header, symbol};
 pub use room::{addresses_left, room};
-pub use runtime::{Interrupt, LoopRun, on_pool, set_threads, threads, watched};
+pub use runtime::{Interrupt, LoopRun, Pieces, on_pool, set_threads, threads, watched};
 
 use fiberloom_loops::{Kernel, check};
 use inkwell::builder::BuilderError;

@@ -318,7 +318,7 @@ fn parts_that_do_not_fit_are_not_made() {
     }
 }
 
-/// A thread's workspace grows for itself.
+/// A thread's workspace grows for itself; where there is no memory for several, one thread runs all iterations.
 #[test]
 fn copies_grow() {
     let kernel = compiled(
@@ -342,9 +342,16 @@ fn copies_grow() {
 ",
     );
     let x = floats(200);
-    let y = run(&kernel, (200, &x, 2), Pieces::Each(3)).unwrap();
-    let Some(Array::F64(y)) = &y[2] else { panic!("{y:?}") };
-    assert!(y.iter().enumerate().all(|(i, y)| *y == 1.0 / (i + 1) as f64 + 1.0));
+    // 200 results, and a workspace that doubles from 16 elements on.
+    let least = 8 * (200 + 256);
+    for memory in (least..3 * least).step_by(400).chain([usize::MAX]) {
+        let limits = Limits { memory, pieces: Pieces::Each(3) };
+        // SAFETY: the kernel stays inside of arrays of `n` elements.
+        #[allow(unsafe_code)]
+        let made = unsafe { kernel.run_fenced(&[200], &[Some(&x), None, None], &limits) }.unwrap();
+        let Some(Array::F64(y)) = &made[2] else { panic!("{made:?}") };
+        assert!(y.iter().enumerate().all(|(i, y)| *y == 1.0 / (i + 1) as f64 + 1.0), "{memory}");
+    }
 }
 
 /// Of iterations that fail, the first says why, on any number of threads.

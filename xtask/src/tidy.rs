@@ -104,6 +104,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "fiberloom-tests",
         ],
     ),
+    ("proofs/threads", &["fiberloom-core", "fiberloom-loops"]),
     ("tests", &["fiberloom-core", "fiberloom-front", "fiberloom-semantics", "fiberloom", "fiberloom-check"]),
     ("bench", &["fiberloom-core", "fiberloom"]),
     ("python", &["fiberloom", "fiberloom-core", "fiberloom-passes", "fiberloom-front"]),

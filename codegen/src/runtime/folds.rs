@@ -9,12 +9,13 @@
 //! waits takes them with it.
 #![allow(unsafe_code)] // Frames and arrays of machine code.
 
+use super::sync::Mutex;
 use super::{Block, Session};
 use crate::abi::Buffer;
 use fiberloom_loops::BufferId;
 use std::collections::BTreeMap;
 use std::mem::MaybeUninit;
-use std::sync::{Mutex, PoisonError};
+use std::sync::PoisonError;
 
 /// Folds what a later piece has left in its frame into the frame of the pieces before.
 pub(super) type FoldFrames = unsafe extern "C" fn(*mut i64, *const i64);
@@ -30,11 +31,11 @@ pub(super) type Frame = Vec<MaybeUninit<i64>>;
 #[derive(Clone, Copy)]
 pub(super) struct Folded {
     /// The number of the buffer.
-    buffer: i64,
+    pub buffer: i64,
     /// The size of an element.
-    bytes: i64,
+    pub bytes: i64,
     /// The bits with which elements begin.
-    begins: u64,
+    pub begins: u64,
 }
 
 /// How the pieces of a loop are folded.

@@ -12,27 +12,28 @@
 //! an element stands, it stands there already, and is shifted in its place.
 #![allow(unsafe_code)] // Raw blocks of several threads.
 
+use super::sync::{Mutex, MutexGuard, RwLock, between};
 use super::{Block, Session, Snapshot};
 use crate::abi::{Buffer, code};
 use fiberloom_loops::{BufferId, Failure};
 use std::collections::BTreeMap;
 use std::mem::MaybeUninit;
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::PoisonError;
 
 /// An array to which iterations append, as generated code describes it: from element `plus + times * n` on.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct Joined {
     /// The number of the buffer.
-    buffer: i64,
+    pub buffer: i64,
     /// The size of an element.
-    bytes: i64,
+    pub bytes: i64,
     /// The word of the frame that is `n`; −1: the loop's variable is.
-    counter: i64,
-    times: i64,
-    plus: i64,
+    pub counter: i64,
+    pub times: i64,
+    pub plus: i64,
     /// The word of the frame whose values the elements are, or −1.
-    holds: i64,
+    pub holds: i64,
 }
 
 /// What the threads of a loop append to.
@@ -192,23 +193,27 @@ impl<'l> Joins<'l> {
         let ends: Vec<i64> =
             begin.iter().zip(piece.behind.iter().zip(&piece.before)).map(|(at, (b, a))| at + b - a).collect();
         self.make_room(&ends)?;
-        let owner = self.owner.read().unwrap_or_else(PoisonError::into_inner);
+        let moving = self.owner.read().unwrap_or_else(PoisonError::into_inner);
+        let session = moving.0;
         for (n, j) in self.arrays.iter().enumerate() {
-            // SAFETY: the owner waits, and has room for this part, which nobody else touches.
-            unsafe { self.copy(j, &(*owner.0).buffer(BufferId(j.buffer as u32)), (piece, begin, start(n))) }
+            // SAFETY: the owner waits.
+            let to = unsafe { (*session).buffer(BufferId(j.buffer as u32)) };
+            between();
+            // SAFETY: the array has room for this part, which nobody else touches.
+            unsafe { self.copy(j, &to, (piece, begin, start(n))) }
         }
         Ok(())
     }
 
     /// Makes room for parts that end at these counters' values. More is likely to come: as much for each iteration as so far.
     fn make_room(&self, ends: &[i64]) -> Result<(), Failure> {
-        let short = |owner: &Owner, j: &&Joined| {
+        let short = |session: *mut Session, j: &&Joined| {
             // SAFETY: the owner waits, and who makes room has the lock alone.
-            let room = unsafe { (*owner.0).buffer(BufferId(j.buffer as u32)).capacity };
+            let room = unsafe { (*session).buffer(BufferId(j.buffer as u32)).capacity };
             room < j.plus + ends[self.place(j.counter)]
         };
         let owner = self.owner.read().unwrap_or_else(PoisonError::into_inner);
-        if !self.appended().any(|j| short(&owner, &j)) {
+        if !self.appended().any(|j| short(owner.0, &j)) {
             return Ok(());
         }
         drop(owner);
@@ -216,9 +221,9 @@ impl<'l> Joins<'l> {
             let known = self.known();
             (known.next - self.range.0, known.now.clone())
         };
-        let owner = self.owner.write().unwrap_or_else(PoisonError::into_inner);
-        let session = owner.0;
-        for j in self.appended().filter(|j| short(&owner, j)) {
+        let growing = self.owner.write().unwrap_or_else(PoisonError::into_inner);
+        let session = growing.0;
+        for j in self.appended().filter(|j| short(session, j)) {
             let (least, now) = (j.plus + ends[self.place(j.counter)], now[self.place(j.counter)]);
             let rate = now as f64 / done.max(1) as f64;
             let likely = (1.0625 * rate * (self.range.1 - self.range.0) as f64) as i64;

@@ -20,11 +20,13 @@ mod parallel;
 mod pool;
 mod session;
 mod sort;
+mod sync;
 mod watch;
 mod weight;
 
 pub use interrupt::Interrupt;
 pub(crate) use interrupt::NEVER;
+pub use parallel::Pieces;
 pub use pool::{on_pool, set_threads, threads};
 pub(crate) use session::{Block, Session, Snapshot, lent};
 pub use watch::{LoopRun, watched};

@@ -12,15 +12,24 @@
 use super::folds::{FoldArrays, FoldFrames, Folded, Folding, Folds};
 use super::joined::{Joined, Joins};
 use super::pool::{on_threads, threads};
+use super::sync::{AtomicBool, AtomicI64, Mutex};
 use super::watch::Times;
 use super::weight::{Cuts, Weight};
 use super::{Session, Snapshot};
-use crate::Pieces;
 use crate::abi::{Buffer, code};
 use fiberloom_loops::Failure;
 use std::mem::MaybeUninit;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
+
+/// How parallel loops are cut into pieces. Results do not depend on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pieces {
+    /// By their work, on [`threads`](crate::threads) threads; a loop of little work runs on the caller's.
+    #[default]
+    Usual,
+    /// Each iteration is a piece, however short, as far as that makes no more than 256, on so many threads: for tests.
+    Each(usize),
+}
 
 /// A function of a kernel that runs the iterations from the first up to the last.
 type Turns = unsafe extern "C" fn(*mut Session, *mut Buffer, *const i64, *mut i64, i64, i64) -> i32;
@@ -42,30 +51,30 @@ const SPARSE: u64 = 8;
 #[derive(Clone, Copy)]
 pub(super) struct Counted {
     /// Runs some of the iterations.
-    turns: Turns,
+    pub turns: Turns,
     /// The numbers of the buffers of which each thread has a copy.
-    own: *const i32,
-    owns: i64,
-    lo: i64,
-    hi: i64,
+    pub own: *const i32,
+    pub owns: i64,
+    pub lo: i64,
+    pub hi: i64,
     /// An estimate of the statements that run.
-    work: i64,
+    pub work: i64,
     /// The arrays to which iterations append.
-    joined: *const Joined,
-    joins: i64,
+    pub joined: *const Joined,
+    pub joins: i64,
     /// The number of words of the frame, without those that describe a loop.
-    words: i64,
+    pub words: i64,
     /// Whether iterations may run again after some of them ran.
-    again: i64,
+    pub again: i64,
     /// Fold what a later piece has folded into what the pieces before have.
-    fold: Option<FoldFrames>,
-    fold_arrays: Option<FoldArrays>,
+    pub fold: Option<FoldFrames>,
+    pub fold_arrays: Option<FoldArrays>,
     /// The arrays into which iterations fold.
-    folded: *const Folded,
-    folds: i64,
+    pub folded: *const Folded,
+    pub folds: i64,
     /// The arrays that say how the work is spread over the iterations.
-    weights: *const Weight,
-    weighs: i64,
+    pub weights: *const Weight,
+    pub weighs: i64,
 }
 
 /// A loop that runs.
@@ -277,10 +286,10 @@ impl Call<'_, '_> {
             Ok(counted) => (failed, counted),
             Err(failure) => (code(failure), vec![]),
         };
-        // One thread needs less memory; without memory for copies no thread has begun.
-        let short = failed == code(Failure::Memory) && again != 0;
+        // One thread needs less memory; without memory for copies no thread has begun. Elements that are folded stay so.
+        let short = failed == code(Failure::Memory) && again != 0 && self.folding.arrays.is_empty();
         // SAFETY: threads are done.
-        let undone = joins.filter(|_| short).is_some_and(|joins| unsafe { joins.undo(self.of.snapshot) }.is_ok());
+        let undone = short && joins.is_none_or(|joins| unsafe { joins.undo(self.of.snapshot) }.is_ok());
         if undone || !begun.into_inner() {
             return self.in_order();
         }

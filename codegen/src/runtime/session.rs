@@ -3,8 +3,8 @@
 
 use super::interrupt::Interrupt;
 use super::memory::Memory;
-use super::{entries, math};
-use crate::Pieces;
+use super::sync::AtomicUsize;
+use super::{Pieces, entries, math};
 use crate::abi::{Buffer, Slot};
 use fiberloom_core::algebra::Type;
 use fiberloom_core::format::{Array, Elements};
@@ -12,7 +12,7 @@ use fiberloom_loops::{BufferId, Failure};
 use std::alloc::Layout;
 use std::ptr::NonNull;
 use std::sync::LazyLock;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// The number of buffers that most kernels do not exceed.
 const FEW: usize = 12;

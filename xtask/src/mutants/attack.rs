@@ -173,6 +173,7 @@ const TESTS: &[Tests] = &[
     only("notation's tests", LOWER, &["concrete::"]),
     only("plans", LOWER, &["plans::"]),
     all("runtime's tests", CODEGEN.0, "fiberloom_codegen"),
+    all(THREADS, "fiberloom-threads", "threads"),
     only("kernels' tests", CODEGEN, &["run::"]),
     only("operators' tests", CODEGEN, &["operations::"]),
     only("lanes' tests", CODEGEN, &["among::"]),
@@ -234,6 +235,9 @@ const PRINTED: &[&str] = &[
 /// Whole nests take minutes, other laws seconds: they are attackers of their own.
 const NESTS: &str = "nests";
 
+/// The runtime's threads, in turns that a scheduler chooses.
+const THREADS: &str = "threads' tests";
+
 /// Files of every kind, drawn: the part of the generators' own tests that no campaign is.
 const DRAWN_FILES: &str = "drawn files";
 
@@ -255,7 +259,7 @@ const ORDER: &[(&str, &[&str])] = &[
             "directed machine code",
         ],
     ),
-    ("runtime", &["runtime's tests", "machine code", FILES, "long machine code", "directed machine code"]),
+    ("runtime", &["runtime's tests", THREADS, "machine code", FILES, "long machine code", "directed machine code"]),
     ("shards", &["boxes' tests", "tests of keys", "batches' tests", "boxes"]),
     ("gradients", &[FILES, "gradients", "passes' tests"]),
     (
@@ -341,6 +345,7 @@ const ORDER: &[(&str, &[&str])] = &[
             "boxes",
             "loops under commands",
             "commands",
+            THREADS,
             DRAWN_FILES,
             "queries' tests",
             "command's tests",
@@ -426,6 +431,7 @@ pub fn made_of(path: &Path) -> Vec<&'static str> {
         ("lower", "fiberloom-lower"),
         ("codegen", "fiberloom-codegen"),
         ("fuzz/check", "fiberloom-check"),
+        ("proofs/threads", "fiberloom-threads"),
         ("fiberloom", "fiberloom"),
     ];
     let of = |tests: &&Tests| {
