@@ -295,13 +295,18 @@ fn a_block_has_a_workspace_in_shared_memory() {
         for (n, (at, _)) in code.text.match_indices("bar.sync").enumerate() {
             let line = code.text[at..].find('\n').unwrap();
             let without = format!("{}{}", &code.text[..at], &code.text[at + line..]);
-            assert!(races(&turned(alloc), &code, &without, 40), "barrier {n} of\n{}", code.text);
+            assert!(breaks(&turned(alloc), &code, &without, 40), "barrier {n} of\n{}", code.text);
+        }
+        for access in ["ld", "st"] {
+            let elsewhere = code.text.replace(&format!("{access}.shared"), &format!("{access}.global"));
+            assert_ne!(elsewhere, code.text);
+            assert!(breaks(&turned(alloc), &code, &elsewhere, 40), "{elsewhere}");
         }
     }
 }
 
 /// Whether the machine finds a rule broken in a changed text, for some order of the threads.
-fn races(text: &str, code: &Ptx, changed: &str, results: i64) -> bool {
+fn breaks(text: &str, code: &Ptx, changed: &str, results: i64) -> bool {
     let kernel = read(text).unwrap();
     let module = Module::read(changed).unwrap();
     let operands = operands();
@@ -310,7 +315,8 @@ fn races(text: &str, code: &Ptx, changed: &str, results: i64) -> bool {
         let launcher = Simulated::new(&module, Limits { seed, ..Limits::default() });
         let host = Host::new(&kernel, &launcher, &code.entries, Shape { blocks: 1, threads: 64 });
         let ran = Prepared::new(&kernel).unwrap().run_on(Some(&host), &[4, 3, results], &given, &Default::default());
-        ran.is_err_and(|fault| fault.to_string().contains("race") || fault.to_string().contains("never set"))
+        let rules = ["race", "never set", "where there is nothing"];
+        ran.is_err_and(|fault| rules.iter().any(|rule| fault.to_string().contains(rule)))
     })
 }
 
