@@ -48,7 +48,7 @@ impl fmt::Display for Ptx {
             writeln!(f, "// The loop over {var} runs on the host: {why}.")?;
         }
         for (var, unit, what) in &self.not_dealt {
-            writeln!(f, "// The loop over {var} is not dealt out to {unit}s: {what} of its iterations.")?;
+            writeln!(f, "// The loop over {var} is not dealt out to {unit}s: {what}.")?;
         }
         f.write_str(&self.text)
     }
@@ -81,6 +81,12 @@ fn launch(kernel: &Kernel, entry: &DeviceEntry) -> String {
             Runner::Block => " of whole warps (32 threads; a block runs an iteration)",
         }
     );
+    if entry.shared > 0 {
+        text += &format!(
+            " *   A block has {} bytes of shared memory, which the code itself reserves: none is asked for at the launch.\n *\n",
+            entry.shared
+        );
+    }
     let mut places = String::new();
     for (place, argument) in arguments.iter().enumerate() {
         let (called, what) = match argument {

@@ -4,6 +4,8 @@ use fiberloom::{Engine, Format, Gpu, Mode, Options, Program, Tensor, Type, Value
 use std::path::PathBuf;
 use std::process::Command;
 
+mod shared;
+
 /// Kernels whose outermost loops are independent: those of the papers, and others.
 const KERNELS: [(&str, &str); 9] = [
     ("spmv", "tensor A: f64[I,J] csr  tensor x: f64[J] dense  tensor y: f64[I] dense  y[i] = A[i,j] * x[j]"),
@@ -158,7 +160,7 @@ fn kernels_are_assembled() {
     };
     let folder = std::env::temp_dir().join(format!("fiberloom-ptxas-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
-    for (name, text) in KERNELS {
+    for (name, text) in KERNELS.into_iter().chain(shared::KERNELS) {
         let program = program(text);
         for gpu in Gpu::ALL {
             let file = folder.join(format!("{name}.ptx"));

@@ -218,9 +218,10 @@ fn loops_are_dealt_out_to_blocks_warps_and_lanes() {
     assert_eq!(code.entries[0].runner, Runner::Block);
 }
 
-/// A block does not run an iteration in which what warps share is not all that is stored, or is read: a thread, or a warp, does.
+/// What is stored outside of the loops that warps share the first thread stores; where it is read, and where one loop reads what another has
+/// written, all threads wait for one another.
 #[test]
-fn a_block_shares_no_iteration_that_stores_elsewhere() {
+fn threads_of_a_block_wait_for_one_another() {
     let sums = "  block parallel for b in 0..2 {
     warp parallel for u in 0..2 {
       y_vals[b * 2 + u] = u
@@ -228,17 +229,189 @@ fn a_block_shares_no_iteration_that_stores_elsewhere() {
   }";
     let (values, code) = made(&kernel("i64", sums), 4);
     assert_eq!((values, code.entries[0].runner), (Ok(vec![0, 1, 0, 1]), Runner::Block));
+    assert!(!code.text.contains("bar.sync"), "{}", code.text);
     let stores = sums.replace("    }\n  }", "    }\n    y_vals[b * 2] = 9\n  }");
-    let reads = sums.replace("= u\n    }\n  }", "= u\n    }\n    z = y_vals[b * 2]\n  }");
-    let waits =
-        sums.replace("    warp", "    for r in 0..2 {\n    warp").replace("= u\n    }", "= u + r\n    }\n    }");
-    for (body, wanted) in [(stores, [9, 1, 9, 1]), (reads, [0, 1, 0, 1]), (waits, [1, 2, 1, 2])] {
+    let reads = sums.replace(
+        "= u\n    }\n  }",
+        "= u + 1\n    }\n    z = y_vals[b * 2 + 1]\n    lane parallel for v in 0..2 {\n      y_vals[b * 2 + v] = z * 10 + v\n    }\n  }",
+    );
+    let turns =
+        sums.replace("    warp", "    for r in 0..n_i / 2 {\n    warp").replace("= u\n    }", "= u + r\n    }\n    }");
+    // The condition is evaluated again once all warps have stored: 0, then 1 and 2, then 2 and 3.
+    let until = sums
+        .replace(
+            "    warp",
+            "    y_vals[b * 2] = 0\n    while y_vals[b * 2] < 2 {\n    z = y_vals[b * 2] + 1\n    warp",
+        )
+        .replace("= u\n    }", "= z + u\n    }\n    }");
+    for (body, wanted, barriers) in
+        [(stores, [9, 1, 9, 1], 1), (reads, [20, 21, 20, 21], 2), (turns, [1, 2, 1, 2], 1), (until, [2, 3, 2, 3], 3)]
+    {
         assert_ne!(body, sums);
         let (values, code) = made(&kernel("i64", &body), 4);
-        assert_eq!((values, code.entries[0].runner), (Ok(wanted.to_vec()), Runner::Thread), "{body}");
-        let not_dealt = [("b", "block", "a thread runs each"), ("u", "warp", "what runs the loop around runs each")];
-        assert_eq!(code.not_dealt, not_dealt.map(|(var, unit, what)| (var.to_string(), unit, what.to_string())));
+        assert_eq!((values, code.entries[0].runner), (Ok(wanted.to_vec()), Runner::Block), "{body}");
+        assert_eq!(code.text.matches("bar.sync").count(), barriers, "{body}\n{}", code.text);
+        assert_eq!(code.not_dealt, []);
     }
+}
+
+/// A kernel over the operands with a workspace of 8 elements, in which a block turns a row round.
+fn turned(alloc: &str) -> String {
+    format!(
+        "kernel k(n_i, n_j, n_k)
+  operand A1_pos: i32, A1_crd: i32, A_vals: i64, x_vals: i64
+  result y_vals: i64
+  workspace w: i64
+
+  {alloc}
+  alloc y_vals[n_k]
+  block parallel for b in 0..n_k / 8 with w {{
+    parallel for e in 0..8 {{
+      w[e] = b * 10 + e
+    }}
+    lane parallel for e_2 in 0..8 {{
+      y_vals[b * 8 + e_2] = w[7 - e_2] * 2 + w[e_2]
+    }}
+  }}
+  finish y_vals[n_k]
+"
+    )
+}
+
+/// A workspace that a block has to itself lies in its shared memory: threads fill it, and read what others have filled, behind a barrier; behind
+/// another the next iteration fills it again.
+#[test]
+fn a_block_has_a_workspace_in_shared_memory() {
+    let rows: Vec<i64> = (0..5).flat_map(|b| (0..8).map(move |e| 3 * 10 * b + 2 * (7 - e) + e)).collect();
+    for alloc in ["alloc w[8]", "let size = 2 * 4\n  alloc w[size]"] {
+        let (values, code) = made(&turned(alloc), 40);
+        assert_eq!(values, Ok(rows.clone()));
+        assert_eq!((code.entries[0].runner, code.entries[0].shared), (Runner::Block, 64));
+        assert!(code.text.contains(".shared .align 16 .b8 k_0_w[64];"), "{}", code.text);
+        assert_eq!(code.text.matches("bar.sync").count(), 2, "{}", code.text);
+        let header = code.header(&read(&turned(alloc)).unwrap());
+        assert!(header.contains("A block has 64 bytes of shared memory"), "{header}");
+        // A block that fills it again too early, or reads it too early, is found.
+        for (n, (at, _)) in code.text.match_indices("bar.sync").enumerate() {
+            let line = code.text[at..].find('\n').unwrap();
+            let without = format!("{}{}", &code.text[..at], &code.text[at + line..]);
+            assert!(breaks(&turned(alloc), &code, &without, 40), "barrier {n} of\n{}", code.text);
+        }
+        for access in ["ld", "st"] {
+            let elsewhere = code.text.replace(&format!("{access}.shared"), &format!("{access}.global"));
+            assert_ne!(elsewhere, code.text);
+            assert!(breaks(&turned(alloc), &code, &elsewhere, 40), "{elsewhere}");
+        }
+    }
+}
+
+/// Whether the machine finds a rule broken in a changed text, for some order of the threads.
+fn breaks(text: &str, code: &Ptx, changed: &str, results: i64) -> bool {
+    let kernel = read(text).unwrap();
+    let module = Module::read(changed).unwrap();
+    let operands = operands();
+    let given: Vec<Option<&Array>> = operands.iter().map(Some).chain([None, None]).collect();
+    (1..8).any(|seed| {
+        let launcher = Simulated::new(&module, Limits { seed, ..Limits::default() });
+        let host = Host::new(&kernel, &launcher, &code.entries, Shape { blocks: 1, threads: 64 });
+        let ran = Prepared::new(&kernel).unwrap().run_on(Some(&host), &[4, 3, results], &given, &Default::default());
+        let rules = ["race", "never set", "where there is nothing"];
+        ran.is_err_and(|fault| rules.iter().any(|rule| fault.to_string().contains(rule)))
+    })
+}
+
+/// A workspace that is allocated with a value holds it when a block begins, and each iteration leaves it so.
+#[test]
+fn a_workspace_in_shared_memory_is_filled() {
+    let text = "kernel k(n_i, n_j, n_k)
+  operand A1_pos: i32, A1_crd: i32, A_vals: i64, x_vals: i64
+  result y_vals: i64
+  private w: i64
+
+  alloc w[40] = 7
+  alloc y_vals[n_k]
+  block parallel for b in 0..n_k / 40 with w {
+    w[b] = 100
+    lane parallel for e in 0..40 {
+      y_vals[b * 40 + e] = w[39 - e]
+    }
+    w[b] = 7
+  }
+  finish y_vals[n_k]
+";
+    let (values, code) = made(text, 120);
+    let wanted = (0..3).flat_map(|b| (0..40).map(move |e| if 39 - e == b { 100 } else { 7 })).collect();
+    assert_eq!(values, Ok(wanted));
+    assert_eq!((code.entries[0].runner, code.entries[0].shared), (Runner::Block, 320));
+}
+
+/// Threads of a block fold into elements of a workspace at once: how often each coordinate occurs, times 10, and the row's number.
+#[test]
+fn threads_fold_into_shared_memory() {
+    let counted = |fold: &str, ty: &str| {
+        let text = "kernel k(n_i, n_j, n_k)
+  operand A1_pos: i32, A1_crd: i32, A_vals: i64, x_vals: i64
+  result y_vals: i64
+  workspace w: i64
+
+  alloc w[3]
+  alloc y_vals[n_k]
+  block parallel for i in 0..n_k / 3 with w {
+    parallel for e in 0..3 {
+      w[e] = TY(i)
+    }
+    lane parallel for p in 0..A1_pos[n_i] folding w {
+      w[A1_crd[p]] = FOLD
+    }
+    lane parallel for e_2 in 0..3 {
+      y_vals[i * 3 + e_2] = i64(w[2 - e_2])
+    }
+  }
+  finish y_vals[n_k]
+";
+        text.replace("FOLD", fold).replace("TY", ty).replace("w: i64", &format!("w: {ty}"))
+    };
+    // The coordinates are 0 1, 2, 0 1 2, with the values 1 to 6.
+    let (values, code) = made(&counted("w[A1_crd[p]] + 10", "i64"), 9);
+    assert_eq!(values, Ok(vec![20, 20, 20, 21, 21, 21, 22, 22, 22]));
+    assert_eq!((code.entries[0].runner, code.entries[0].shared), (Runner::Block, 24));
+    assert!(code.text.contains("atom.shared.add.u64"), "{}", code.text);
+    assert!(!code.text.contains("atom.global"), "{}", code.text);
+    let (values, code) = made(&counted("max(w[A1_crd[p]], A_vals[p])", "i64"), 9);
+    assert_eq!(values, Ok(vec![6, 5, 4, 6, 5, 4, 6, 5, 4]));
+    assert!(code.text.contains("atom.shared.max.s64"), "{}", code.text);
+    // What no GPU does in one step keeps the block from it.
+    let (values, code) = made(&counted("w[A1_crd[p]] * 2", "i64"), 9);
+    assert_eq!(values, Ok(vec![0, 0, 0, 4, 4, 4, 8, 8, 8]));
+    let why =
+        "a thread runs each of its iterations, since its iterations fold into elements of `w` with `*`, of type i64";
+    assert_eq!((code.entries[0].runner, &code.not_dealt[0].2[..]), (Runner::Thread, why));
+}
+
+/// Where a workspace has no length that is known, is too long, or an iteration may fail, a thread runs an iteration, and the code says why.
+#[test]
+fn what_keeps_a_workspace_from_shared_memory_is_said() {
+    let rows: Vec<i64> = (0..2).flat_map(|b| (0..8).map(move |e| 3 * 10 * b + 2 * (7 - e) + e)).collect();
+    let long = turned("alloc w[8]").replace("w[8]", "w[6145]");
+    let long = long.replace("0..8 {\n      w[e]", "0..6145 {\n      w[e]");
+    let fits = long.replace("6145", "6144");
+    let fails = turned("alloc w[8]").replace("    lane", "    if b > 7 {\n      fail overflow\n    }\n    lane");
+    let open =
+        turned("alloc w[8]").replace("w[8]", "w[n_i * 2]").replace("0..8 {\n      w[e]", "0..n_i * 2 {\n      w[e]");
+    for (text, why) in [
+        (open, "the length of the workspace `w` is not a number that is known before it runs"),
+        (long, "workspaces take more than the 49152 bytes of memory that a block shares: `w` 49160 bytes"),
+        (fails, "an iteration may fail, and other threads would wait for the one that ends"),
+    ] {
+        let (values, code) = made(&text, 16);
+        assert_eq!((values, code.entries[0].runner), (Ok(rows.clone()), Runner::Thread), "{text}");
+        let first = format!(
+            "// The loop over b is not dealt out to blocks: a thread runs each of its iterations, since {why}."
+        );
+        assert_eq!(code.to_string().lines().next(), Some(&first[..]));
+    }
+    let (values, code) = made(&fits, 16);
+    assert_eq!((values, code.entries[0].runner, code.entries[0].shared), (Ok(rows), Runner::Block, 49152));
 }
 
 /// Iterations that fold into elements of one array: threads of all kinds, and several values at once. Each fold is one read-modify-write.

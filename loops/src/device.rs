@@ -14,18 +14,26 @@
 //!
 //! A kernel keeps the variables and buffers of the kernel that it was part of, under their numbers. Buffers that the loop does not write are
 //! operands of it. An iteration that fails ends its thread; the first of those that failed says why.
+//!
+//! Where a block runs an iteration, workspaces lie in its shared memory instead, one for all of its threads.
 
+mod barriers;
 mod grid;
 mod lanes;
+mod shared;
 
 pub use grid::Runner;
 pub use lanes::Join;
+pub use shared::{SHARED_BYTES, Workspace};
 
 use super::arith::{binary, int, times};
 use super::{
     Buffer, BufferId, Claim, Deal, Entry, Expr, Failure, How, Kernel, Role, Stmt, Var, array_in_pieces, fold_in_pieces,
+    folded_values,
 };
+use barriers::{Barriers, Way};
 use fiberloom_core::algebra::{Op, Type, Value};
+use shared::Held;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A generation of GPUs, as compilers name it.
@@ -92,10 +100,22 @@ pub struct DeviceLoop {
     pub runner: Runner,
     /// The folds over the lanes of a warp.
     pub joins: Vec<Join>,
-    /// The arrays into whose elements all iterations fold: each store to one is an atomic read-modify-write.
-    pub atomics: Vec<BufferId>,
+    /// The workspaces in the memory that a block shares.
+    pub shared: Vec<Workspace>,
+    /// The variable that is set where all threads of a block wait for one another.
+    pub meet: Var,
+    /// The arrays into whose elements threads fold at once, with the functions: each such fold is an atomic read-modify-write.
+    pub atomics: Vec<Folded>,
     /// The variables into which all iterations fold, each with the array of one element that has it in the device's memory.
     pub folds: Vec<(Var, BufferId)>,
+}
+
+/// An array into whose elements threads fold at once, and the function.
+pub type Folded = (BufferId, Op);
+
+/// Whether a value that is stored at an index is a fold into what is there, which threads do at once.
+pub fn folds_at_once(atomics: &[Folded], (b, at): (BufferId, &Expr), e: &Expr) -> bool {
+    folded_values(e, (b, at)).is_some_and(|(op, _)| atomics.contains(&(b, op)))
 }
 
 /// An argument of an entry. All are 64 bits wide.
@@ -141,6 +161,8 @@ pub struct DeviceEntry {
     pub writes: Vec<BufferId>,
     /// What runs each iteration.
     pub runner: Runner,
+    /// The bytes of a block's shared memory that it has workspaces in.
+    pub shared: u64,
 }
 
 /// The bits of a status that hold a failure's code.
@@ -178,7 +200,14 @@ impl DeviceLoop {
         let arguments = arguments.chain([DeviceArgument::First, DeviceArgument::Last]).chain(status).collect();
         let written = |b: &&BufferId| self.kernel.buffers[b.0 as usize].role != Role::Operand;
         let writes = self.buffers.iter().filter(written).copied().collect();
-        DeviceEntry { name, var: self.var, arguments, writes, runner: self.runner }
+        let bytes = |of: &Workspace| of.len * self.kernel.buffers[of.buffer.0 as usize].ty.bytes() as u64;
+        let shared = self.shared.iter().map(bytes).sum();
+        DeviceEntry { name, var: self.var, arguments, writes, runner: self.runner, shared }
+    }
+
+    /// Whether the threads of a block wait for one another.
+    pub fn has_barriers(&self) -> bool {
+        barriers::has_barrier(&self.kernel.body, self.meet)
     }
 }
 
@@ -189,8 +218,8 @@ pub struct DeviceLoops {
     pub kernels: Vec<DeviceLoop>,
     /// Those that stay where they are: the loop's variable, and what is in it that a device has not.
     pub refused: Vec<(Var, String)>,
-    /// Loops of kernels that a schedule deals out to units that do not run their iterations: the loop's variable, the units, and what runs
-    /// the iterations.
+    /// Loops of kernels that a schedule deals out to units that do not run their iterations: the loop's variable, the units, what runs the
+    /// iterations, and why.
     pub not_dealt: Vec<(Var, Deal, String)>,
 }
 
@@ -225,8 +254,8 @@ fn find(kernel: &Kernel, stmt: &Stmt, all: &mut DeviceLoops) {
     match appends.or_else(atomic).or_else(|| obstacle(kernel, own, body)) {
         Some(what) => all.refused.push((*var, what)),
         None => {
-            let each = taken(kernel, *var, how, body);
-            all.not_dealt.extend(grid::not_dealt(kernel, &each));
+            let (each, why) = taken(kernel, *var, how, body);
+            all.not_dealt.extend(grid::not_dealt(kernel, &each, why));
             all.kernels.push(each);
         }
     }
@@ -295,56 +324,42 @@ fn is_called(op: Op, ty: Type, args: &[Expr]) -> bool {
     }
 }
 
-/// The kernel of a loop.
-fn taken(whole: &Kernel, var: Var, how: &How, body: &[Stmt]) -> DeviceLoop {
-    let own = if let How::Parallel { own, .. } = how { &own[..] } else { &[] };
+/// The kernel of a loop, and why a block does not run its iterations, where a schedule wants that.
+fn taken(whole: &Kernel, var: Var, how: &How, body: &[Stmt]) -> (DeviceLoop, Option<String>) {
     let mut kernel = Kernel { body: vec![], arguments: vec![], solved: vec![], given: vec![], ..whole.clone() };
     let mut new = |name: &str| {
         kernel.vars.push((name.to_string(), Type::I64));
         Var(kernel.vars.len() as u32 - 1)
     };
     let (bounds, thread, next) = (["first", "last"].map(&mut new), ["thread", "threads"].map(&mut new), new("next"));
-    let grid = ["block", "blocks", "place", "size"].map(&mut new);
-    let own: Vec<(BufferId, Var)> =
-        own.iter().map(|b| (*b, new(&format!("{}_length", whole.buffers[b.0 as usize].name)))).collect();
+    let (grid, meet) = (["block", "blocks", "place", "size"].map(&mut new), new("meet"));
     let used = Used::of(body);
-    let copies = Copies { of: own.iter().copied().collect(), thread };
-    let alone = own.is_empty() && !used.fails && how.folded().is_empty();
-    let mut atomics = how.arrays().to_vec();
-    let shared = if alone { lanes::shared(whole, (body, body), &atomics) } else { vec![] };
-    let in_block = grid::shared(whole, (var, body), &atomics).filter(|_| alone);
-    let (mut statements, mut joins) = (copies.block(body), vec![]);
-    let (mut runner, mut number, mut begin) = (Runner::Thread, thread.map(Expr::Var), vec![]);
-    if let Some(deal) = in_block {
-        (statements, joins) = grid::spread(whole, (body, deal, &atomics), grid, &mut new);
-        (runner, number) = (Runner::Block, [grid[0], grid[1]].map(Expr::Var));
-    } else if !shared.is_empty() {
-        let lane = new("lane");
-        (statements, joins) = lanes::spread(body, &shared, lane, &mut new);
-        begin = vec![Stmt::Let(lane, binary(Op::And, Expr::Var(thread[0]), int(lanes::WARP - 1)))];
-        (runner, number) = (Runner::Warp, number.map(|threads| binary(Op::Div, threads, int(lanes::WARP))));
-    }
-    let [number, count] = number;
+    let launched = Launched { whole, how, body, used: &used, atomics: folded_arrays(whole, how, body) };
+    let (run, why) = match grid::shared(whole, (var, body), (how, &used), &launched.atomics) {
+        Ok(held) => (launched.by_blocks(held, (grid, meet), &mut new), None),
+        Err(why) => (launched.by_threads(thread, &mut new), why),
+    };
+    let Run { begin, statements, turn: [number, count], runner, joins, own, shared, mut atomics } = run;
     let mut each = vec![Stmt::Let(var, Expr::Var(next))];
     each.extend(grid::serial(statements));
     each.push(Stmt::Set(next, binary(Op::Add, Expr::Var(next), count)));
-    begin.push(Stmt::Set(next, binary(Op::Add, Expr::Var(bounds[0]), number)));
-    begin.push(Stmt::While(binary(Op::Lt, Expr::Var(next), Expr::Var(bounds[1])), each));
     kernel.body = begin;
+    kernel.body.push(Stmt::Set(next, binary(Op::Add, Expr::Var(bounds[0]), number)));
+    kernel.body.push(Stmt::While(binary(Op::Lt, Expr::Var(next), Expr::Var(bounds[1])), each));
     let folds = how.folded().iter().filter_map(|v| Some((*v, fold_in_pieces(whole, body, *v)?)));
-    let folds: Vec<(Var, BufferId)> = folds.map(|(v, fold)| (v, folded(&mut kernel, v, fold))).collect();
-    atomics.extend(folds.iter().map(|(_, b)| *b));
+    let folds: Vec<(Var, BufferId)> = folds.map(|(v, fold)| (v, folded(&mut kernel, v, fold, &mut atomics))).collect();
     for (place, buffer) in kernel.buffers.iter_mut().enumerate() {
         let b = BufferId(place as u32);
-        let written = used.written.contains(&b) || atomics.contains(&b);
+        let written = used.written.contains(&b) || atomics.iter().any(|(of, _)| *of == b);
         buffer.role = if written { Role::Result } else { Role::Operand };
     }
     let values = used.read.iter().filter(|v| !used.defined.contains(v) && **v != var).copied().collect();
-    let is_own = |b: &BufferId| own.iter().any(|(copied, _)| copied == b);
+    let is_held = |b: &BufferId| shared.iter().any(|of: &Workspace| of.buffer == *b);
+    let is_own = |b: &BufferId| is_held(b) || own.iter().any(|(copied, _)| copied == b);
     let lengths = used.lengths.iter().filter(|b| !is_own(b)).copied().collect();
-    let buffers = used.buffers.iter().copied().collect();
+    let buffers = used.buffers.iter().filter(|b| !is_held(b)).copied().collect();
     let fails = used.fails;
-    DeviceLoop {
+    let made = DeviceLoop {
         var,
         kernel,
         bounds,
@@ -358,20 +373,91 @@ fn taken(whole: &Kernel, var: Var, how: &How, body: &[Stmt]) -> DeviceLoop {
         fails,
         runner,
         joins,
+        shared,
+        meet,
         atomics,
         folds,
+    };
+    (made, why)
+}
+
+/// The arrays into whose elements all iterations of a loop fold, and the functions.
+fn folded_arrays(kernel: &Kernel, how: &How, body: &[Stmt]) -> Vec<Folded> {
+    how.arrays().iter().filter_map(|b| Some((*b, array_in_pieces(kernel, body, *b)?.0))).collect()
+}
+
+/// A loop that becomes a kernel.
+struct Launched<'l> {
+    whole: &'l Kernel,
+    how: &'l How,
+    body: &'l [Stmt],
+    used: &'l Used,
+    /// The arrays into whose elements all iterations fold.
+    atomics: Vec<Folded>,
+}
+
+/// How iterations of a launched loop run.
+struct Run {
+    /// What stands before the first.
+    begin: Vec<Stmt>,
+    /// One of them.
+    statements: Vec<Stmt>,
+    /// The number of the unit that runs one, and how many there are.
+    turn: [Expr; 2],
+    runner: Runner,
+    joins: Vec<Join>,
+    own: Vec<(BufferId, Var)>,
+    shared: Vec<Workspace>,
+    atomics: Vec<Folded>,
+}
+
+impl Launched<'_> {
+    /// A block runs an iteration; `meet` is set where a barrier stands.
+    fn by_blocks(self, held: Held, (grid, meet): (grid::Grid, Var), new: &mut dyn FnMut(&str) -> Var) -> Run {
+        let (whole, atomics) = (self.whole, &held.atomics[..]);
+        let barriers = Barriers { kernel: whole, written: &self.used.written, atomics, meet };
+        let filled = held.filled().map(|(of, _)| (of.buffer, Way::Each)).collect();
+        let buffers: Vec<BufferId> = held.workspaces.iter().map(|of| of.buffer).collect();
+        let ordered = barriers.iteration(self.body, filled, &buffers);
+        let begin = held.begin(grid, new);
+        let (statements, joins) = grid::spread(whole, (&ordered, self.body, atomics), grid, new);
+        let turn = [grid[0], grid[1]].map(Expr::Var);
+        let (own, shared, atomics) = (vec![], held.workspaces, held.atomics);
+        Run { begin, statements, turn, runner: Runner::Block, joins, own, shared, atomics }
+    }
+
+    /// A thread runs an iteration, with copies of workspaces of its own, or a warp does, whose lanes share loops.
+    fn by_threads(self, thread: [Var; 2], new: &mut dyn FnMut(&str) -> Var) -> Run {
+        let Launched { whole, how, body, used, atomics } = self;
+        let own = if let How::Parallel { own, .. } = how { &own[..] } else { &[] };
+        let name = |b: &BufferId| format!("{}_length", whole.buffers[b.0 as usize].name);
+        let own: Vec<(BufferId, Var)> = own.iter().map(|b| (*b, new(&name(b)))).collect();
+        let alone = own.is_empty() && !used.fails && how.folded().is_empty();
+        let lanes = if alone { lanes::shared(whole, (body, body), &atomics) } else { vec![] };
+        let (turn, shared) = (thread.map(Expr::Var), vec![]);
+        if lanes.is_empty() {
+            let statements = Copies { of: own.iter().copied().collect(), thread }.block(body);
+            let (begin, joins) = (vec![], vec![]);
+            return Run { begin, statements, turn, runner: Runner::Thread, joins, own, shared, atomics };
+        }
+        let lane = new("lane");
+        let (statements, joins) = lanes::spread(body, &lanes, lane, new);
+        let begin = vec![Stmt::Let(lane, binary(Op::And, Expr::Var(thread[0]), int(lanes::WARP - 1)))];
+        let turn = turn.map(|threads| binary(Op::Div, threads, int(lanes::WARP)));
+        Run { begin, statements, turn, runner: Runner::Warp, joins, own, shared, atomics }
     }
 }
 
 /// Lets a thread begin with a function's identity, and fold what it has made into the element of a further array, which is that of the
 /// variable.
-fn folded(kernel: &mut Kernel, v: Var, (op, identity): (Op, Value)) -> BufferId {
+fn folded(kernel: &mut Kernel, v: Var, (op, identity): (Op, Value), atomics: &mut Vec<Folded>) -> BufferId {
     let (name, ty) = kernel.vars[v.0 as usize].clone();
     kernel.buffers.push(Buffer { name, ty, role: Role::Result, private: false });
     let b = BufferId(kernel.buffers.len() as u32 - 1);
     kernel.body.insert(0, Stmt::Set(v, Expr::Const(identity)));
     let held = Expr::Load(b, Box::new(int(0)));
     kernel.body.push(Stmt::Store(b, int(0), Expr::Op(op, vec![held, Expr::Var(v)])));
+    atomics.push((b, op));
     b
 }
 
@@ -389,25 +475,23 @@ struct Used {
 
 impl Used {
     fn of(block: &[Stmt]) -> Used {
+        Used::apart(block, &[])
+    }
+
+    /// The same, where folds of threads at once read nothing.
+    fn apart(block: &[Stmt], atomics: &[Folded]) -> Used {
         let mut used = Used::default();
-        block.iter().for_each(|stmt| used.note(stmt));
+        block.iter().for_each(|stmt| used.note(stmt, atomics));
         used
     }
 
-    /// The same, where folds into elements of these arrays read nothing.
-    fn apart(block: &[Stmt], atomics: &[BufferId]) -> Used {
-        let mut used = Used::of(block);
-        used.loaded.retain(|b| !atomics.contains(b));
-        used
-    }
-
-    fn note(&mut self, stmt: &Stmt) {
-        self.note_here(stmt);
-        stmt.blocks().flatten().for_each(|inner| self.note(inner));
+    fn note(&mut self, stmt: &Stmt, atomics: &[Folded]) {
+        self.note_here(stmt, atomics);
+        stmt.blocks().flatten().for_each(|inner| self.note(inner, atomics));
     }
 
     /// Notes a statement without its blocks.
-    fn note_here(&mut self, stmt: &Stmt) {
+    fn note_here(&mut self, stmt: &Stmt, atomics: &[Folded]) {
         match stmt {
             Stmt::Let(var, _) | Stmt::Set(var, _) | Stmt::For { var, .. } => _ = self.defined.insert(*var),
             Stmt::Store(b, ..) => {
@@ -417,16 +501,24 @@ impl Used {
             Stmt::Call(Entry::Fail(_)) => self.fails = true,
             _ => {}
         }
-        stmt.exprs().for_each(|e| {
-            e.each(&mut |e| match e {
-                Expr::Var(var) => _ = self.read.insert(*var),
-                Expr::Load(b, _) | Expr::Among(_, b, _) => {
-                    self.buffers.insert(*b);
-                    self.loaded.insert(*b);
-                }
-                Expr::Capacity(b) => _ = self.lengths.insert(*b),
-                Expr::Const(_) | Expr::Op(..) => {}
-            });
+        match stmt {
+            Stmt::Store(b, at, e) if folds_at_once(atomics, (*b, at), e) => {
+                let values = folded_values(e, (*b, at)).into_iter().flat_map(|(_, values)| values);
+                values.chain([at]).for_each(|e| self.note_reads(e));
+            }
+            _ => stmt.exprs().for_each(|e| self.note_reads(e)),
+        }
+    }
+
+    fn note_reads(&mut self, e: &Expr) {
+        e.each(&mut |e| match e {
+            Expr::Var(var) => _ = self.read.insert(*var),
+            Expr::Load(b, _) | Expr::Among(_, b, _) => {
+                self.buffers.insert(*b);
+                self.loaded.insert(*b);
+            }
+            Expr::Capacity(b) => _ = self.lengths.insert(*b),
+            Expr::Const(_) | Expr::Op(..) => {}
         });
     }
 }

@@ -5,6 +5,8 @@
 //!           the loop's iterations for this thread                            read is `noalias` and `readonly`, and its loads invariant
 //!  stop:    status = min(status, (next − first) << 4 | code)
 //! ```
+//!
+//! Workspaces of a block are arrays in its shared memory (space 3).
 
 use super::memory::{BufferState, Storage};
 use super::parts::{Cuts, Home};
@@ -13,20 +15,25 @@ use crate::Error;
 use crate::target::Machine;
 use fiberloom_core::algebra::{Op, Type};
 use fiberloom_loops::{
-    BufferId, DeviceArgument as Argument, DeviceEntry, DeviceLoop, Expr, LANES, Role, Sought, Var, folded_values,
+    BufferId, DeviceArgument as Argument, DeviceEntry, DeviceLoop, Expr, LANES, Role, Sought, Var, Workspace,
+    folded_values,
 };
 use inkwell::attributes::AttributeLoc;
 use inkwell::context::Context;
-use inkwell::module::Module;
-use inkwell::types::BasicMetadataTypeEnum;
+use inkwell::module::{Linkage, Module};
+use inkwell::types::{BasicMetadataTypeEnum, BasicType};
 use inkwell::values::{AsValueRef, BasicValueEnum, FunctionValue, IntValue, PointerValue};
 use inkwell::{AddressSpace, AtomicOrdering, AtomicRMWBinOp, IntPredicate};
 
 /// LLVM's number of the calling convention of kernels.
 const PTX_KERNEL: u32 = 71;
 
-/// The number of global memory's address space.
+/// The numbers of the address spaces of global memory, and of the memory that the threads of a block share.
 const GLOBAL: u16 = 1;
+const SHARED: u16 = 3;
+
+/// The alignment of a workspace in shared memory, in bytes: that of two elements of eight, which are loaded at once.
+const PAIR: u32 = 16;
 
 /// The module of loops for a device, verified and not optimized.
 pub(crate) fn module<'c>(
@@ -42,9 +49,10 @@ pub(crate) fn module<'c>(
         let cuts = Cuts::of(&each.kernel, usize::MAX);
         let (kernel, symbol, cuts) = (&each.kernel, &entry.name[..], &cuts);
         let unit = Unit { context, module: &module, kernel, symbol, cuts, machine, interruptible: false };
-        let mut emitter = Emitter::open(unit, Home::Kernel, declare(unit, entry))?;
+        let mut emitter = Emitter::open(unit, Home::Kernel, declare(unit, entry, each.has_barriers()))?;
         emitter.joins = &each.joins;
         emitter.atomics = &each.atomics;
+        emitter.meet = Some(each.meet);
         emitter.enter_device(entry, each)?;
         emitter.block(&kernel.body)?;
         emitter.end_device(entry, each)?;
@@ -53,8 +61,9 @@ pub(crate) fn module<'c>(
     Ok(module)
 }
 
-/// Declares an entry.
-fn declare<'c>(unit: Unit<'c, '_>, entry: &DeviceEntry) -> FunctionValue<'c> {
+/// Declares an entry. Where threads wait for one another, one may read what another has written: LLVM takes it that nobody else writes what is
+/// `noalias`, so that it would move a load from before a barrier behind it, and the other way round.
+fn declare<'c>(unit: Unit<'c, '_>, entry: &DeviceEntry, waits: bool) -> FunctionValue<'c> {
     let Unit { context, module, kernel, machine, .. } = unit;
     let address = BasicMetadataTypeEnum::from(context.ptr_type(AddressSpace::from(GLOBAL)));
     let types: Vec<_> = entry
@@ -75,9 +84,12 @@ fn declare<'c>(unit: Unit<'c, '_>, entry: &DeviceEntry) -> FunctionValue<'c> {
         function.add_attribute(loc, attribute(context, "noundef", 0));
         if let Argument::Data(b) | Argument::Copies(b) = argument {
             let buffer = &kernel.buffers[b.0 as usize];
-            function.add_attribute(loc, attribute(context, "noalias", 0));
+            let is_read = buffer.role == Role::Operand;
+            if is_read || !waits {
+                function.add_attribute(loc, attribute(context, "noalias", 0));
+            }
             function.add_attribute(loc, attribute(context, "align", buffer.ty.bytes() as u64));
-            if buffer.role == Role::Operand {
+            if is_read {
                 function.add_attribute(loc, attribute(context, "readonly", 0));
             }
         }
@@ -165,12 +177,31 @@ impl<'c> Emitter<'c, '_> {
                     data.into_pointer_value()
                 });
                 let length = given(Argument::Length(b)).map_or(self.i64(0), |length| length.into_int_value());
+                let shared = each.shared.iter().find(|of| of.buffer == b);
+                let (data, length) = shared.map_or((data, length), |of| self.in_shared_memory(*of));
                 let place = Storage::Fixed(data, length);
                 BufferState { place, description: none, own: *own, others: *others, coordinates: false }
             }));
         }
         self.buffers = states;
         Ok(())
+    }
+
+    /// The address and length of a workspace in the memory that a block shares.
+    fn in_shared_memory(&self, of: Workspace) -> (PointerValue<'c>, IntValue<'c>) {
+        let buffer = &self.kernel.buffers[of.buffer.0 as usize];
+        let array = self.in_memory(buffer.ty).array_type(of.len as u32);
+        let name = format!("{}_{}", self.symbol, buffer.name);
+        let made = self.module.add_global(array, Some(AddressSpace::from(SHARED)), &name);
+        made.set_linkage(Linkage::Internal);
+        made.set_initializer(&array.get_undef());
+        made.set_alignment(PAIR);
+        (made.as_pointer_value(), self.i64(of.len as i64))
+    }
+
+    /// Where all threads of the block wait for one another.
+    pub(super) fn barrier(&self) -> Result<(), Error> {
+        self.call_site("llvm.nvvm.barrier0", &[], &[]).map(|_| ())
     }
 
     /// Emits the function's end, and its end after a failure.

@@ -290,7 +290,7 @@ impl<'c> Emitter<'c, '_> {
     }
 
     /// The type of a value in memory.
-    fn in_memory(&self, ty: Type) -> BasicTypeEnum<'c> {
+    pub(super) fn in_memory(&self, ty: Type) -> BasicTypeEnum<'c> {
         if ty == Type::Bool { self.context.i8_type().into() } else { self.register(ty) }
     }
 

@@ -36,7 +36,7 @@ use crate::abi::Slot;
 use crate::target::Machine;
 use crate::{Error, Options};
 use fiberloom_core::algebra::Type;
-use fiberloom_loops::{Join, Kernel, Stmt, Var};
+use fiberloom_loops::{Folded, Join, Kernel, Stmt, Var};
 use gather::Fibers;
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::basic_block::BasicBlock;
@@ -131,8 +131,10 @@ struct Emitter<'c, 'k> {
     on_device: bool,
     /// The folds over the lanes of a warp, of a kernel of a device.
     joins: &'k [Join],
-    /// The arrays to which each store is an atomic fold, of a kernel of a device.
-    atomics: &'k [fiberloom_loops::BufferId],
+    /// The arrays into whose elements threads fold at once, of a kernel of a device.
+    atomics: &'k [Folded],
+    /// The variable that is set where the threads of a block wait for one another, of a kernel of a device.
+    meet: Option<Var>,
 }
 
 /// The module of `kernel`, verified and not optimized. Its function is called `symbol`; it is cut into parts as the options say.
@@ -221,6 +223,7 @@ impl<'c, 'k> Emitter<'c, 'k> {
             on_device: machine.is_device(),
             joins: &[],
             atomics: &[],
+            meet: None,
         })
     }
 

@@ -5,7 +5,7 @@ use super::parts::Home;
 use super::{Emitter, Place, Typed};
 use crate::Error;
 use fiberloom_core::algebra::{Op, Type};
-use fiberloom_loops::{Element, Expr, Hints, How, Stmt, Var, gathers, runs_statements, whole_copy};
+use fiberloom_loops::{Element, Expr, Hints, How, Stmt, Var, folds_at_once, gathers, runs_statements, whole_copy};
 use inkwell::IntPredicate;
 use inkwell::basic_block::BasicBlock;
 use inkwell::values::{BasicMetadataValueEnum, IntValue, MetadataValue};
@@ -22,8 +22,11 @@ pub(super) type Range<'c> = (IntValue<'c>, IntValue<'c>);
 impl<'c> Emitter<'c, '_> {
     pub(super) fn statement(&mut self, stmt: &Stmt) -> Result<(), Error> {
         match stmt {
+            Stmt::Set(var, _) if self.meet == Some(*var) => self.barrier(),
             Stmt::Let(var, e) | Stmt::Set(var, e) => self.define(*var, e),
-            Stmt::Store(buffer, index, e) if self.atomics.contains(buffer) => self.fold_atomically((*buffer, index), e),
+            Stmt::Store(buffer, index, e) if folds_at_once(self.atomics, (*buffer, index), e) => {
+                self.fold_atomically((*buffer, index), e)
+            }
             Stmt::Store(buffer, index, e) => {
                 let index = self.index(index)?;
                 let ty = self.kernel.buffers[buffer.0 as usize].ty;

@@ -10,13 +10,15 @@
 //! ```
 //!
 //! A block runs an iteration of the launched loop; its warps, or its threads, run those of the parallel loops inside that are dealt out to
-//! them. All threads of the block run all other statements, on the same values: so these may not store, nor read what is stored. Loops
-//! between are parallel, so that no iteration waits for another.
+//! them. All threads of the block run all other statements, on the same values; the first thread stores. Where one thread reads what
+//! another has written, a barrier stands between (`barriers.rs`). Workspaces that an iteration has to itself lie in the block's shared
+//! memory (`shared.rs`).
 
 use super::lanes::{self, Join, WARP};
-use super::{DeviceLoop, Used, marked};
+use super::shared::Held;
+use super::{DeviceLoop, Folded, Used, marked};
 use crate::arith::{binary, int};
-use crate::{BufferId, Deal, Expr, How, Kernel, Stmt, Var};
+use crate::{Deal, Expr, How, Kernel, Stmt, Var};
 use fiberloom_core::algebra::Op;
 
 /// What runs an iteration of a launched loop.
@@ -49,35 +51,63 @@ impl Runner {
 /// The number of a block, and how many there are; the number of a thread in its block, and how many it has.
 pub(super) type Grid = [Var; 4];
 
-/// To what the loops are dealt out that a block shares, of an iteration with this body: its warps, or its threads; `None` if one of its
-/// statements forbids that a block runs it.
-pub(super) fn shared(kernel: &Kernel, (var, body): (Var, &[Stmt]), atomics: &[BufferId]) -> Option<Deal> {
-    let is_block = marked(kernel, var) == Some(Deal::Block);
-    [Deal::Warp, Deal::Lane].into_iter().find(|deal| is_block && fits(kernel, (body, atomics), *deal))
+/// What a block needs to run an iteration with this body, which folds into elements of these arrays.
+///
+/// # Errors
+/// Why a block does not run it, in words; `None` if no schedule wants it, or it has no loop that is dealt out.
+pub(super) fn shared(
+    kernel: &Kernel,
+    (var, body): (Var, &[Stmt]),
+    (how, used): (&How, &Used),
+    atomics: &[Folded],
+) -> Result<Held, Option<String>> {
+    if marked(kernel, var) != Some(Deal::Block) || !body.iter().any(|stmt| is_shared(kernel, stmt)) {
+        return Err(None);
+    }
+    if used.fails {
+        return Err(Some("an iteration may fail, and other threads would wait for the one that ends".to_string()));
+    }
+    if let Some(v) = how.folded().first() {
+        return Err(Some(format!("iterations fold into `{}`", kernel.vars[v.0 as usize].0)));
+    }
+    let held = Held::of(kernel, (how, body), atomics).map_err(Some)?;
+    match body.iter().all(|stmt| warps_store_apart(kernel, stmt, &held.atomics)) {
+        true => Ok(held),
+        false => Err(Some("a warp would read what one of its lanes writes".to_string())),
+    }
 }
 
-fn fits(kernel: &Kernel, (body, atomics): (&[Stmt], &[BufferId]), deal: Deal) -> bool {
-    let (mut around, mut found) = (Used::default(), false);
-    note_around(kernel, body, deal, (&mut around, &mut found));
-    let all = Used::apart(body, atomics);
-    let apart = around.written.is_empty() && around.loaded.is_disjoint(&all.written);
-    found && apart && (deal == Deal::Lane || !all.reads_what_it_writes())
+/// To which units of its block the iterations of a loop are dealt out: those that a schedule names, or the threads, if it is parallel and
+/// has no loop inside that a schedule deals out.
+pub(super) fn unit(kernel: &Kernel, (var, how, body): (Var, &How, &[Stmt])) -> Option<Deal> {
+    match marked(kernel, var) {
+        _ if !how.is_apart() => None,
+        Some(Deal::Block) => None,
+        Some(deal) => Some(deal),
+        None => (!body.iter().any(|stmt| is_named(kernel, stmt))).then_some(Deal::Lane),
+    }
 }
 
-/// Notes what statements use around loops that are dealt out, and whether there are such loops.
-fn note_around(kernel: &Kernel, block: &[Stmt], deal: Deal, (around, found): (&mut Used, &mut bool)) {
-    for stmt in block {
-        match stmt {
-            Stmt::For { var, how, .. } if is_dealt(kernel, (*var, how), deal) => {
-                around.note_here(stmt);
-                *found = true;
-            }
-            Stmt::If(..) | Stmt::For { how: How::Parallel { .. }, .. } => {
-                around.note_here(stmt);
-                stmt.blocks().for_each(|inner| note_around(kernel, inner, deal, (around, found)));
-            }
-            _ => around.note(stmt),
+/// Whether a statement is, or has in it, a loop that is dealt out to units of its block.
+fn is_shared(kernel: &Kernel, stmt: &Stmt) -> bool {
+    matches!(stmt, Stmt::For { var, how, body, .. } if unit(kernel, (*var, how, body)).is_some())
+        || stmt.blocks().flatten().any(|inner| is_shared(kernel, inner))
+}
+
+/// The same, of loops that a schedule names.
+fn is_named(kernel: &Kernel, stmt: &Stmt) -> bool {
+    let dealt = |var: &Var, how: &How| [Deal::Warp, Deal::Lane].iter().any(|deal| is_dealt(kernel, (*var, how), *deal));
+    matches!(stmt, Stmt::For { var, how, .. } if dealt(var, how))
+        || stmt.blocks().flatten().any(|inner| is_named(kernel, inner))
+}
+
+/// Whether in iterations that warps run no lane reads what another writes.
+fn warps_store_apart(kernel: &Kernel, stmt: &Stmt, atomics: &[Folded]) -> bool {
+    match stmt {
+        Stmt::For { var, how, body, .. } if unit(kernel, (*var, how, body)) == Some(Deal::Warp) => {
+            lanes::are_apart(kernel, body, atomics)
         }
+        _ => stmt.blocks().flatten().all(|inner| warps_store_apart(kernel, inner, atomics)),
     }
 }
 
@@ -86,41 +116,40 @@ pub(super) fn is_dealt(kernel: &Kernel, (var, how): (Var, &How), deal: Deal) -> 
     how.is_apart() && marked(kernel, var) == Some(deal)
 }
 
-/// An iteration's statements for a thread of its block, and the folds over the lanes of a warp. `new` makes a variable.
+/// An iteration's statements for a thread of its block, and the folds over the lanes of a warp: of the launched loop's body, which is `whole`
+/// without barriers. `new` makes a variable.
 pub(super) fn spread(
     kernel: &Kernel,
-    (body, deal, atomics): (&[Stmt], Deal, &[BufferId]),
+    (body, whole, atomics): (&[Stmt], &[Stmt], &[Folded]),
     [_, _, place, size]: Grid,
     new: &mut dyn FnMut(&str) -> Var,
 ) -> (Vec<Stmt>, Vec<Join>) {
     let [lane, warp, warps] = ["lane", "warp", "warps"].map(&mut *new);
     let with = |op, v: Var, n| binary(op, Expr::Var(v), int(n));
-    let mut out = vec![];
-    let turn = match deal {
-        Deal::Lane => [place, size],
-        _ => {
-            out.push(Stmt::Let(lane, with(Op::And, place, WARP - 1)));
-            out.push(Stmt::Let(warp, with(Op::Div, place, WARP)));
-            out.push(Stmt::Let(warps, with(Op::Div, size, WARP)));
-            [warp, warps]
-        }
-    };
-    let mut spread = Spread { kernel, deal, turn, lane, new, whole: body, atomics, joins: vec![] };
-    out.extend(spread.block(body));
+    let (threads, warp_of) = ([place, size], [warp, warps]);
+    let mut spread = Spread { kernel, threads, warps: warp_of, lane, new, whole, atomics, joins: vec![] };
+    let statements = spread.block(body);
+    let mut out = vec![
+        Stmt::Let(lane, with(Op::And, place, WARP - 1)),
+        Stmt::Let(warp, with(Op::Div, place, WARP)),
+        Stmt::Let(warps, with(Op::Div, size, WARP)),
+    ];
+    out.extend(statements);
     (out, spread.joins)
 }
 
 struct Spread<'s> {
     kernel: &'s Kernel,
-    deal: Deal,
-    /// The number of the warp or thread in its block, and how many there are.
-    turn: [Var; 2],
+    /// The number of the thread in its block, and how many there are.
+    threads: [Var; 2],
+    /// The number of the warp in its block, and how many there are.
+    warps: [Var; 2],
     lane: Var,
     new: &'s mut dyn FnMut(&str) -> Var,
     /// The body of the launched loop.
     whole: &'s [Stmt],
-    /// The arrays into whose elements all iterations fold.
-    atomics: &'s [BufferId],
+    /// The arrays into whose elements iterations fold at once.
+    atomics: &'s [Folded],
     joins: Vec<Join>,
 }
 
@@ -131,25 +160,61 @@ impl Spread<'_> {
 
     fn statement(&mut self, stmt: &Stmt) -> Vec<Stmt> {
         match stmt {
-            Stmt::For { var, lo, hi, how, body } if is_dealt(self.kernel, (*var, how), self.deal) => {
-                let [number, count] = self.turn.map(Expr::Var);
-                let body = self.iteration(body);
+            Stmt::For { var, lo, hi, how, body } => {
+                let (turn, body) = match unit(self.kernel, (*var, how, body)) {
+                    Some(_) if self.nest(stmt).len() > 1 => return self.all_at_once(&self.nest(stmt)),
+                    None => {
+                        let body = self.block(body);
+                        return vec![Stmt::For { var: *var, lo: lo.clone(), hi: hi.clone(), how: how.clone(), body }];
+                    }
+                    Some(Deal::Warp) => (self.warps, self.of_warp(body)),
+                    Some(_) => (self.threads, body.clone()),
+                };
+                let [number, count] = turn.map(Expr::Var);
                 every(*var, ([lo, hi], number, count), body, self.new).1
             }
-            Stmt::For { var, lo, hi, how: how @ How::Parallel { .. }, body } => {
-                let body = self.block(body);
-                vec![Stmt::For { var: *var, lo: lo.clone(), hi: hi.clone(), how: how.clone(), body }]
-            }
             Stmt::If(c, yes, no) => vec![Stmt::If(c.clone(), self.block(yes), self.block(no))],
-            _ => vec![stmt.clone()],
+            Stmt::While(c, body) => vec![Stmt::While(c.clone(), self.block(body))],
+            Stmt::Store(..) => {
+                let first = binary(Op::Eq, Expr::Var(self.threads[0]), int(0));
+                vec![Stmt::If(first, vec![stmt.clone()], vec![])]
+            }
+            Stmt::Let(..) | Stmt::Set(..) | Stmt::Call(_) | Stmt::Comment(_) => vec![stmt.clone()],
         }
     }
 
-    /// An iteration of a loop that is dealt out.
-    fn iteration(&mut self, body: &[Stmt]) -> Vec<Stmt> {
-        if self.deal == Deal::Lane {
-            return body.to_vec();
+    /// The loops of a nest that no schedule deals out, each the only statement of the one around, with numbers of iterations that are known:
+    /// their variables, these numbers and their bodies, from the outermost in.
+    fn nest<'n>(&self, mut stmt: &'n Stmt) -> Vec<(Var, i64, &'n [Stmt])> {
+        let mut all = vec![];
+        while let Stmt::For { var, lo, hi: Expr::Const(hi), how, body } = stmt
+            && *lo == int(0)
+            && how.is_apart()
+            && marked(self.kernel, *var).is_none()
+        {
+            all.push((*var, hi.bits() as i64, &body[..]));
+            let [inner] = &body[..] else { break };
+            stmt = inner;
         }
+        all
+    }
+
+    /// A nest of which each thread runs every so many iterations: neighbours are of one row.
+    fn all_at_once(&mut self, nest: &[(Var, i64, &[Stmt])]) -> Vec<Stmt> {
+        let Some((_, _, innermost)) = nest.last() else { return vec![] };
+        let (of, mut body, mut row) = ((self.new)("iteration"), vec![], 1i64);
+        for (var, count, _) in nest.iter().rev() {
+            let part = binary(Op::Rem, binary(Op::Div, Expr::Var(of), int(row.max(1))), int((*count).max(1)));
+            body.insert(0, Stmt::Let(*var, part));
+            row = row.saturating_mul((*count).max(0));
+        }
+        body.extend(innermost.iter().cloned());
+        let [number, count] = self.threads.map(Expr::Var);
+        every(of, ([&int(0), &int(row)], number, count), body, self.new).1
+    }
+
+    /// An iteration that a warp runs.
+    fn of_warp(&mut self, body: &[Stmt]) -> Vec<Stmt> {
         let shared = lanes::shared(self.kernel, (self.whole, body), self.atomics);
         let (statements, joins) = lanes::spread(body, &shared, self.lane, self.new);
         self.joins.extend(joins);
@@ -176,8 +241,9 @@ pub(super) fn every(
     (at, run)
 }
 
-/// The loops of a launched one that a schedule deals out to units that do not run their iterations: the units, and what runs these.
-pub(super) fn not_dealt(kernel: &Kernel, launched: &DeviceLoop) -> Vec<(Var, Deal, String)> {
+/// The loops of a launched one that a schedule deals out to units that do not run their iterations: the units, and what runs these. `why`
+/// no block does.
+pub(super) fn not_dealt(kernel: &Kernel, launched: &DeviceLoop, why: Option<String>) -> Vec<(Var, Deal, String)> {
     let runner = launched.runner;
     let runs = match marked(kernel, launched.var) {
         Some(Deal::Block) => runner == Runner::Block,
@@ -185,8 +251,9 @@ pub(super) fn not_dealt(kernel: &Kernel, launched: &DeviceLoop) -> Vec<(Var, Dea
         Some(Deal::Lane) | None => true,
     };
     let deal = marked(kernel, launched.var).filter(|_| !runs);
-    let mut all: Vec<_> =
-        deal.map(|deal| (launched.var, deal, format!("a {} runs each", runner.name()))).into_iter().collect();
+    let why = why.map_or(String::new(), |why| format!(", since {why}"));
+    let what = |deal| (launched.var, deal, format!("a {} runs each of its iterations{why}", runner.name()));
+    let mut all: Vec<_> = deal.map(what).into_iter().collect();
     launched.kernel.body.iter().for_each(|stmt| note_whole(kernel, stmt, None, &mut all));
     all
 }
@@ -201,7 +268,9 @@ fn note_whole(kernel: &Kernel, stmt: &Stmt, around: Option<Deal>, all: &mut Vec<
         }
         Stmt::For { var, .. } => {
             let deal = marked(kernel, *var).filter(|deal| Some(*deal) != around);
-            all.extend(deal.map(|deal| (*var, deal, "what runs the loop around runs each".to_string())));
+            all.extend(
+                deal.map(|deal| (*var, deal, "what runs the loop around runs each of its iterations".to_string())),
+            );
             deals = deal.or(around);
         }
         _ => {}

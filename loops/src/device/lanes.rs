@@ -14,7 +14,7 @@
 //! what its own iterations store. (Bell and Garland, *Implementing Sparse Matrix-Vector Multiplication on Throughput-Oriented Processors*, SC
 //! 2009, call this form of a product a vector kernel.)
 
-use super::{Used, grid, marked};
+use super::{Folded, Used, grid, marked};
 use crate::arith::{binary, int};
 use crate::rewrites::{begins, uses};
 use crate::{BufferId, Deal, Expr, Kernel, Stmt, Var, accumulates};
@@ -40,13 +40,46 @@ pub(super) type Shared = (Var, Vec<(Var, Op, Value)>);
 
 /// The loops of an iteration with this body that lanes share: none, if one of its statements forbids it. The iteration is a part of one
 /// whose body is `whole`.
-pub(super) fn shared(kernel: &Kernel, (whole, body): (&[Stmt], &[Stmt]), atomics: &[BufferId]) -> Vec<Shared> {
-    if Used::apart(body, atomics).reads_what_it_writes() {
+pub(super) fn shared(kernel: &Kernel, (whole, body): (&[Stmt], &[Stmt]), atomics: &[Folded]) -> Vec<Shared> {
+    if !are_apart(kernel, body, atomics) {
         return vec![];
     }
     let mut found = Find { kernel, whole: uses(whole, kernel.vars.len()), all: vec![] };
     body.iter().for_each(|stmt| found.find(stmt, true));
     found.all
+}
+
+/// Whether no lane of a warp that runs these statements reads what another writes: an array that is read and written is touched in one loop
+/// alone whose iterations lanes share, and which are independent.
+pub(super) fn are_apart(kernel: &Kernel, body: &[Stmt], atomics: &[Folded]) -> bool {
+    let all = Used::apart(body, atomics);
+    let mut parts = Parts { kernel, atomics, rest: Used::default(), shared: vec![] };
+    body.iter().for_each(|stmt| parts.note(stmt, true));
+    let touching = |b: &BufferId| parts.shared.iter().filter(|of| of.buffers.contains(b)).count();
+    all.written.intersection(&all.loaded).all(|b| !parts.rest.buffers.contains(b) && touching(b) == 1)
+}
+
+/// What an iteration uses: in each loop with independent iterations that lanes share, and elsewhere.
+struct Parts<'k> {
+    kernel: &'k Kernel,
+    atomics: &'k [Folded],
+    rest: Used,
+    shared: Vec<Used>,
+}
+
+impl Parts<'_> {
+    /// Notes a statement; `apart`: no iteration of a loop around it waits for another.
+    fn note(&mut self, stmt: &Stmt, apart: bool) {
+        let mut inside = apart && !matches!(stmt, Stmt::While(..));
+        self.rest.note_here(stmt, self.atomics);
+        if let Stmt::For { var, how, body, .. } = stmt {
+            inside = apart && how.is_apart();
+            if apart && grid::is_dealt(self.kernel, (*var, how), Deal::Lane) {
+                return self.shared.push(Used::apart(body, self.atomics));
+            }
+        }
+        stmt.blocks().flatten().for_each(|inner| self.note(inner, inside));
+    }
 }
 
 struct Find<'k> {
@@ -147,13 +180,5 @@ impl Spread<'_> {
 
     fn is_first(&self) -> Expr {
         binary(Op::Eq, Expr::Var(self.lane), int(0))
-    }
-}
-
-impl Used {
-    /// Whether statements load elements of a buffer that they store to.
-    pub(super) fn reads_what_it_writes(&self) -> bool {
-        let loaded = |b: &BufferId| self.loaded.contains(b);
-        self.written.iter().any(loaded)
     }
 }

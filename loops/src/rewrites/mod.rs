@@ -52,6 +52,7 @@ pub use downward::downward;
 pub use early_exit::early_exits;
 pub use incremental::incremental_folds;
 pub use parallel::parallel;
+pub(crate) use parallel::sizes;
 pub use privatize::privatize;
 pub use ranks::{ranks, ranks_of};
 pub use strip_mine::{strip_mine, strip_mine_by};

@@ -22,7 +22,8 @@
 //! ```
 //!
 //! A loop that a schedule deals out to units of a GPU is parallel wherever its iterations are independent and those of the loops around it,
-//! too, which are then parallel as well.
+//! too, which are then parallel as well. Where a block runs the outermost loop, its threads wait for one another between iterations of others:
+//! so these need not be independent, and loops that touch workspaces of the outermost one are parallel without a command.
 
 use super::appending::in_no_loop;
 use super::downward::begins;
@@ -31,9 +32,10 @@ use super::noted::notes_in_lists;
 use super::places::{Body, Operands, Place};
 use super::serial::{self, Serial};
 use super::substitute::uses;
-use crate::arith::int;
+use crate::arith::{int, plus, times};
 use crate::work::takes_time;
-use crate::{BufferId, Claim, Entry, Expr, How, Kernel, Role, Stmt, Var, array_in_pieces, fold_in_pieces};
+use crate::{BufferId, Claim, Deal, Entry, Expr, How, Kernel, Role, Stmt, Var, array_in_pieces, fold_in_pieces};
+use fiberloom_core::algebra::Op;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Makes outermost loops parallel, where their iterations are independent.
@@ -53,6 +55,8 @@ pub(super) struct Facts {
     touched: BTreeMap<BufferId, usize>,
     /// The length of each buffer that has one throughout.
     lengths: BTreeMap<BufferId, Option<Expr>>,
+    /// The same, without variables that are defined by `let`.
+    sizes: BTreeMap<BufferId, Expr>,
 }
 
 impl Facts {
@@ -62,6 +66,7 @@ impl Facts {
             reads: uses(body, kernel.vars.len()),
             touched: touched(body),
             lengths: lengths(body),
+            sizes: sizes(body),
         }
     }
 
@@ -71,26 +76,31 @@ impl Facts {
         match (stmt, independent) {
             (Stmt::For { var, lo, hi, body, .. }, Ok(how)) => {
                 let some = kernel.hints.keys().any(|var| is_dealt(kernel, *var));
-                let body = if some { self.dealt(kernel, (body, how.arrays())) } else { body };
+                let body = if some { self.dealt(kernel, body, &Launched::of(kernel, var, &how)) } else { body };
                 vec![Stmt::For { var, lo, hi, how, body }]
             }
             (stmt, how) => serial::noted(kernel, stmt, how.err().unwrap_or(Serial::Short)),
         }
     }
 
-    /// The body of a parallel loop, whose iterations fold into elements of these arrays: in it loops that are dealt out are parallel where
-    /// they are shown to be, and those around them.
-    fn dealt(&self, kernel: &Kernel, (body, arrays): (Vec<Stmt>, &[BufferId])) -> Vec<Stmt> {
+    /// The body of a parallel loop: in it loops that are dealt out are parallel where they are shown to be, and those around them. Where a
+    /// block runs the loop, so are those that touch its workspaces, and loops in those that are not parallel.
+    fn dealt(&self, kernel: &Kernel, body: Vec<Stmt>, launched: &Launched) -> Vec<Stmt> {
         let is_parallel = |stmt: &Stmt| matches!(stmt, Stmt::For { how: How::Parallel { .. }, .. });
         let each = |stmt: Stmt| match stmt {
-            Stmt::If(c, yes, no) => Stmt::If(c, self.dealt(kernel, (yes, arrays)), self.dealt(kernel, (no, arrays))),
+            Stmt::If(c, yes, no) => Stmt::If(c, self.dealt(kernel, yes, launched), self.dealt(kernel, no, launched)),
+            Stmt::While(c, body) if launched.by_block => Stmt::While(c, self.dealt(kernel, body, launched)),
             Stmt::For { var, lo, hi, how: How::Serial, body } => {
-                let own = self.own(kernel, (var, &lo, &hi), &body).ok();
-                let own = own.filter(|own| own.is_apart() && own.arrays().iter().all(|b| arrays.contains(b)));
-                let Some(own) = own else { return Stmt::For { var, lo, hi, how: How::Serial, body } };
-                let body = self.dealt(kernel, (body, arrays));
+                let own = self.own(kernel, (var, &lo, &hi), &body).ok().filter(How::is_apart);
+                let own = own.filter(|own| own.arrays().iter().all(|b| launched.folds(*b, is_dealt(kernel, var))));
+                let Some(own) = own else {
+                    let body = if launched.by_block { self.dealt(kernel, body, launched) } else { body };
+                    return Stmt::For { var, lo, hi, how: How::Serial, body };
+                };
+                let fills = own.arrays().is_empty() && launched.touches(&body);
+                let body = self.dealt(kernel, body, launched);
                 let around = body.iter().any(|stmt| is_parallel(stmt) || stmt.blocks().flatten().any(is_parallel));
-                let how = if around || is_dealt(kernel, var) { own } else { How::Serial };
+                let how = if around || fills || is_dealt(kernel, var) { own } else { How::Serial };
                 Stmt::For { var, lo, hi, how, body }
             }
             other => other,
@@ -165,12 +175,23 @@ impl Facts {
                 && first.blocks().all(|inner| self.begins_whole(b, inner))
     }
 
-    /// Whether a statement sets every element of a buffer, and reads none.
+    /// Whether a statement sets every element of a buffer, and reads none: it is a loop over its elements, or a nest over rows of rows.
     fn sets_whole(&self, b: BufferId, stmt: &Stmt) -> bool {
-        let Stmt::For { var, lo, hi, body, .. } = stmt else { return false };
-        let [Stmt::Store(to, at, e)] = &body[..] else { return false };
-        let each = *to == b && *at == Expr::Var(*var) && !e.loads_from(b);
-        each && *lo == int(0) && self.lengths.get(&b) == Some(&Some(hi.clone())) && self.stays(hi)
+        let (mut inner, mut place, mut size) = (stmt, None, None);
+        loop {
+            match inner {
+                Stmt::For { var, lo, hi, body, .. } if *lo == int(0) && self.stays(hi) && body.len() == 1 => {
+                    let row = |before: Expr| plus(times(before, hi.clone()), Expr::Var(*var));
+                    place = Some(place.map_or(Expr::Var(*var), row));
+                    size = Some(size.map_or(hi.clone(), |size| multiplied(size, hi.clone())));
+                    inner = &body[0];
+                }
+                Stmt::Store(to, at, e) if *to == b && place.as_ref() == Some(at) && !e.loads_from(b) => {
+                    return self.sizes.get(&b) == size.as_ref();
+                }
+                _ => return false,
+            }
+        }
     }
 
     /// Whether an expression has one value throughout the kernel: a number or a param.
@@ -189,9 +210,69 @@ impl Facts {
     }
 }
 
+/// A parallel loop that loops are dealt out in.
+struct Launched<'h> {
+    /// The arrays into whose elements its iterations fold.
+    arrays: &'h [BufferId],
+    /// The workspaces that an iteration has to itself.
+    workspaces: &'h [BufferId],
+    /// Whether a schedule wants a block to run an iteration.
+    by_block: bool,
+}
+
+impl<'h> Launched<'h> {
+    fn of(kernel: &Kernel, var: Var, how: &'h How) -> Launched<'h> {
+        let workspaces = if let How::Parallel { own, .. } = how { &own[..] } else { &[] };
+        let by_block = kernel.hints.get(&var).is_some_and(|hints| hints.deal == Some(Deal::Block));
+        Launched { arrays: how.arrays(), workspaces, by_block }
+    }
+
+    /// Whether iterations of a loop inside, which a schedule deals out or does not, may fold into an array at once.
+    fn folds(&self, b: BufferId, is_dealt: bool) -> bool {
+        self.arrays.contains(&b) || is_dealt && self.by_block && self.workspaces.contains(&b)
+    }
+
+    /// Whether a block runs it, and statements touch one of its workspaces.
+    fn touches(&self, block: &[Stmt]) -> bool {
+        let touched = touched(block);
+        self.by_block && self.workspaces.iter().any(|b| touched.contains_key(b))
+    }
+}
+
 /// Whether a schedule deals a loop's iterations out to units of a GPU.
 fn is_dealt(kernel: &Kernel, var: Var) -> bool {
     kernel.hints.get(&var).is_some_and(|hints| hints.deal.is_some())
+}
+
+/// The length of each buffer that is allocated once in one way and does not grow, without variables that are defined by `let`.
+pub(crate) fn sizes(block: &[Stmt]) -> BTreeMap<BufferId, Expr> {
+    fn note<'s>(block: &'s [Stmt], all: &mut BTreeMap<Var, Option<&'s Expr>>) {
+        for stmt in block {
+            if let Stmt::Let(v, e) = stmt {
+                all.entry(*v).and_modify(|known| *known = None).or_insert(Some(e));
+            }
+            stmt.blocks().for_each(|inner| note(inner, all));
+        }
+    }
+    fn told(e: &Expr, lets: &BTreeMap<Var, Option<&Expr>>) -> Expr {
+        match e {
+            Expr::Var(v) => lets.get(v).copied().flatten().map_or_else(|| e.clone(), |e| told(e, lets)),
+            Expr::Op(Op::Mul, args) => multiplied(told(&args[0], lets), told(&args[1], lets)),
+            _ => e.clone(),
+        }
+    }
+    let mut lets = BTreeMap::new();
+    note(block, &mut lets);
+    lengths(block).into_iter().filter_map(|(b, len)| Some((b, told(&len?, &lets)))).collect()
+}
+
+/// A product, which is a number where both factors are.
+fn multiplied(a: Expr, b: Expr) -> Expr {
+    let product = match (&a, &b) {
+        (Expr::Const(x), Expr::Const(y)) => (x.bits() as i64).checked_mul(y.bits() as i64),
+        _ => None,
+    };
+    product.map_or_else(|| times(a, b), int)
 }
 
 /// The length of each buffer that is allocated, if there is one, and it does not grow.
