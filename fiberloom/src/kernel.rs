@@ -24,10 +24,10 @@ pub use operand::Operand;
 pub use outcome::Outcome;
 pub use warm::Shape;
 
-use crate::cache::{Code, Stop};
+use crate::cache::{Code, Prepared, Stop};
 use crate::clock::Instant;
 use crate::error::Error;
-use crate::machine::{self, Interrupt, Prepared, Take};
+use crate::machine::{self, Interrupt, Take};
 use crate::program::Program;
 use crate::relation::Relations;
 use fiberloom_core::algebra::Mode;
@@ -399,8 +399,8 @@ pub struct Call<'a> {
 struct Ready<'a> {
     code: Arc<Code>,
     bound: Bound<'a>,
-    /// Of machine code.
-    prepared: Option<Prepared<'a>>,
+    /// What stays from run to run.
+    prepared: Prepared<'a>,
     /// Whether results are assembled in the formats that are declared for them.
     assembles: bool,
     /// Whether results have arrays of operands that are borrowed.
@@ -462,7 +462,9 @@ impl<'a> Call<'a> {
         let bound = self.bound(&code)?;
         let assembles = loops::assembles(&code.kernel, &|id| self.declared(id));
         let copies = loops::shares_borrowed(&code.kernel, &bound);
-        self.ready = Some(Ready { prepared: code.prepare(&bound), code, bound, assembles, copies });
+        let changing = |id: TensorId| self.operands.get(&id).is_some_and(Operand::is_changing);
+        let prepared = code.prepare(&bound, &changing);
+        self.ready = Some(Ready { prepared, code, bound, assembles, copies });
         Ok(())
     }
 
@@ -587,7 +589,7 @@ impl<'a> Call<'a> {
         };
         let how = (&self.kernel.options, self.interrupt.as_deref());
         // SAFETY: `bind` has checked each operand or was given it `Checked`, and they are borrowed as long as `self` lives.
-        let ran = unsafe { code.run(bound, prepared.as_ref(), how, collect) };
+        let ran = unsafe { code.run(bound, prepared, how, collect) };
         let ((time, results), ops) = ran?;
         let results = results.ok_or(Stop::Failure(Failure::Memory))?;
         if *assembles {
