@@ -189,6 +189,8 @@ fn launches_make_what_programs_mean() {
     assert_eq!(ran.status, 0, "{}", ran.said);
     assert_eq!(ran.calls("cuLaunchKernel"), 2, "{:?}", ran.log);
     assert!(ran.printed.contains("\"gpu_nanoseconds\": 500000"), "{}", ran.printed);
+    // Rows of two entries at most: a thread has one.
+    assert!(ran.printed.contains("\"schedule\": []"), "{}", ran.printed);
     // The positions of rows, of which both launches have need.
     assert_eq!(ran.log.iter().filter(|line| *line == "cuMemcpyHtoD 20").count(), 1, "{:?}", ran.log);
     assert_eq!(ran.calls("cuMemAlloc"), ran.calls("cuMemFree"), "{:?}", ran.log);
