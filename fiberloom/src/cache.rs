@@ -6,10 +6,10 @@
 
 use crate::error::Error;
 use crate::kernel::{Engine, Options};
-use crate::machine::{self, Compiled, Interrupt, Prepared, Take, gpu};
+use crate::machine::{self, Compiled, Interrupt, Take, Uploaded, gpu};
 use crate::program::Program;
-use fiberloom_core::format::Array;
-use fiberloom_core::notation::typed::TURNS;
+use fiberloom_core::format::{Array, Holds};
+use fiberloom_core::notation::typed::{TURNS, TensorId};
 use fiberloom_core::stack::with_room;
 use fiberloom_loops::Options as Lowering;
 use fiberloom_loops::{self as loops, Bound, DeviceEntry, Failure, Gpu, Role, Sound};
@@ -61,6 +61,16 @@ struct Device {
 enum Module {
     Simulated(ptx::Module),
     Loaded(gpu::Loaded),
+}
+
+/// What is made once for all calls of code on the same operands.
+pub(crate) enum Prepared<'a> {
+    /// What machine code is called with.
+    Machine(machine::Prepared<'a>),
+    /// The operands in a GPU's memory.
+    OnGpu(gpu::Operands),
+    /// Nothing: for the interpreter.
+    Nothing,
 }
 
 /// What was counted, if something was: names and counts.
@@ -169,9 +179,27 @@ impl std::fmt::Debug for Code {
 }
 
 impl Code {
-    /// What machine code is called with.
-    pub(crate) fn prepare<'a>(&self, bound: &Bound<'a>) -> Option<Prepared<'a>> {
-        self.compiled.as_ref().map(|compiled| machine::prepare(compiled, bound))
+    /// What is made once for all calls on these operands; `changing` says of which the values may be others at each call.
+    pub(crate) fn prepare<'a>(&self, bound: &Bound<'a>, changing: &dyn Fn(TensorId) -> bool) -> Prepared<'a> {
+        match (&self.compiled, &self.device) {
+            (Some(compiled), _) => Prepared::Machine(machine::prepare(compiled, bound)),
+            (None, Some(Device { module: Module::Loaded(loaded), .. })) => {
+                Prepared::OnGpu(loaded.operands(self.uploaded(changing)))
+            }
+            _ => Prepared::Nothing,
+        }
+    }
+
+    /// When each buffer goes to a GPU.
+    fn uploaded(&self, changing: &dyn Fn(TensorId) -> bool) -> Vec<Uploaded> {
+        let of_role = |role: Role| if role == Role::Operand { Uploaded::Once } else { Uploaded::EachLaunch };
+        let mut when: Vec<Uploaded> = self.kernel.buffers.iter().map(|buffer| of_role(buffer.role)).collect();
+        for argument in self.kernel.arguments.iter().filter(|argument| argument.operand && changing(argument.tensor)) {
+            for (b, _) in argument.buffers().filter(|(_, holds)| *holds == Holds::Values) {
+                when[b.0 as usize] = Uploaded::EachCall;
+            }
+        }
+        when
     }
 
     /// One call, and what `results` makes of the arrays that it made. Machine code ends when `interrupt` asks it to.
@@ -182,19 +210,19 @@ impl Code {
     pub(crate) unsafe fn run<R>(
         &self,
         bound: &Bound,
-        prepared: Option<&Prepared>,
+        prepared: &Prepared,
         (options, interrupt): (&Options, Option<&Interrupt>),
         results: impl FnOnce(Take) -> R,
     ) -> Result<(R, Ops), Stop> {
         match (&self.compiled, prepared) {
-            (Some(compiled), Some(prepared)) => {
+            (Some(compiled), Prepared::Machine(prepared)) => {
                 // SAFETY: the code is of a kernel that was lowered, and the operands are, by this function's contract.
                 let ran = unsafe { machine::run(compiled, prepared, (options.memory, interrupt), results) };
                 let ended = || Error::Stopped("the call was asked to end".to_string());
                 Ok((ran.map_err(Stop::Failure)?.ok_or_else(ended)?, None))
             }
             _ => {
-                let (buffers, ops) = with_room(|| self.interpret(bound, options))?;
+                let (buffers, ops) = with_room(|| self.interpret(bound, prepared, options))?;
                 Ok((results(&mut loops::taken(buffers)), ops))
             }
         }
@@ -205,19 +233,25 @@ impl Code {
         self.device.as_ref().is_some_and(|device| matches!(device.module, Module::Loaded(_)))
     }
 
+    /// What runs launches, where the engine has such.
+    fn launcher<'c>(&'c self, prepared: &'c Prepared, options: &Options) -> Option<Box<dyn ptx::Launcher + 'c>> {
+        let limits = ptx::Limits { steps: options.steps, ..ptx::Limits::default() };
+        match (&self.device.as_ref()?.module, prepared) {
+            (Module::Simulated(module), _) => Some(Box::new(ptx::Simulated::new(module, limits))),
+            (Module::Loaded(loaded), Prepared::OnGpu(operands)) => Some(Box::new(loaded.session(operands))),
+            (Module::Loaded(_), _) => None,
+        }
+    }
+
     /// One call of the interpreter.
-    fn interpret(&self, bound: &Bound, options: &Options) -> Result<(Vec<Option<Array<'static>>>, Ops), Stop> {
+    fn interpret(
+        &self,
+        bound: &Bound,
+        prepared: &Prepared,
+        options: &Options,
+    ) -> Result<(Vec<Option<Array<'static>>>, Ops), Stop> {
         let limits = interpreter::Limits { memory: options.memory, steps: options.steps };
-        let on_device = ptx::Limits { steps: options.steps, ..ptx::Limits::default() };
-        let launcher = self.device.as_ref().map(|device| -> Box<dyn ptx::Launcher> {
-            match &device.module {
-                Module::Simulated(module) => Box::new(ptx::Simulated::new(module, on_device)),
-                Module::Loaded(loaded) => {
-                    let operands = self.kernel.buffers.iter().map(|buffer| buffer.role == Role::Operand);
-                    Box::new(loaded.session(operands.collect()))
-                }
-            }
-        });
+        let launcher = self.launcher(prepared, options);
         let host =
             self.device.as_ref().zip(launcher.as_deref()).map(|(device, launcher)| {
                 ptx::Host::new(&self.kernel, launcher, &device.entries, ptx::Shape::default())

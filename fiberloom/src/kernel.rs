@@ -24,11 +24,11 @@ pub use operand::Operand;
 pub use outcome::Outcome;
 pub use warm::Shape;
 
-use crate::cache::{Code, Stop};
+use crate::cache::{Code, Prepared, Stop};
 use crate::clock::Instant;
 use crate::error::Error;
-use crate::machine::{self, Interrupt, Prepared, Take};
-use crate::program::Program;
+use crate::machine::{self, Interrupt, Take};
+use crate::program::{ByRow, Program, Rows};
 use crate::relation::Relations;
 use fiberloom_core::algebra::Mode;
 use fiberloom_core::counted;
@@ -47,7 +47,7 @@ use outside::outside;
 use plan::{Expected, Last, Plan};
 use size::Sizes;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// What evaluates a program.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -76,6 +76,13 @@ impl Engine {
             Engine::Nvptx => "nvptx",
             Engine::Meaning => "meaning",
         }
+    }
+}
+
+impl Engine {
+    /// Whether parallel loops are code for a GPU.
+    pub fn is_gpu(self) -> bool {
+        matches!(self, Engine::Ptx | Engine::Nvptx)
     }
 }
 
@@ -136,23 +143,57 @@ pub struct Kernel {
     program: Program,
     options: Options,
     last: Last,
+    /// For a GPU, if its commands depend on operands.
+    by_rows: Option<Arc<ByRows>>,
+}
+
+/// Kernels of a program without commands for a GPU, by how long the rows of its operands are.
+#[derive(Debug)]
+struct ByRows {
+    program: Program,
+    matrices: Vec<ByRow>,
+    made: Mutex<BTreeMap<BTreeMap<usize, Rows>, Kernel>>,
 }
 
 impl Kernel {
     pub(crate) fn new(program: Program, options: &Options) -> Result<Kernel, Error> {
-        if options.engine != Engine::Meaning {
-            // Whatever is not lowered is refused before there are data.
-            program.lowers(options.mode)?;
-            if options.engine == Engine::Llvm {
+        let of = |program, by_rows| Kernel { program, options: *options, last: Last::default(), by_rows };
+        let Options { engine, mode, .. } = *options;
+        // Whatever is not lowered is refused before there are data.
+        match engine {
+            Engine::Meaning => program.is_legal(mode)?,
+            Engine::Loops => drop(program.lowers(mode)?),
+            Engine::Llvm => {
+                program.lowers(mode)?;
                 machine::is_there()?;
                 program.takes_machine_code()?;
             }
-        } else {
-            program.is_legal(options.mode)?;
+            Engine::Ptx | Engine::Nvptx => {
+                let told = program.for_gpu(mode);
+                told.lowers(mode)?;
+                let matrices = program.by_row();
+                let made = Mutex::default();
+                let by_rows = (!matrices.is_empty()).then(|| Arc::new(ByRows { program, matrices, made }));
+                return Ok(of(told, by_rows));
+            }
         }
-        let is_gpu = matches!(options.engine, Engine::Ptx | Engine::Nvptx);
-        let program = if is_gpu { program.for_gpu(options.mode) } else { program };
-        Ok(Kernel { program, options: *options, last: Last::default() })
+        Ok(of(program, None))
+    }
+
+    /// The kernel for these operands: that for a GPU has other commands where rows are very short, or of very different lengths.
+    fn on(&self, operands: &BTreeMap<TensorId, Operand>) -> Kernel {
+        let Some(by_rows) = &self.by_rows else { return self.clone() };
+        let of = |by: &ByRow| Some((by.statement, by.rows(operands.get(&by.matrix)?.tensor())?));
+        let rows: BTreeMap<usize, Rows> = by_rows.matrices.iter().filter_map(of).collect();
+        if rows.is_empty() {
+            return self.clone();
+        }
+        let made = |rows: &BTreeMap<usize, Rows>| {
+            let program = by_rows.program.for_gpu_on(self.options.mode, rows);
+            Kernel { program, options: self.options, last: Last::default(), by_rows: None }
+        };
+        let mut all = by_rows.made.lock().unwrap_or_else(PoisonError::into_inner);
+        all.entry(rows).or_insert_with_key(made).clone().within(self.options.memory)
     }
 
     /// The same with another limit on the bytes that one call may allocate, in the place of [`Options::memory`].
@@ -227,8 +268,9 @@ impl Kernel {
             self.fits(*id, operand)?;
         }
         self.alike(&operands)?;
-        let plan = self.last.plan(&self.program, &operands, sizes, |shapes, sizes| self.extents(shapes, sizes))?;
-        Ok(Call { kernel: self.clone(), operands, plan, expected: Expected::default(), ready: None, interrupt: None })
+        let kernel = self.on(&operands);
+        let plan = kernel.last.plan(&kernel.program, &operands, sizes, |shapes, sizes| self.extents(shapes, sizes))?;
+        Ok(Call { kernel, operands, plan, expected: Expected::default(), ready: None, interrupt: None })
     }
 
     /// Makes the machine code that calls on operands of these shapes run, so that the first of them takes no longer than
@@ -399,8 +441,8 @@ pub struct Call<'a> {
 struct Ready<'a> {
     code: Arc<Code>,
     bound: Bound<'a>,
-    /// Of machine code.
-    prepared: Option<Prepared<'a>>,
+    /// What stays from run to run.
+    prepared: Prepared<'a>,
     /// Whether results are assembled in the formats that are declared for them.
     assembles: bool,
     /// Whether results have arrays of operands that are borrowed.
@@ -462,7 +504,9 @@ impl<'a> Call<'a> {
         let bound = self.bound(&code)?;
         let assembles = loops::assembles(&code.kernel, &|id| self.declared(id));
         let copies = loops::shares_borrowed(&code.kernel, &bound);
-        self.ready = Some(Ready { prepared: code.prepare(&bound), code, bound, assembles, copies });
+        let changing = |id: TensorId| self.operands.get(&id).is_some_and(Operand::is_changing);
+        let prepared = code.prepare(&bound, &changing);
+        self.ready = Some(Ready { prepared, code, bound, assembles, copies });
         Ok(())
     }
 
@@ -482,6 +526,16 @@ impl<'a> Call<'a> {
     pub fn planned(&self) -> Result<Vec<Planned>, Error> {
         let Kernel { program, options, .. } = &self.kernel;
         program.planned_for(&self.plan.lowering(program, options.mode, self.expected)?)
+    }
+
+    /// The kernel that it is a call of. That of a GPU may have other commands than the one that was bound, as data ask for them.
+    pub(crate) fn kernel(&self) -> &Kernel {
+        &self.kernel
+    }
+
+    /// The commands by which loops are dealt out to a GPU, beside the program's own.
+    pub fn for_gpu(&self) -> &[Planned] {
+        self.kernel.program.told_for_gpu()
     }
 
     /// One call of the engine.
@@ -587,7 +641,7 @@ impl<'a> Call<'a> {
         };
         let how = (&self.kernel.options, self.interrupt.as_deref());
         // SAFETY: `bind` has checked each operand or was given it `Checked`, and they are borrowed as long as `self` lives.
-        let ran = unsafe { code.run(bound, prepared.as_ref(), how, collect) };
+        let ran = unsafe { code.run(bound, prepared, how, collect) };
         let ((time, results), ops) = ran?;
         let results = results.ok_or(Stop::Failure(Failure::Memory))?;
         if *assembles {

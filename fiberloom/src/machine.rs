@@ -15,4 +15,15 @@ pub(crate) use made::{
     Compiled, Prepared, Take, assembly, compile, device_code, device_files, is_there, llvm_ir, object, on_pool,
     prepare, ptx, room, run,
 };
+/// When a buffer's elements go to a GPU.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Uploaded {
+    /// With each launch: launches and the host write it.
+    EachLaunch,
+    /// With the first launch of a call that reads it: an operand whose values may be others at the next call.
+    EachCall,
+    /// Once for all calls on the same operands.
+    Once,
+}
+
 pub use made::{Interrupt, LoopRun, addresses_left, set_threads, threads, watched};

@@ -27,6 +27,7 @@ use fiberloom_passes::schedule::legal;
 use fiberloom_passes::schedule::storage::Asked;
 pub use given::Given;
 pub(crate) use given::literal;
+pub(crate) use gpu::{ByRow, Rows};
 use std::borrow::Cow;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -61,6 +62,10 @@ struct Inner {
     stored: Vec<Format>,
     /// Of each mode in which it was found to be lowered: what of extents matters, and the addresses that compiling takes at most.
     lowers: [OnceLock<(Asked, u64)>; 2],
+    /// The commands that it was given for a GPU, beside its own.
+    told: Vec<Planned>,
+    /// Of each mode in which it was asked for, the same program with commands for a GPU.
+    for_gpu: [OnceLock<Program>; 2],
 }
 
 impl Program {
@@ -167,6 +172,8 @@ impl Program {
                 spares,
                 stored,
                 lowers,
+                told: vec![],
+                for_gpu: Default::default(),
             }),
         })
     }
@@ -219,7 +226,8 @@ impl Program {
     pub fn with_plan(&self, file: &str, text: &str) -> Program {
         let canonical = format!("{}# planned\n{text}", self.inner.canonical);
         let plan = Some((file.to_string(), text.to_string()));
-        let inner = Inner { plan, canonical, lowers: Default::default(), ..(*self.inner).clone() };
+        let (lowers, for_gpu) = (Default::default(), Default::default());
+        let inner = Inner { plan, canonical, lowers, for_gpu, ..(*self.inner).clone() };
         Program { inner: Arc::new(inner) }
     }
 
@@ -286,7 +294,16 @@ impl Program {
             let thin = options.thin.iter().filter_map(|(id, kept)| Some((tensor(*id)?, *kept))).collect();
             fiberloom_loops::Options { operands, initial, thin, ..options.clone() }
         };
-        plan(&self.inner.syntax, &relation::check, &of).map_err(|diagnostics| self.refused(diagnostics))
+        let planned =
+            plan(&self.inner.syntax, &relation::check, &of).map_err(|diagnostics| self.refused(diagnostics))?;
+        let mut all: Vec<Planned> = self.inner.told.iter().cloned().chain(planned).collect();
+        all.sort_by_key(|each| each.statement);
+        Ok(all)
+    }
+
+    /// The commands that it was given for a GPU, beside its own.
+    pub(crate) fn told_for_gpu(&self) -> &[Planned] {
+        &self.inner.told
     }
 
     /// What of extents says how it is lowered, if it can be: found out once.
@@ -300,15 +317,16 @@ impl Program {
     }
 
     fn lowers_in(&self, mode: Mode) -> Result<&(Asked, u64), Error> {
-        let known = &self.inner.lowers[mode as usize];
-        match known.get() {
+        match self.inner.lowers[mode as usize].get() {
             Some(found) => Ok(found),
-            None => {
-                let lowered = self.lowered(mode)?;
-                let room = machine::room(&lowered.kernel);
-                Ok(known.get_or_init(|| (lowered.asked, room)))
-            }
+            None => Ok(self.was_lowered(mode, self.lowered(mode)?)),
         }
+    }
+
+    /// What is remembered of how it is lowered in a mode.
+    fn was_lowered(&self, mode: Mode, lowered: Lowered) -> &(Asked, u64) {
+        let room = machine::room(&lowered.kernel);
+        self.inner.lowers[mode as usize].get_or_init(|| (lowered.asked, room))
     }
 
     pub(crate) fn lowered_for(&self, options: &fiberloom_loops::Options) -> Result<Lowered, Error> {

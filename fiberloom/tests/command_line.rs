@@ -557,6 +557,13 @@ fn what_is_shown_is_planned_for_data() {
     for stage in ["schedule", "plan", "loops", "lattice", "looplets", "llvm", "asm"] {
         dir.exits(0, &format!("show {stage} p.loom {data}"), "");
     }
+    // For a GPU, a row of ten entries is a warp's, one of five a thread's.
+    std::fs::write(dir.0.join("v.loom"), "tensor A: f64[I,J] csr  tensor x: f64[J]  y[i] = A[i,j] * x[j]").unwrap();
+    let of = |n: u64| format!("show schedule v.loom --gpu sm_80 --in A=random:20x{n}:1:1 --in x=random:{n}:1:1");
+    dir.exits(0, "show schedule v.loom --gpu sm_80", "parallelize(i, gpu_warp, no_races);");
+    dir.exits(0, &of(10), "parallelize(i, gpu_warp, no_races);");
+    let threads = dir.exits(0, &of(5), "");
+    assert!(!threads.contains("gpu_warp"), "{threads}");
     dir.exits(2, "show plan p.loom --in A=random:5x10:0.5:1", "no data are given for tensor `B`");
     dir.exits(2, &format!("show plan p.loom {data} --in D=random:5:1:1"), "`D`");
 }

@@ -1,6 +1,7 @@
 //! Kernels for GPUs: what LLVM makes of parallel loops, run by the machine for PTX, and assembled where `ptxas` is.
 
 use fiberloom::{Engine, Format, Gpu, Mode, Options, Program, Tensor, Type, Value};
+use fiberloom_core::format::Holds;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -140,6 +141,101 @@ fn rows_are_planned_for_warps() {
         let told = program(text).for_gpu(Mode::Algebraic).syntax().to_string();
         let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words(&told).contains(&words(&commands)), "{name}: {told}");
+    }
+}
+
+/// A csr matrix with rows of these lengths, of which row `i` has its entries in the first columns; each is 1 + j mod 3.
+fn of_lengths(lengths: &[u64], columns: u64) -> Tensor<'static> {
+    let mut positions = vec![0i32];
+    let mut coordinates = vec![];
+    for length in lengths {
+        coordinates.extend((0..*length).map(|j| j as i32));
+        positions.push(coordinates.len() as i32);
+    }
+    let values: Vec<f64> = coordinates.iter().map(|j| f64::from(1 + j % 3)).collect();
+    Tensor::csr(lengths.len() as u64, columns, positions, coordinates, values).unwrap()
+}
+
+/// What is planned for a csr matrix and a dense operand, which is as long as it has columns, times this many columns of its own; what launches
+/// count; and the values, which are Σj A[i,j] · (j mod 7) of each row, each as often as there are columns of the other.
+fn planned_on(text: &str, mode: Mode, a: &Tensor, own: Option<u64>) -> (String, Vec<(&'static str, u64)>) {
+    let x: Vec<f64> = (0..a.extents[1] * own.unwrap_or(1)).map(|n| (n / own.unwrap_or(1) % 7) as f64).collect();
+    let extents = [a.extents[1]].into_iter().chain(own).collect();
+    let x = Tensor::dense(extents, number(0.0), x.into()).unwrap();
+    let kernel = program(text).compile(&Options { engine: Engine::Ptx, mode, ..Options::default() }).unwrap();
+    let mut call = kernel.bind(&[("A", a), ("x", &x)]).unwrap();
+    let planned: Vec<String> = call.for_gpu().iter().map(|each| each.command.to_string()).collect();
+    let outcome = call.run().unwrap();
+    let ends: Vec<u64> = (0..=a.extents[0])
+        .map(|i| a.levels[1].first(Holds::Positions).unwrap().get(i as usize).as_i64().unwrap() as u64)
+        .collect();
+    let row = |i: usize| (0..ends[i + 1] - ends[i]).map(|j| ((1 + j % 3) * (j % 7)) as f64).sum::<f64>();
+    let wanted = (0..a.extents[0] as usize).flat_map(|i| vec![row(i); own.unwrap_or(1) as usize]);
+    assert_eq!(outcome.dense::<f64>("y").unwrap(), wanted.collect::<Vec<_>>(), "{text}, {planned:?}");
+    (planned.join("; "), outcome.ops.unwrap())
+}
+
+const PRODUCT: &str = "tensor A: f64[I,J] csr  tensor x: f64[J] dense  tensor y: f64[I] dense  y[i] = A[i,j] * x[j]";
+const PRODUCT_OF_MATRICES: &str =
+    "tensor A: f64[I,J] csr  tensor x: f64[J,K] dense  tensor y: f64[I,K] dense  y[i,k] = A[i,j] * x[j,k]";
+
+/// Where lengths of rows follow a power law, warps have pieces of entries: the values are the same, and no warp works on alone. The order of
+/// sums has to be open for it.
+#[test]
+fn rows_of_very_different_lengths_are_dealt_out_by_entries() {
+    let of = |counts: &[(&str, u64)], name: &str| counts.iter().find(|(n, _)| *n == name).unwrap().1;
+    let cases = [
+        (
+            PRODUCT,
+            None,
+            8000,
+            "collapse(i, j -> all); pos(all -> entry, A); split(entry -> piece, within, 128); split(within -> lane, own, 4); \
+             reorder(piece, lane, own); parallelize(piece, gpu_warp, atomics); parallelize(lane, gpu_thread, atomics)",
+            "parallelize(i, gpu_warp, no_races); parallelize(j, gpu_thread, parallel_reduction);",
+        ),
+        (
+            PRODUCT_OF_MATRICES,
+            Some(32),
+            1000,
+            "reorder(i, j, k); collapse(i, j -> all); pos(all -> entry, A); split(entry -> piece, within, 64); \
+             reorder(piece, k, within); parallelize(piece, gpu_warp, atomics); parallelize(k, gpu_thread, no_races)",
+            "reorder(i, k, j); parallelize(i, gpu_warp, no_races); parallelize(k, gpu_thread, no_races);",
+        ),
+    ];
+    for (text, own, longest, by_entries, by_rows) in cases {
+        let lengths: Vec<u64> = (0..40).map(|n| longest / (1 + n * 17 % 40)).collect();
+        let a = of_lengths(&lengths, longest);
+        let (planned, counts) = planned_on(text, Mode::Algebraic, &a, own);
+        assert_eq!(planned, by_entries);
+        let (given, rows) = planned_on(&format!("{text} schedule {{ {by_rows} }}"), Mode::Algebraic, &a, own);
+        assert_eq!(given, "", "the program says it");
+        let [before, now] = [rows, counts].map(|counts| of(&counts, "longest_warp"));
+        println!("{before} instructions of one warp by rows, {now} by entries");
+        assert!(now * 4 < before, "{text}: {before} instructions of one warp, now {now}");
+        let (strict, _) = planned_on(text, Mode::Strict, &a, own);
+        assert!(!strict.contains("collapse"), "{strict}");
+        // Rows of no more than two shares are warps'.
+        let even = of_lengths(&[longest / 16; 12], longest);
+        assert_eq!(planned_on(text, Mode::Algebraic, &even, own).0 + ";", by_rows);
+    }
+}
+
+/// A kernel has commands for each call's operands: rows of up to eight entries are threads', longer ones warps'.
+#[test]
+fn a_call_is_dealt_out_by_its_rows() {
+    let (short, long) = (of_lengths(&[8; 40], 20), of_lengths(&[9; 40], 20));
+    for _ in 0..2 {
+        let (planned, counts) = planned_on(PRODUCT, Mode::Algebraic, &short, None);
+        assert_eq!(planned, "");
+        assert!(counts.contains(&("shuffles", 0)), "{counts:?}");
+        let (planned, counts) = planned_on(PRODUCT, Mode::Algebraic, &long, None);
+        assert_eq!(planned, "parallelize(i, gpu_warp, no_races); parallelize(j, gpu_thread, parallel_reduction)");
+        assert!(counts.contains(&("shuffles", 40 * 5 * 2)), "{counts:?}");
+    }
+    let kernel = program(PRODUCT).compile(&Options { engine: Engine::Ptx, ..Options::default() }).unwrap();
+    let x = Tensor::dense(vec![20], number(0.0), vec![1.0; 20].into()).unwrap();
+    for (a, commands) in [(&short, 0), (&long, 2), (&short, 0), (&long, 2)] {
+        assert_eq!(kernel.bind(&[("A", a), ("x", &x)]).unwrap().for_gpu().len(), commands);
     }
 }
 

@@ -1,6 +1,7 @@
 //! The engine `nvptx` with a driver whose GPU is the machine for PTX (`fuzz/driver`): what is uploaded, launched and brought back, and what
 //! is refused.
 
+use fiberloom::{Engine, Kernel, Operand, Options, Program, Tensor, operands};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -78,7 +79,109 @@ impl Made {
     }
 }
 
-/// What programs mean is what launches make; operands go to the GPU once a call, results come back, and all memory is freed.
+/// Runs the body of a test in a process of its own, which finds our driver. It is given what counts the driver's calls of a function so
+/// far, by the bytes that each is about.
+fn with_driver(test: &str, settings: &[(&str, &str)], body: impl FnOnce(&dyn Fn(&str) -> Vec<usize>)) {
+    const LOG: &str = "FIBERLOOM_DRIVER_LOG";
+    if let Some(log) = std::env::var_os(LOG) {
+        return body(&|function| {
+            let text = std::fs::read_to_string(&log).unwrap_or_default();
+            let calls = text.lines().filter_map(|line| line.strip_prefix(function)?.strip_prefix(' '));
+            calls.map(|bytes| bytes.parse().unwrap()).collect()
+        });
+    }
+    let made = Made::new(test, TWICE);
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args([&format!("nvptx::{test}"), "--exact"]).env("LD_LIBRARY_PATH", made.libraries());
+    command.env(LOG, made.folder.join("log"));
+    command.envs(settings.iter().map(|(name, value)| (format!("FIBERLOOM_DRIVER_{name}"), value)));
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+}
+
+/// A program of one statement for a GPU.
+fn kernel(text: &str) -> Kernel {
+    Program::parse(text).unwrap().compile(&Options { engine: Engine::Nvptx, ..Options::default() }).unwrap()
+}
+
+const PRODUCT: &str = "tensor A: f64[I, J] csr  tensor x: f64[J] dense  y[i] = A[i,j] * x[j]";
+
+/// [2 0 3; 0 5 0]: 12 bytes of positions, 12 of coordinates, 24 of values.
+fn matrix() -> Tensor<'static> {
+    Tensor::csr(2, 3, vec![0i32, 2, 3], vec![0i32, 2, 1], vec![2.0, 3.0, 5.0]).unwrap()
+}
+
+/// Operands are uploaded by the first run of a call alone, and freed with it.
+#[test]
+fn operands_stay_between_runs() {
+    with_driver("operands_stay_between_runs", &[], |calls| {
+        let (kernel, a, x) = (kernel(PRODUCT), matrix(), [1.0, 10.0, 100.0]);
+        let mut call = kernel.bind(&operands! { A: &a, x: &x }).unwrap();
+        let mut uploaded = vec![];
+        for n in 0..3 {
+            assert_eq!(call.run().unwrap().dense::<f64>("y").unwrap(), [302.0, 50.0]);
+            let all = calls("cuMemcpyHtoD");
+            let mut now = all[uploaded.len()..].to_vec();
+            now.sort_unstable();
+            // The result's 16 bytes go there with each launch, as it may be written in part.
+            assert_eq!(now, if n == 0 { vec![12, 12, 16, 24, 24] } else { vec![16] });
+            uploaded = all;
+        }
+        // Another call has operands of its own.
+        let other = kernel.run(&operands! { A: &a, x: &[1.0, 0.0, 0.0] }).unwrap();
+        assert_eq!(other.dense::<f64>("y").unwrap(), [2.0, 0.0]);
+        assert_eq!(call.run().unwrap().dense::<f64>("y").unwrap(), [302.0, 50.0]);
+        assert_eq!(calls("cuMemAlloc").len(), calls("cuMemFree").len() + 4, "four operands stay");
+        drop(call);
+        assert_eq!(calls("cuMemAlloc").len(), calls("cuMemFree").len());
+    });
+}
+
+/// Values that others may write to are uploaded by each run, once, and nothing of them stays.
+#[test]
+fn values_that_may_change_are_uploaded_by_each_run() {
+    with_driver("values_that_may_change_are_uploaded_by_each_run", &[], |calls| {
+        // Two launches read x.
+        let kernel = kernel(&format!("{PRODUCT}\nz[i] = A[i,j] * (x[j] + y[i])"));
+        let (a, x) = (matrix(), [1.0, 10.0, 100.0]);
+        let mut call = kernel.bind(&operands! { A: &a, x: Operand::from(&x).changing() }).unwrap();
+        for n in 1..4 {
+            let outcome = call.run().unwrap();
+            assert_eq!(outcome.dense::<f64>("z").unwrap(), [302.0 + 5.0 * 302.0, 50.0 + 5.0 * 50.0]);
+            let of_24 = calls("cuMemcpyHtoD").iter().filter(|bytes| **bytes == 24).count();
+            assert_eq!(of_24, 1 + n, "the matrix's values once, the vector's by each run");
+            let kept = calls("cuMemAlloc").len() - calls("cuMemFree").len();
+            assert_eq!(kept, 3, "the matrix");
+        }
+    });
+}
+
+/// What calls keep between their runs is given up where another needs the memory, and is uploaded again; what does not fit alone is refused.
+#[test]
+fn memory_that_is_kept_is_given_up() {
+    // The engine leaves 64 MiB free.
+    let memory = (64 << 20) + 100_000;
+    with_driver("memory_that_is_kept_is_given_up", &[("MEMORY", &memory.to_string())], |calls| {
+        let kernel = kernel("tensor x: i64[N] dense  z[] = sum(i: x[i])");
+        let (ones, twos, long) = (vec![1i64; 8000], vec![2i64; 8000], vec![3i64; 16000]);
+        let mut first = kernel.bind(&operands! { x: &ones }).unwrap();
+        let mut second = kernel.bind(&operands! { x: &twos }).unwrap();
+        for _ in 0..2 {
+            assert_eq!(first.run().unwrap().dense::<i64>("z").unwrap(), [8000]);
+            assert_eq!(second.run().unwrap().dense::<i64>("z").unwrap(), [16000]);
+        }
+        let of_vectors = calls("cuMemcpyHtoD").iter().filter(|bytes| **bytes == 64_000).count();
+        assert_eq!(of_vectors, 4, "each run has pushed the other's operand out");
+        let refused = kernel.run(&operands! { x: &long }).unwrap_err();
+        assert_eq!(refused.exit(), 5, "{refused}");
+        assert_eq!(second.run().unwrap().dense::<i64>("z").unwrap(), [16000]);
+        drop((first, second));
+        assert_eq!(calls("cuMemAlloc").len(), calls("cuMemFree").len());
+    });
+}
+
+/// What programs mean is what launches make; operands go to the GPU once, results come back, and all memory is freed.
 #[test]
 fn launches_make_what_programs_mean() {
     let made = Made::new("means", TWICE);
@@ -86,9 +189,15 @@ fn launches_make_what_programs_mean() {
     assert_eq!(ran.status, 0, "{}", ran.said);
     assert_eq!(ran.calls("cuLaunchKernel"), 2, "{:?}", ran.log);
     assert!(ran.printed.contains("\"gpu_nanoseconds\": 500000"), "{}", ran.printed);
+    // Rows of two entries at most: a thread has one.
+    assert!(ran.printed.contains("\"schedule\": []"), "{}", ran.printed);
     // The positions of rows, of which both launches have need.
     assert_eq!(ran.log.iter().filter(|line| *line == "cuMemcpyHtoD 20").count(), 1, "{:?}", ran.log);
     assert_eq!(ran.calls("cuMemAlloc"), ran.calls("cuMemFree"), "{:?}", ran.log);
+    let often = made.run(&[], &["--engine", "nvptx", "--check", "--repeat", "3", "--json"]);
+    assert_eq!((often.status, often.calls("cuLaunchKernel")), (0, 6), "{}", often.said);
+    assert_eq!(often.log.iter().filter(|line| *line == "cuMemcpyHtoD 20").count(), 1, "{:?}", often.log);
+    assert_eq!(often.calls("cuMemAlloc"), often.calls("cuMemFree"), "{:?}", often.log);
     let by_machine = made.run(&[], &["--engine", "ptx", "--check"]);
     let plain = made.run(&[], &["--engine", "nvptx", "--check"]);
     assert_eq!(plain.printed, by_machine.printed);

@@ -64,11 +64,15 @@ impl Given {
         }
     }
 
-    /// As the library takes it, for as long as this is held.
+    /// As the library takes it, for as long as this is held. Where one may write to its values, each run reads them.
     pub fn shared(&self, name: &str) -> Result<Operand<'static>, Error> {
         match self {
-            Given::Tensor(tensor) => Ok(tensor.get().checked(name)?.clone().into()),
-            Given::Raw { tensor, .. } | Given::Number(tensor) => Ok(tensor.clone().into()),
+            Given::Tensor(tensor) => {
+                let operand = Operand::from(tensor.get().checked(name)?.clone());
+                Ok(if tensor.get().is_writable() { operand.changing() } else { operand })
+            }
+            Given::Raw { tensor, .. } => Ok(Operand::from(tensor.clone()).changing()),
+            Given::Number(tensor) => Ok(tensor.clone().into()),
         }
     }
 }

@@ -56,6 +56,11 @@ impl Tensor {
         &self.tensor
     }
 
+    /// Whether one may write to its values.
+    pub fn is_writable(&self) -> bool {
+        self.writable
+    }
+
     /// The tensor, whose invariants are looked at by the first call.
     pub fn checked(&self, name: &str) -> Result<&Checked<'static>, Error> {
         if let Some(checked) = self.checked.get() {

@@ -64,4 +64,4 @@ pub use level::{Format, NAMES};
 pub use levels::{Arrays, Holds, LevelKind, Maker, Step};
 pub use permutation::Permutation;
 pub use spell::NoFormat;
-pub use tensor::{Level, Malformed, Tensor};
+pub use tensor::{Lengths, Level, Malformed, Tensor};

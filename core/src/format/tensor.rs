@@ -65,6 +65,32 @@ impl std::fmt::Display for Malformed {
 
 impl std::error::Error for Malformed {}
 
+/// How long the fibers of a level are, in entries.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Lengths {
+    /// The longest of them.
+    pub longest: u64,
+    /// All of them together.
+    pub all: u64,
+}
+
+impl Lengths {
+    fn of<T: Copy + Into<i64>>(positions: &[T]) -> Lengths {
+        let each = positions.windows(2).map(|each| each[1].into().saturating_sub(each[0].into()).max(0) as u64);
+        each.fold(Lengths { longest: 0, all: 0 }, |sum, length| Lengths {
+            longest: sum.longest.max(length),
+            all: sum.all.saturating_add(length),
+        })
+    }
+
+    /// Whether the longest fiber holds more than two shares, where so many workers have equal shares of all entries, of `least` entries or
+    /// more: whoever has that fiber works on when the others have ended.
+    pub fn are_uneven(self, workers: u64, least: u64) -> bool {
+        let share = self.all.div_ceil(workers.max(1)).max(least);
+        self.longest > share.saturating_mul(2)
+    }
+}
+
 impl Tensor<'_> {
     /// Extent of storage level `l`.
     pub fn level_extent(&self, l: usize) -> u64 {
@@ -90,6 +116,18 @@ impl Tensor<'_> {
             levels: self.levels.into_iter().map(Level::into_owned).collect(),
             values: self.values.into_owned(),
             fill: self.fill,
+        }
+    }
+
+    /// How long the fibers of a storage level are; `None` of a level without positions.
+    ///
+    /// # Panics
+    /// If there is no such level.
+    pub fn lengths(&self, level: usize) -> Option<Lengths> {
+        match self.levels[level].first(Holds::Positions)? {
+            Array::I32(positions) => Some(Lengths::of(positions)),
+            Array::I64(positions) => Some(Lengths::of(positions)),
+            _ => None,
         }
     }
 

@@ -224,9 +224,11 @@ pub struct Show {
     /// Draw the lattice as a picture
     #[arg(long)]
     pub svg: bool,
-    /// The GPU of `show ptx`: sm_70, sm_80 or sm_90, and those that came after it
-    #[arg(long, value_name = "NAME", value_parser = parse::gpu(), default_value = "sm_70")]
-    pub gpu: Gpu,
+    /// Show what is planned for a GPU: sm_70, sm_80 or sm_90, and those that came after it
+    ///
+    /// `show ptx` is for sm_70 without it; other stages are what the engines `ptx` and `nvptx` run.
+    #[arg(long, value_name = "NAME", value_parser = parse::gpu())]
+    pub gpu: Option<Gpu>,
 }
 
 /// `fiberloom check`

@@ -24,6 +24,9 @@ struct Report<'a> {
     /// The parallel loops of machine code, in the order in which they ran.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     parallel: Vec<Parallel>,
+    /// The commands by which loops were dealt out to a GPU.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    schedule: Option<&'a [String]>,
     #[serde(serialize_with = "by_name")]
     results: Vec<(&'a str, Stored<'a>)>,
     /// Whether the answer is the reference semantics', if it was asked, and anything could be compared.
@@ -87,7 +90,7 @@ struct Stored<'a> {
 /// The report of a run, and of what comparing it with the reference semantics gave, if that was asked for.
 pub fn run<'a>(
     args: &'a Run,
-    measured: &Measured,
+    measured: &'a Measured,
     outcome: &'a Outcome,
     compared: Option<&Result<Agreement, Error>>,
 ) -> String {
@@ -102,6 +105,7 @@ pub fn run<'a>(
         repeat: args.repeat,
         threads: if args.engine == Engine::Llvm { crate::threads() } else { 1 },
         parallel: parallel(&measured.loops),
+        schedule: measured.for_gpu.as_deref(),
         results: outcome.results.iter().map(stored).collect(),
         checked: compared.and_then(|c| c.as_ref().map_or(Some(false), |agreement| agreement.any().then_some(true))),
         compared: compared.and_then(|c| c.as_ref().ok()).map(Compared::from),

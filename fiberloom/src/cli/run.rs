@@ -21,6 +21,8 @@ pub struct Measured {
     pub tables: Option<(Duration, Duration)>,
     /// The parallel loops of the last call.
     pub loops: Vec<LoopRun>,
+    /// The commands by which loops were dealt out to a GPU, if the engine is one, or the machine for it.
+    pub for_gpu: Option<Vec<String>>,
 }
 
 /// Reads operands, runs, writes or prints results.
@@ -91,7 +93,8 @@ fn at_once(args: &Run, kernel: Kernel, read: Read, lowering: Duration) -> Result
     during("compiling", || call.compile())?;
     let compile = lowering + begin.elapsed();
     let (runs, outcome, loops) = during("running", || repeated(&mut call, args.repeat))?;
-    let measured = Measured { compile, runs, tables: tables.as_ref().map(|t| (t.read, t.encode)), loops };
+    let for_gpu = kernel.options().engine.is_gpu().then(|| show::for_gpu(&call));
+    let measured = Measured { compile, runs, tables: tables.as_ref().map(|t| (t.read, t.encode)), loops, for_gpu };
     let compared =
         args.check.then(|| during("evaluating the reference semantics, to compare", || call.agrees(&outcome)));
     Ok(Ran { program, outcome, tables, measured, compared, in_batches: false })

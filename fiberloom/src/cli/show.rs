@@ -8,14 +8,14 @@ use crate::{Call, Engine, Error, Mode, Options, Program, Tensor};
 /// Prints a stage, each by its own printer; where data are given, what is made for them.
 pub fn show(args: &Show) -> Result<(), Error> {
     let mode = args.program.mode;
-    let is_ptx = args.stage == Stage::Ptx;
+    let is_gpu = args.stage == Stage::Ptx || args.gpu.is_some();
     if args.inputs.is_empty() {
         let program = source::program(&args.program)?;
-        let program = if is_ptx { program.for_gpu(mode) } else { program };
+        let program = if is_gpu { program.for_gpu(mode) } else { program };
         return print::out(&shown(args, &program, mode, None)?);
     }
     let program = source::program_on(&args.program, &args.inputs)?;
-    let engine = if is_ptx { Engine::Ptx } else { Engine::default() };
+    let engine = if is_gpu { Engine::Ptx } else { Engine::default() };
     let options = Options { mode, engine, ..Options::default() };
     let kernel = program.compile(&options)?;
     let (combine, memory) = (&args.combine, memory::available(kernel.room()?)?);
@@ -30,7 +30,7 @@ pub fn show(args: &Show) -> Result<(), Error> {
 
 /// The stage as text, or the lattice as a picture.
 fn shown(args: &Show, program: &Program, mode: Mode, call: Option<&Call>) -> Result<String, Error> {
-    let stages = Stages::of(program, mode, call).for_gpu(args.gpu);
+    let stages = Stages::of(program, mode, call).for_gpu(args.gpu.unwrap_or_default());
     if args.svg { stages.picture() } else { stages.text(args.stage) }
 }
 

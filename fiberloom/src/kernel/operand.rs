@@ -29,6 +29,7 @@ use fiberloom_core::format::{Array, Checked, Format, Malformed, Tensor};
 pub struct Operand<'a> {
     tensor: Held<'a>,
     is_checked: bool,
+    is_changing: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -38,6 +39,24 @@ enum Held<'a> {
 }
 
 impl<'a> Operand<'a> {
+    fn of(tensor: Held<'a>, is_checked: bool) -> Operand<'a> {
+        Operand { tensor, is_checked, is_changing: false }
+    }
+
+    /// The same operand, to whose values others may write between the runs of a [`Call`](crate::Call): each run reads them anew. In safe
+    /// Rust nobody can, as they are borrowed. Who lends memory of another language says it, as an engine may keep copies of operands from
+    /// run to run. Indices do not change.
+    #[must_use]
+    pub fn changing(mut self) -> Operand<'a> {
+        self.is_changing = true;
+        self
+    }
+
+    /// Whether its values may change between runs.
+    pub(super) fn is_changing(&self) -> bool {
+        self.is_changing
+    }
+
     /// The tensor, whoever holds it.
     pub fn tensor(&self) -> &Tensor<'a> {
         match &self.tensor {
@@ -54,25 +73,25 @@ impl<'a> Operand<'a> {
 
 impl<'a, 't: 'a> From<&'a Tensor<'t>> for Operand<'a> {
     fn from(tensor: &'a Tensor<'t>) -> Operand<'a> {
-        Operand { tensor: Held::Borrowed(tensor), is_checked: false }
+        Operand::of(Held::Borrowed(tensor), false)
     }
 }
 
 impl<'a> From<Tensor<'a>> for Operand<'a> {
     fn from(tensor: Tensor<'a>) -> Operand<'a> {
-        Operand { tensor: Held::Owned(tensor), is_checked: false }
+        Operand::of(Held::Owned(tensor), false)
     }
 }
 
 impl<'a, 't: 'a> From<&'a Checked<'t>> for Operand<'a> {
     fn from(tensor: &'a Checked<'t>) -> Operand<'a> {
-        Operand { tensor: Held::Borrowed(tensor), is_checked: true }
+        Operand::of(Held::Borrowed(tensor), true)
     }
 }
 
 impl<'a> From<Checked<'a>> for Operand<'a> {
     fn from(tensor: Checked<'a>) -> Operand<'a> {
-        Operand { tensor: Held::Owned(tensor.into_inner()), is_checked: true }
+        Operand::of(Held::Owned(tensor.into_inner()), true)
     }
 }
 

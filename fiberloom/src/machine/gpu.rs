@@ -2,10 +2,13 @@
 //!
 //! ```text
 //!  PTX ──load──▶ Loaded ──session, one a call──▶ Session: a launch uploads what it reads, waits, and brings back what it wrote
+//!                   └──operands──▶ Operands: what calls on the same operands have uploaded
 //! ```
 //!
-//! Operands are uploaded once a call: no launch writes them.
+//! Operands are uploaded once, as no launch writes them: those whose values may change between calls, once a call. They are freed with the
+//! call that was bound to them, or where another needs the memory: then the next launch uploads them again.
 
+use super::Uploaded;
 use crate::error::Error;
 use cudarc::driver::{
     CudaContext, CudaModule, CudaSlice, CudaStream, DevicePtr, DriverError, LaunchConfig, PushKernelArg, sys,
@@ -16,7 +19,7 @@ use fiberloom_semantics::machine::Ended;
 use fiberloom_semantics::ptx::{Buffer, Counts, Global, Launch, Launcher};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 /// Memory that is left free: drivers need some of it.
@@ -92,42 +95,88 @@ pub(crate) fn load(text: &str) -> Result<Loaded, Error> {
 }
 
 impl Loaded {
-    /// The launches of one call; the flags say which buffers are operands.
-    pub(crate) fn session(&self, are_operands: Vec<bool>) -> Session<'_> {
-        Session { loaded: self, are_operands, operands: RefCell::default(), spent: Cell::default() }
+    /// What calls on the same operands share, of which none is uploaded yet; of each buffer, when it is.
+    pub(crate) fn operands(&self, when: Vec<Uploaded>) -> Operands {
+        let held = Arc::default();
+        let mut all = lock(&ALL);
+        all.retain(|other| other.strong_count() > 0);
+        all.push(Arc::downgrade(&held));
+        Operands { when, held }
+    }
+
+    /// The launches of one call.
+    pub(crate) fn session<'l>(&'l self, operands: &'l Operands) -> Session<'l> {
+        let held = std::mem::take(&mut *lock(&operands.held));
+        Session { loaded: self, operands, held: RefCell::new(held), spent: Cell::default() }
     }
 }
 
-/// The launches of one call, and the operands that were uploaded for them.
+/// Buffers in the GPU's memory.
+type Held = HashMap<BufferId, Arc<CudaSlice<u8>>>;
+
+/// What calls that are bound to operands keep in the GPU's memory while they do not run.
+static ALL: Mutex<Vec<Weak<Mutex<Held>>>> = Mutex::new(vec![]);
+
+/// A list of what is kept; a thread that panicked while it held one has left it whole.
+fn lock<T>(list: &Mutex<T>) -> MutexGuard<'_, T> {
+    list.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The operands of calls in the GPU's memory.
+pub(crate) struct Operands {
+    when: Vec<Uploaded>,
+    /// Those that were uploaded, while no call runs.
+    held: Arc<Mutex<Held>>,
+}
+
+/// The launches of one call, and the operands that are there for them.
 pub(crate) struct Session<'l> {
     loaded: &'l Loaded,
-    are_operands: Vec<bool>,
-    operands: RefCell<HashMap<BufferId, Arc<CudaSlice<u8>>>>,
+    operands: &'l Operands,
+    held: RefCell<Held>,
     spent: Cell<Duration>,
+}
+
+/// What is uploaded once is left for the next call.
+impl Drop for Session<'_> {
+    fn drop(&mut self) {
+        let mut held = self.held.take();
+        held.retain(|b, _| self.operands.when[b.0 as usize] == Uploaded::Once);
+        *lock(&self.operands.held) = held;
+    }
 }
 
 impl Session<'_> {
     /// What a buffer holds, in the GPU's memory; an operand from an earlier launch.
     fn held(&self, argument: DeviceArgument, buffer: &Buffer) -> Result<Arc<CudaSlice<u8>>, Ended> {
         let operand = match argument {
-            DeviceArgument::Data(b) if self.are_operands[b.0 as usize] => Some(b),
+            DeviceArgument::Data(b) if self.operands.when[b.0 as usize] != Uploaded::EachLaunch => Some(b),
             _ => None,
         };
-        if let Some(held) = operand.and_then(|b| self.operands.borrow().get(&b).cloned()) {
+        if let Some(held) = operand.and_then(|b| self.held.borrow().get(&b).cloned()) {
             return Ok(held);
         }
         // Nothing has no address: it has that of one word.
         let bytes = if buffer.is_empty() { &[0; 8] } else { buffer.bytes() };
         self.suffices(bytes.len())?;
         let held = Arc::new(self.loaded.stream.clone_htod(bytes).map_err(failed)?);
-        operand.map(|b| self.operands.borrow_mut().insert(b, held.clone()));
+        operand.map(|b| self.held.borrow_mut().insert(b, held.clone()));
         Ok(held)
     }
 
-    /// Refuses what the GPU's memory does not hold.
+    /// Refuses what the GPU's memory does not hold, not even without the operands of calls that do not run.
     fn suffices(&self, bytes: usize) -> Result<(), Ended> {
-        let (free, _) = self.loaded.stream.context().mem_get_info().map_err(failed)?;
-        if bytes.saturating_add(KEPT) > free { Err(Ended::Failed(Failure::Memory)) } else { Ok(()) }
+        let fits = || -> Result<bool, Ended> {
+            let (free, _) = self.loaded.stream.context().mem_get_info().map_err(failed)?;
+            Ok(bytes.saturating_add(KEPT) <= free)
+        };
+        if fits()? {
+            return Ok(());
+        }
+        lock(&ALL).iter().filter_map(Weak::upgrade).for_each(|kept| lock(&kept).clear());
+        // What is freed is free when all that was asked of the GPU before is done.
+        self.loaded.stream.synchronize().map_err(failed)?;
+        if fits()? { Ok(()) } else { Err(Ended::Failed(Failure::Memory)) }
     }
 
     /// Launches an entry with these arguments, and waits for its end.
@@ -172,7 +221,7 @@ impl Launcher for Session<'_> {
     }
 
     fn holds(&self, operand: BufferId) -> bool {
-        self.operands.borrow().contains_key(&operand)
+        self.held.borrow().contains_key(&operand)
     }
 
     /// The time that launches took on the GPU, without transfers.

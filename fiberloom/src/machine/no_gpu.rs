@@ -1,5 +1,6 @@
 //! In a build without NVIDIA's driver: what is for a GPU is refused.
 
+use super::Uploaded;
 use crate::error::Error;
 use fiberloom_loops::{DeviceEntry, Gpu};
 use fiberloom_semantics::machine::Ended;
@@ -7,6 +8,9 @@ use fiberloom_semantics::ptx::{Counts, Global, Launch, Launcher};
 
 /// A module on a GPU, of which there is none.
 pub(crate) enum Loaded {}
+
+/// Operands in a GPU's memory, of which there are none.
+pub(crate) enum Operands {}
 
 /// The launches of one call, of which there are none.
 pub(crate) enum Session {}
@@ -24,8 +28,13 @@ pub(crate) fn load(_: &str) -> Result<Loaded, Error> {
 }
 
 impl Loaded {
+    /// What calls on the same operands share.
+    pub(crate) fn operands(&self, _: Vec<Uploaded>) -> Operands {
+        match *self {}
+    }
+
     /// The launches of one call.
-    pub(crate) fn session(&self, _: Vec<bool>) -> Session {
+    pub(crate) fn session(&self, _: &Operands) -> Session {
         match *self {}
     }
 }

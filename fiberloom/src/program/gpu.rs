@@ -8,20 +8,101 @@
 //!
 //! The first commands that are legal, and by which the statement's loops are dealt out as they say, are taken; where there are none, the loops
 //! stay as they are: a thread an iteration.
+//!
+//! Data may ask for others ([`Rows`]). A warp that has a long row works while others have long ended: of operands with rows that are far
+//! longer than others, warps have pieces of so many entries, wherever rows end, and fold into the rows' elements:
+//!
+//! ```text
+//!  y[i]   = Σj A[i,j] x[j]          128 entries of A: warps     four of them: a lane
+//!  C[i,k] = Σj A[i,j] X[j,k]        64 entries of A: warps      k: the lanes
+//! ```
+//!
+//! Where rows are so short that most lanes of a warp would have none of their entries, a thread has a row of the first.
 
 use super::Program;
 use fiberloom_core::algebra::Mode;
+use fiberloom_core::format::Tensor;
 use fiberloom_core::notation::spell::{self, Planned};
 use fiberloom_core::notation::syntax::{CommandKind, Ident, Race, Unit};
-use fiberloom_core::notation::typed::{self, Expr, Fun, Kind, Statement, VarId};
+use fiberloom_core::notation::typed::{self, Expr, Fun, Kind, Statement, TensorId, VarId};
 use fiberloom_loops::{DeviceLoops, Runner, device_loops};
 use fiberloom_lower::give;
+use fiberloom_semantics::ptx::{Shape, WARP};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The most entries of rows that are short.
+const SHORT: u64 = 8;
+
+/// What is to be known of the rows of a matrix.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Rows {
+    /// Each has [`SHORT`] entries at most.
+    Short,
+    /// One holds more than two shares of the entries, if the warps that a launch has at most share them.
+    Uneven,
+}
+
+/// A statement whose loops are dealt out by what is known of the rows of a matrix.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ByRow {
+    /// The statement.
+    pub(crate) statement: usize,
+    /// The matrix, which is a csr one.
+    pub(crate) matrix: TensorId,
+    /// What takes a warp that has pieces of entries.
+    pieces: Option<Pieces>,
+}
+
+impl ByRow {
+    /// What is to be known of the rows of the matrix; `None` of usual ones.
+    pub(crate) fn rows(&self, matrix: &Tensor) -> Option<Rows> {
+        let lengths = matrix.lengths(1)?;
+        let Shape { blocks, threads } = Shape::default();
+        let warps = u64::from(blocks) * u64::from(threads / WARP);
+        if lengths.longest <= SHORT {
+            return Some(Rows::Short);
+        }
+        self.pieces.filter(|pieces| lengths.are_uneven(warps, pieces.row)).map(|_| Rows::Uneven)
+    }
+}
+
+/// Warps that have pieces of entries.
+#[derive(Clone, Copy, Debug)]
+struct Pieces {
+    /// The entries of a piece, and those that each lane has of them, if lanes have some.
+    entries: u64,
+    each: Option<u64>,
+    /// The entries of a row that a warp runs in about the instructions that it needs for a piece.
+    row: u64,
+}
+
+/// A product with a vector: each lane searches for the row of its first entry.
+const OF_LANES: Pieces = Pieces { entries: 128, each: Some(4), row: 512 };
+
+/// A product with a matrix, of whose rows each lane has elements: a warp searches once a piece.
+const OF_WARPS: Pieces = Pieces { entries: 64, each: None, row: 64 };
 
 impl Program {
     /// The same program, with commands for a GPU at each statement that has none, where some are found. A program by a plan, and one whose
     /// tables were fitted to data, is as it was.
     #[must_use]
     pub fn for_gpu(&self, mode: Mode) -> Program {
+        self.inner.for_gpu[mode as usize].get_or_init(|| self.for_gpu_on(mode, &BTreeMap::new())).clone()
+    }
+
+    /// The statements without a schedule that are dealt out by what is known of the rows of a matrix.
+    pub(crate) fn by_row(&self) -> Vec<ByRow> {
+        let typed = &self.inner.typed;
+        let of = |(statement, s): (usize, &Statement)| {
+            let walked = Walked::of(typed, s).filter(|_| s.schedule.is_none())?;
+            Some(ByRow { statement, matrix: walked.matrix?.tensor, pieces: walked.pieces(typed, s) })
+        };
+        typed.statements.iter().enumerate().filter_map(of).collect()
+    }
+
+    /// As [`Program::for_gpu`], where this is known of the rows of statements' matrices.
+    pub(crate) fn for_gpu_on(&self, mode: Mode, rows: &BTreeMap<usize, Rows>) -> Program {
         let mut best = self.clone();
         if self.inner.plan.is_some() || !self.inner.typed.tables.is_empty() {
             return best;
@@ -31,12 +112,10 @@ impl Program {
             if s.schedule.is_some() {
                 continue;
             }
-            for commands in candidates(&self.inner.typed, s) {
+            for commands in candidates(&self.inner.typed, s, rows.get(&n).copied()) {
                 let planned: Vec<Planned> =
                     commands.into_iter().map(|command| Planned { statement: n, command }).collect();
-                let mut syntax = best.inner.syntax.clone();
-                give(&mut syntax, &planned);
-                let Ok(told) = Program::checked(&self.inner.file, &self.inner.text, syntax) else { continue };
+                let Some(told) = best.with_commands(&planned) else { continue };
                 let Some(loops) = told.dealt(mode).filter(|loops| is_better(loops, &known)) else { continue };
                 (best, known) = (told, loops);
                 break;
@@ -45,9 +124,22 @@ impl Program {
         best
     }
 
+    /// The same program with these commands more, if it has no fault then.
+    fn with_commands(&self, planned: &[Planned]) -> Option<Program> {
+        let mut syntax = self.inner.syntax.clone();
+        give(&mut syntax, planned);
+        let mut told = Program::checked(&self.inner.file, &self.inner.text, syntax).ok()?;
+        let all = self.inner.told.iter().chain(planned).cloned().collect();
+        Arc::make_mut(&mut told.inner).told = all;
+        Some(told)
+    }
+
     /// Its loops for a GPU, if it is lowered.
     fn dealt(&self, mode: Mode) -> Option<DeviceLoops> {
-        self.lowered(mode).ok().map(|lowered| device_loops(&lowered.kernel))
+        let lowered = self.lowered(mode).ok()?;
+        let loops = device_loops(&lowered.kernel);
+        self.was_lowered(mode, lowered);
+        Some(loops)
     }
 }
 
@@ -58,18 +150,118 @@ fn is_better(now: &DeviceLoops, before: &DeviceLoops) -> bool {
     !not_dealt && now.refused.len() <= before.refused.len() && shared(now) > shared(before)
 }
 
+/// What a statement without a schedule visits.
+struct Walked {
+    /// The variables of the left side, in order.
+    left: Vec<VarId>,
+    /// Those that are folded.
+    folded: Vec<VarId>,
+    /// The matrix whose entries it visits, if there is one.
+    matrix: Option<Matrix>,
+}
+
+/// A matrix by rows, which lists the entries of each, and is read once.
+#[derive(Clone, Copy)]
+struct Matrix {
+    tensor: TensorId,
+    row: VarId,
+    column: VarId,
+}
+
+impl Walked {
+    /// `None` of a left side with other indices than variables, and of a right side in which a fold stands inside.
+    fn of(program: &typed::Program, s: &Statement) -> Option<Walked> {
+        let left: Vec<VarId> = s.indices.iter().map(typed::Index::bare).collect::<Option<_>>()?;
+        let folded = folded(&s.rhs)?;
+        let mut read: Vec<(TensorId, Vec<Option<VarId>>)> = vec![];
+        s.accesses(&mut |t, indices, is_left| {
+            if !is_left {
+                read.push((t, indices.iter().map(typed::Index::bare).collect()));
+            }
+        });
+        let matrix = |(t, under): &(TensorId, Vec<Option<VarId>>)| {
+            let format = program.tensors[t.index()].format.as_ref()?;
+            let is_csr = format.rank() == 2 && format.levels[0].is_full() && format.levels[1].is_list();
+            let [row, column] = [0, 1].map(|level| under.get(*format.order.get(level)?).copied().flatten());
+            let once = read.iter().filter(|(other, _)| other == t).count() == 1;
+            let (row, column) = (row?, column?);
+            let fits = is_csr && once && left.first() == Some(&row) && folded.contains(&column);
+            fits.then_some(Matrix { tensor: *t, row, column })
+        };
+        let mut all = read.iter().filter_map(matrix);
+        let matrix = all.next().filter(|_| all.next().is_none());
+        Some(Walked { left, folded, matrix })
+    }
+
+    /// How warps have pieces of the matrix's entries: where the statement is its product with a vector, or with a matrix whose rows lie side
+    /// by side.
+    fn pieces(&self, program: &typed::Program, s: &Statement) -> Option<Pieces> {
+        match (&self.left[..], &self.folded[..]) {
+            ([_], [_]) => Some(OF_LANES),
+            ([_, k], [_]) if is_side_by_side(program, s, *k) => Some(OF_WARPS),
+            _ => None,
+        }
+    }
+
+    /// Commands by which warps have pieces of the matrix's entries.
+    fn by_entries(&self, program: &typed::Program, s: &Statement) -> Option<Vec<CommandKind>> {
+        let (Matrix { tensor, row, column }, Pieces { entries, each, .. }) = (self.matrix?, self.pieces(program, s)?);
+        let ident = |name: &str| Ident { name: name.to_string(), span: s.span };
+        let name = |v: VarId| program.vars[v.index()].name.as_str();
+        let [both, entry, piece, within, lane, inner] =
+            ["all", "entry", "piece", "within", "lane", "own"].map(|wanted| free_name(program, wanted));
+        let deal = |name: &str, unit, race| CommandKind::Parallelize(ident(name), unit, race);
+        let order = |names: [&str; 3]| spell::reorder(names.into_iter());
+        let tensor = ident(&program.tensors[tensor.index()].name);
+        let mut all = vec![
+            CommandKind::Collapse { from: (ident(name(row)), ident(name(column))), to: ident(&both) },
+            CommandKind::Pos { from: ident(&both), to: ident(&entry), tensor },
+            spell::split(&entry, (&piece, &within), entries),
+        ];
+        match (each, self.left.get(1)) {
+            (Some(each), _) => {
+                all.push(spell::split(&within, (&lane, &inner), each));
+                all.push(order([&piece, &lane, &inner]));
+                all.push(deal(&piece, Unit::GpuWarp, Race::Atomics));
+                all.push(deal(&lane, Unit::GpuThread, Race::Atomics));
+            }
+            (None, Some(k)) => {
+                all.insert(0, order([row, column, *k].map(name)));
+                all.push(order([&piece, name(*k), &within]));
+                all.push(deal(&piece, Unit::GpuWarp, Race::Atomics));
+                all.push(deal(name(*k), Unit::GpuThread, Race::NoRaces));
+            }
+            (None, None) => return None,
+        }
+        Some(all)
+    }
+}
+
+/// A name that nothing in a program has: the wanted one, or that with a number.
+fn free_name(program: &typed::Program, wanted: &str) -> String {
+    let is_free =
+        |name: &String| program.vars.iter().all(|v| v.name != *name) && program.tensors.iter().all(|t| t.name != *name);
+    let numbered = (2..).map(|n| format!("{wanted}_{n}"));
+    std::iter::once(wanted.to_string()).chain(numbered).find(is_free).unwrap_or_default()
+}
+
 /// Commands that are tried, in order.
-fn candidates(program: &typed::Program, s: &Statement) -> Vec<Vec<CommandKind>> {
-    let left: Option<Vec<VarId>> = s.indices.iter().map(typed::Index::bare).collect();
-    let (Some(left), Some(folded)) = (left, folded(&s.rhs)) else { return vec![] };
+fn candidates(program: &typed::Program, s: &Statement, rows: Option<Rows>) -> Vec<Vec<CommandKind>> {
+    let Some(walked) = Walked::of(program, s) else { return vec![] };
+    let Walked { left, folded, .. } = &walked;
     let Some(first) = left.first().copied() else { return vec![] };
     let ident = |v: VarId| Ident { name: program.vars[v.index()].name.clone(), span: s.span };
     let warps = || CommandKind::Parallelize(ident(first), Unit::GpuWarp, Race::NoRaces);
     let lanes = |v: VarId, race: Race| CommandKind::Parallelize(ident(v), Unit::GpuThread, race);
     let mut all = vec![];
+    match rows {
+        Some(Rows::Short) if left.len() == 1 && folded.len() == 1 => return all,
+        Some(Rows::Uneven) => all.extend(walked.by_entries(program, s)),
+        _ => {}
+    }
     let last = left.last().copied().filter(|last| *last != first);
     if let Some(last) = last.filter(|v| folded.is_empty() || is_side_by_side(program, s, *v)) {
-        let names: Vec<String> = left.iter().chain(&folded).map(|v| ident(*v).name).collect();
+        let names: Vec<String> = left.iter().chain(folded).map(|v| ident(*v).name).collect();
         let order = (!folded.is_empty()).then(|| spell::reorder(names.iter().map(String::as_str)));
         all.push(order.into_iter().chain([warps(), lanes(last, Race::NoRaces)]).collect());
     }

@@ -108,7 +108,7 @@ impl<'a, 'o> Stages<'a, 'o> {
             Stage::Syntax => program.syntax().to_string(),
             Stage::Notation => program.typed().to_string(),
             Stage::Schedule => {
-                let commands = schedule(program, &call.map_or_else(|| program.plan(mode), Call::planned)?)?;
+                let commands = schedule(program, &call.map_or_else(|| program.plan(mode), Call::planned)?);
                 commands + &self.lowered().map_or_else(|_| String::new(), |lowered| threads::lines(&lowered.kernel))
             }
             Stage::Concrete => self.lowered()?.concrete.to_string(),
@@ -136,8 +136,13 @@ impl<'a, 'o> Stages<'a, 'o> {
     }
 }
 
+/// The commands by which the loops of a call are dealt out to a GPU, line by line, as the stage `schedule` shows them.
+pub fn for_gpu(call: &Call) -> Vec<String> {
+    schedule(call.kernel().program(), call.for_gpu()).lines().map(str::to_string).collect()
+}
+
 /// What the planner decided, as commands. Where the program has several statements, the left side of each stands before its commands.
-fn schedule(program: &Program, plan: &[Planned]) -> Result<String, Error> {
+fn schedule(program: &Program, plan: &[Planned]) -> String {
     let (mut text, mut last) = (String::new(), None);
     let typed = program.typed();
     for planned in plan {
@@ -148,7 +153,7 @@ fn schedule(program: &Program, plan: &[Planned]) -> Result<String, Error> {
         }
         text += &format!("{};\n", planned.command);
     }
-    Ok(text)
+    text
 }
 
 /// What to say of operands that were not given.

@@ -7,6 +7,8 @@ use std::fmt;
 pub struct Counts {
     /// Instructions that warps executed.
     pub instructions: u64,
+    /// The most instructions that one warp executed; of several launches, which wait for one another, these together.
+    pub longest: u64,
     /// Branches at which lanes of a warp parted.
     pub divergent: u64,
     /// Accesses of each buffer, in the order in which they were added.
@@ -43,6 +45,7 @@ impl Counts {
     /// Adds what another launch did on as many buffers, or fewer.
     pub fn add(&mut self, other: &Counts) {
         self.instructions += other.instructions;
+        self.longest += other.longest;
         self.divergent += other.divergent;
         self.atomics += other.atomics;
         self.conflicts += other.conflicts;
@@ -60,10 +63,10 @@ impl Counts {
 
 impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Counts { instructions, divergent, atomics, conflicts, barriers, shuffles, .. } = self;
+        let Counts { instructions, longest, divergent, atomics, conflicts, barriers, shuffles, .. } = self;
         write!(
             f,
-            "instructions {instructions}, segments {}, divergent {divergent}, atomics {atomics}",
+            "instructions {instructions}, of one warp {longest} at most, segments {}, divergent {divergent}, atomics {atomics}",
             self.segments()
         )?;
         write!(f, ", conflicts {conflicts}, barriers {barriers}, shuffles {shuffles}")

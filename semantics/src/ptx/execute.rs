@@ -137,6 +137,10 @@ impl Machine<'_> {
         }
         let instruction = &function.code[frame.next];
         self.counts.instructions += 1;
+        let warp = self.warp_mut(here);
+        warp.instructions += 1;
+        let executed = warp.instructions;
+        self.counts.longest = self.counts.longest.max(executed);
         let lanes = match instruction.guard {
             None => frame.lanes,
             Some((reg, holds)) => self.guarded(here, frame.lanes, (reg, holds), instruction.line)?,

@@ -53,6 +53,7 @@ impl Launcher for Simulated<'_> {
     fn did(&self, counts: &Counts) -> Vec<(&'static str, u64)> {
         vec![
             ("warp_instructions", counts.instructions),
+            ("longest_warp", counts.longest),
             ("segments", counts.segments()),
             ("divergent", counts.divergent),
             ("atomics", counts.atomics),

@@ -37,6 +37,8 @@ pub(super) struct Warp {
     registers: Vec<[u64; WARP as usize]>,
     /// The lanes of each register that are not set.
     unset: Vec<Lanes>,
+    /// The instructions that it has executed.
+    pub instructions: u64,
     /// The barriers of this warp alone that it has passed.
     pub barriers: u32,
     /// The line of the block's barrier at which it waits.
@@ -59,6 +61,7 @@ impl Warp {
             unset: vec![Lanes::MAX; registers],
             barriers: 0,
             waits: None,
+            instructions: 0,
             local: (0..if local == 0 { 0 } else { lanes }).map(|_| Area::unset(local)).collect(),
         }
     }

@@ -68,3 +68,16 @@ fn lengths_of_every_kind_of_level() {
         assert!(Tensor::from_levels([3, 3], [0, 1], made.levels, shorter).is_err(), "{kind:?}");
     }
 }
+
+/// Rows of two, none and five entries: who has the longest has more than two shares where four share them, not where two do.
+#[test]
+fn lengths_of_fibers() {
+    let coordinates = [0i32, 1, 0, 1, 2, 3, 4];
+    let csr = Tensor::csr(3, 5, &[0i32, 2, 2, 7], &coordinates, &[1.0; 7]).unwrap();
+    let lengths = csr.lengths(1).expect("rows have positions");
+    assert_eq!((lengths.longest, lengths.all), (5, 7));
+    assert!(lengths.are_uneven(4, 1));
+    assert!(!lengths.are_uneven(2, 1));
+    assert!(!lengths.are_uneven(4, 3), "a share is three at least");
+    assert_eq!(csr.lengths(0), None);
+}

@@ -146,6 +146,8 @@ fn atomics_do_not_race() {
         // 0 + 1 + … + 119 and a half.
         assert_eq!(elements(&global, 0), [Some(7140.5f64.to_bits())]);
         assert_eq!(counts.atomics, 120);
+        // Six warps, which run the same instructions.
+        assert_eq!(counts.instructions, 6 * counts.longest);
     }
 }
 
@@ -270,6 +272,7 @@ fn ways_meet_again() {
     // Three instructions up to the first branch, two on one side of it, one on the other. All lanes run `$B` and the branch behind it at
     // once, the loop of three in 40 turns, those of thread 0, and `$C` and the end at once: where lanes met later, they would run these twice.
     assert_eq!(counts.instructions, 3 + 2 + 1 + 2 + 3 * 40 + 2);
+    assert_eq!(counts.longest, counts.instructions, "there is one warp");
     // Of the loop each thread of 1 to 31, without 5, leaves in a turn of its own; of the last that is left no other parts.
     assert_eq!(counts.divergent, 1 + 1 + 30);
 }
