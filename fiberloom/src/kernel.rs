@@ -264,9 +264,9 @@ impl Kernel {
     pub fn bind<'a, T: Into<Operand<'a>> + Clone>(&self, operands: &[(&str, T)]) -> Result<Call<'a>, Error> {
         self.complete(&operands.iter().map(|(name, _)| *name).collect::<Vec<_>>())?;
         let (operands, sizes) = size::parted(&self.program, operands)?;
-        for (id, operand) in &operands {
-            self.fits(*id, operand)?;
-        }
+        // Four elements are checked in the time in which a row is read.
+        let much = operands.values().map(Operand::unchecked).sum::<u64>() / 4;
+        machine::on_pool_for(much, || operands.iter().try_for_each(|(id, operand)| self.fits(*id, operand)))?;
         self.alike(&operands)?;
         let kernel = self.on(&operands);
         let plan = kernel.last.plan(&kernel.program, &operands, sizes, |shapes, sizes| self.extents(shapes, sizes))?;

@@ -15,6 +15,15 @@ pub(crate) use made::{
     Compiled, Prepared, Take, assembly, compile, device_code, device_files, is_there, llvm_ir, object, on_pool,
     prepare, ptx, room, run,
 };
+
+/// Rows, or bytes, of which so many are worth several threads.
+const LONG: u64 = 1 << 16;
+
+/// Does the work on the threads that loops run on, if it is about so much.
+pub(crate) fn on_pool_for<R: Send>(much: u64, work: impl FnOnce() -> R + Send) -> R {
+    if much < LONG { work() } else { on_pool(work) }
+}
+
 /// When a buffer's elements go to a GPU.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Uploaded {

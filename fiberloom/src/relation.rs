@@ -12,21 +12,13 @@ pub(crate) use fiberloom_relation::{Batches, add_images, asked, behind, first, h
 pub use fiberloom_relation::{holds_pack, is_pack, read_pack, write_pack};
 
 use crate::error::Error;
-use crate::machine;
+use crate::machine::on_pool_for as on_pool;
 use crate::program::Program;
 use crate::{Tensor, data};
 use fiberloom_core::notation::typed;
 use fiberloom_relation as tables;
 use std::ops::Range;
 use std::path::Path;
-
-/// Rows, or bytes, of which so many are worth several threads.
-const LONG: u64 = 1 << 16;
-
-/// Does the work on the threads that loops run on, if it is about so much.
-fn on_pool<R: Send>(much: u64, work: impl FnOnce() -> R + Send) -> R {
-    if much < LONG { work() } else { machine::on_pool(work) }
-}
 
 /// How many rows frames have.
 fn rows(frames: &[(&str, Frame)]) -> u64 {

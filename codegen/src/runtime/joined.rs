@@ -13,6 +13,7 @@
 #![allow(unsafe_code)] // Raw blocks of several threads.
 
 use super::sync::{Mutex, MutexGuard, RwLock, between};
+use super::weight::Cuts;
 use super::{Block, Session, Snapshot};
 use crate::abi::{Buffer, code};
 use fiberloom_loops::{BufferId, Failure};
@@ -42,8 +43,8 @@ pub(super) struct Joins<'l> {
     /// The frame's words, and those of them that count.
     frame: &'l [MaybeUninit<i64>],
     counters: Vec<usize>,
-    /// The first iteration, and one past the last.
-    range: (i64, i64),
+    /// The pieces of the iterations.
+    cuts: Cuts<'l>,
     known: Mutex<Known>,
     /// The arrays' owner. Who moves parts to them reads; who makes room in them writes.
     owner: RwLock<Owner>,
@@ -92,21 +93,21 @@ pub(super) struct Appending<'l> {
 }
 
 impl<'l> Joins<'l> {
-    /// Those of a loop over `range` that appends to these arrays, with this frame.
+    /// Those of a loop with these pieces that appends to these arrays, with this frame.
     ///
     /// # Safety
     /// The kernel has set the frame's counters. The session stays where it is, and nobody else uses its arrays meanwhile.
     pub unsafe fn of(
         (arrays, frame): (&'l [Joined], &'l [MaybeUninit<i64>]),
-        range: (i64, i64),
+        cuts: Cuts<'l>,
         owner: *mut Session,
     ) -> Joins<'l> {
         let counters = Joins::counters(arrays);
         // SAFETY: by this function's contract.
         let now = counters.iter().map(|word| unsafe { frame[*word].assume_init() }).collect();
-        let known = Mutex::new(Known { next: range.0, now, ran: BTreeMap::new(), begins: BTreeMap::new() });
+        let known = Mutex::new(Known { next: cuts.first(), now, ran: BTreeMap::new(), begins: BTreeMap::new() });
         let owner = RwLock::new(Owner(owner.cast()));
-        Joins { arrays, frame, counters, range, known, owner, left: Mutex::default() }
+        Joins { arrays, frame, counters, cuts, known, owner, left: Mutex::default() }
     }
 
     /// The words of a frame that count what is appended to these arrays.
@@ -205,7 +206,7 @@ impl<'l> Joins<'l> {
         Ok(())
     }
 
-    /// Makes room for parts that end at these counters' values. More is likely to come: as much for each iteration as so far.
+    /// Makes room for parts that end at these counters' values. More is likely to come: as much for the rest of the work as so far.
     fn make_room(&self, ends: &[i64]) -> Result<(), Failure> {
         let short = |session: *mut Session, j: &&Joined| {
             // SAFETY: the owner waits, and who makes room has the lock alone.
@@ -219,20 +220,20 @@ impl<'l> Joins<'l> {
         drop(owner);
         let (done, now) = {
             let known = self.known();
-            (known.next - self.range.0, known.now.clone())
+            (self.cuts.done(known.next), known.now.clone())
         };
         let growing = self.owner.write().unwrap_or_else(PoisonError::into_inner);
         let session = growing.0;
         for j in self.appended().filter(|j| short(session, j)) {
             let (least, now) = (j.plus + ends[self.place(j.counter)], now[self.place(j.counter)]);
-            let rate = now as f64 / done.max(1) as f64;
-            let likely = (1.0625 * rate * (self.range.1 - self.range.0) as f64) as i64;
+            let likely = (1.0625 * now as f64 / done) as i64;
             // SAFETY: nobody else has the lock; threads have no addresses of these arrays.
             unsafe {
                 let (b, bytes) = (BufferId(j.buffer as u32), j.bytes as usize);
                 let room = (*session).buffer(b).capacity;
-                let grown = (*session).enlarge(b, least.max(likely).max(room + room / 16), bytes);
-                grown.or_else(|_| (*session).enlarge(b, least, bytes))?;
+                let sizes = [least.max(likely).max(room + room / 16), least.max(room + room / 16), least];
+                let mut fits = sizes.into_iter().map(|len| (*session).enlarge(b, len, bytes));
+                fits.find(Result::is_ok).unwrap_or(Err(Failure::Memory))?;
             }
         }
         Ok(())

@@ -265,11 +265,11 @@ impl Call<'_, '_> {
         if threads < 2 && self.folding.arrays.is_empty() {
             return self.in_order();
         }
-        let Counted { lo, hi, again, .. } = self.described;
+        let Counted { lo, again, .. } = self.described;
         // SAFETY: generated code has set the frame's counters, and waits.
         let joins = (!self.joined.is_empty()).then(|| unsafe {
             let words = std::slice::from_raw_parts(self.of.frame.cast(), self.of.words);
-            Joins::of((self.joined, words), (lo, hi), self.rt)
+            Joins::of((self.joined, words), self.of.cuts, self.rt)
         });
         let folds = self.folding.is_some().then(|| Folds::of(self.folding, lo));
         let of = self.again(joins.as_ref(), folds.as_ref());

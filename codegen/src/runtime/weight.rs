@@ -23,7 +23,7 @@ pub(super) struct Weight {
     at: i64,
 }
 
-/// How the iterations of a loop are cut into pieces.
+/// How the iterations of a loop are cut into pieces. Threads read the arrays that it points to.
 #[derive(Clone, Copy)]
 pub(super) struct Cuts<'l> {
     weights: &'l [Weight],
@@ -36,6 +36,11 @@ pub(super) struct Cuts<'l> {
     share: i64,
 }
 
+// SAFETY: nobody writes these buffers' addresses, nor operands, while a loop runs.
+unsafe impl Send for Cuts<'_> {}
+// SAFETY: the same.
+unsafe impl Sync for Cuts<'_> {}
+
 impl<'l> Cuts<'l> {
     /// At most `pieces` of them, at least one. The buffers have the arrays of these weights.
     pub fn new((weights, buffers): (&'l [Weight], *const Buffer), range: (i64, i64), pieces: i64) -> Cuts<'l> {
@@ -44,6 +49,17 @@ impl<'l> Cuts<'l> {
         let cuts = Cuts { weights, buffers, range, step, share: 0 };
         let work = cuts.before(range.1).saturating_sub(cuts.before(range.0));
         Cuts { share: up(work).max(1), ..cuts }
+    }
+
+    /// The first iteration.
+    pub fn first(&self) -> i64 {
+        self.range.0
+    }
+
+    /// The part of all work that lies before an iteration: more than 0, and at most 1.
+    pub fn done(&self, next: i64) -> f64 {
+        let [first, next, last] = [self.range.0, next, self.range.1].map(|i| self.before(i) as f64);
+        ((next - first) / (last - first).max(1.0)).clamp(f64::MIN_POSITIVE, 1.0)
     }
 
     /// One past the last iteration of the piece that begins with this one.

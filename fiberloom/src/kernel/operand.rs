@@ -65,6 +65,12 @@ impl<'a> Operand<'a> {
         }
     }
 
+    /// The number of elements of its levels' arrays, if it is not known whether its invariants hold.
+    pub(super) fn unchecked(&self) -> u64 {
+        let arrays = self.tensor().levels.iter().flat_map(|level| level.arrays());
+        if self.is_checked { 0 } else { arrays.map(|array| array.len() as u64).sum() }
+    }
+
     /// Whether its invariants hold, unless that is known.
     pub(super) fn check(&self) -> Result<(), Malformed> {
         if self.is_checked { Ok(()) } else { self.tensor().check() }

@@ -3,6 +3,7 @@
 use super::{Above, malformed};
 use crate::algebra::Type;
 use crate::format::{Array, Malformed};
+use crate::parallel::{self, STRETCH};
 use crate::words::counted;
 
 /// Checks that an array has this length, and one of these types.
@@ -102,7 +103,7 @@ fn check_crd_of<P: Index, C: Index>(l: usize, pos: &[P], crd: &[C], extent: u64)
 }
 
 /// The element types of positions and coordinates.
-trait Index: Copy + Ord + Into<i64> {
+trait Index: Copy + Ord + Into<i64> + Sync {
     /// The last coordinate of an extent below 2⁶³, or the largest number of this type if that is less; −1 for an extent of 0.
     fn last(extent: u64) -> Self;
 
@@ -154,11 +155,26 @@ fn neighbours<T: Copy>(elements: &[T], holds: impl Fn(T, T) -> bool) -> usize {
 
 /// Whether the coordinates of each fiber are strictly ascending and in `0..extent`. They ascend if every element that is not greater than
 /// its predecessor begins a fiber, which comparing two counts shows; then only the first and the last of each fiber have to be in bounds.
+/// Stretches of both arrays are counted apart, on the threads that there are.
 fn ascend_within<P: Index, C: Index>(pos: &[P], crd: &[C], extent: u64) -> bool {
-    let behind = crd.get(1..).unwrap_or(&[]);
-    let mut blocks = crd.chunks(BLOCK).zip(behind.chunks(BLOCK)).map(|(a, b)| C::falls(a, b));
-    let Some(falls) = blocks.try_fold(0, |sum, falls| Some(sum + falls?)) else { return false };
-    let (last, mut outside, mut begins, mut before) = (C::last(extent), false, 0, C::last(0));
+    let stretches = |n: usize| (0..n).step_by(STRETCH).map(move |first| (first, n.min(first + STRETCH)));
+    let falls = parallel::map(stretches(crd.len().saturating_sub(1)), &|(first, past)| falls(&crd[first..=past]));
+    let Some(falls) = falls.into_iter().sum::<Option<usize>>() else { return false };
+    let begins = parallel::map(stretches(pos.len() - 1), &|(first, past)| begins(&pos[first..=past], crd, extent));
+    begins.into_iter().sum::<Option<usize>>() == Some(falls)
+}
+
+/// The number of elements that are not greater than their predecessors among these; `None` if an element is negative.
+fn falls<C: Index>(crd: &[C]) -> Option<usize> {
+    crd.chunks(BLOCK).zip(crd[1..].chunks(BLOCK)).map(|(a, b)| C::falls(a, b)).sum()
+}
+
+/// The number of fibers, of consecutive ones, whose first coordinate is not greater than that before it; `None` if the first or the last of
+/// one is out of bounds.
+fn begins<P: Index, C: Index>(pos: &[P], crd: &[C], extent: u64) -> Option<usize> {
+    let first: i64 = pos[0].into();
+    let mut before = (first as usize).checked_sub(1).map_or(C::last(0), |last| crd[last]);
+    let (last, mut outside, mut begins) = (C::last(extent), false, 0);
     for fiber in pos.windows(2) {
         let (lo, hi): (i64, i64) = (fiber[0].into(), fiber[1].into());
         if lo < hi {
@@ -168,7 +184,7 @@ fn ascend_within<P: Index, C: Index>(pos: &[P], crd: &[C], extent: u64) -> bool 
             before = ends[1];
         }
     }
-    !outside && falls == begins
+    (!outside).then_some(begins)
 }
 
 #[cold]
