@@ -7,6 +7,7 @@ mod kernels;
 mod names;
 mod rewrites;
 mod stream;
+mod weight;
 
 use fiberloom_loops::{Kernel, check, read};
 
