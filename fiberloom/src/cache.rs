@@ -238,7 +238,7 @@ impl Code {
         let limits = ptx::Limits { steps: options.steps, ..ptx::Limits::default() };
         match (&self.device.as_ref()?.module, prepared) {
             (Module::Simulated(module), _) => Some(Box::new(ptx::Simulated::new(module, limits))),
-            (Module::Loaded(loaded), Prepared::OnGpu(operands)) => Some(Box::new(loaded.session(operands))),
+            (Module::Loaded(loaded), Prepared::OnGpu(operands)) => Some(loaded.session(operands)),
             (Module::Loaded(_), _) => None,
         }
     }

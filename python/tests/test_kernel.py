@@ -1,6 +1,10 @@
 """Kernels: called, bound, shown, timed, checked, pickled; errors with their places."""
 
+import os
+import pathlib
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -175,3 +179,48 @@ class TestErrors:
     def test_exceptions_have_names_of_the_package(self):
         assert fl.OperandError.__module__ == "fiberloom"
         assert pickle.loads(pickle.dumps(fl.OperandError("x"))).args == ("x",)
+
+
+#: Runs of a bound kernel for a GPU: what each uploads, by its bytes, and what it makes.
+RUNS_ON_A_GPU = """
+import os
+import numpy as np, scipy.sparse as sp
+import fiberloom as fl
+
+def uploaded():
+    with open(os.environ["FIBERLOOM_DRIVER_LOG"]) as log:
+        return [int(line.split()[1]) for line in log if line.startswith("cuMemcpyHtoD ")]
+
+matrix, x = sp.csr_array(np.array([[2.0, 0, 3], [0, 5, 0]])), np.array([1.0, 10, 100])
+kernel = fl.compile("y[i] = A[i,j] * x[j]", A="f64 csr", x="f64", device="cuda")
+before = 0
+for writable in [True, False]:
+    matrix.data.setflags(write=writable)
+    x.setflags(write=writable)
+    bound = kernel.bind(A=matrix, x=x)
+    for _ in range(2):
+        print(bound.run()["y"].to_numpy().tolist(), sorted(uploaded()[before:]))
+        before = len(uploaded())
+        if writable:
+            x[0] += 1
+"""
+
+
+def test_what_cannot_change_stays_on_a_gpu(tmp_path):
+    # The driver whose GPU is the machine for PTX: it is built with the tests of Rust, of which the module is a part.
+    driver = pathlib.Path(fl.__file__).resolve().parents[3] / "debug/deps/libfiberloom_driver.so"
+    if not driver.exists():
+        pytest.skip("the module was not built beside the driver")
+    (tmp_path / "libcuda.so").symlink_to(driver)
+    paths = [str(tmp_path), os.environ.get("LD_LIBRARY_PATH", "")]
+    settings = {"LD_LIBRARY_PATH": os.pathsep.join(filter(None, paths)), "FIBERLOOM_DRIVER_LOG": str(tmp_path / "log")}
+    how = {"env": os.environ | settings, "cwd": tmp_path, "capture_output": True, "text": True, "check": False}
+    ran = subprocess.run([sys.executable, "-c", RUNS_ON_A_GPU], **how)
+    assert ran.returncode == 0, ran.stderr
+    # Positions and coordinates of 12 bytes, values and x of 24, the result of 16, which each launch takes there and back.
+    assert ran.stdout.splitlines() == [
+        "[302.0, 50.0] [12, 12, 16, 24, 24]",
+        "[304.0, 50.0] [16, 24, 24]",
+        "[306.0, 50.0] [12, 12, 16, 24, 24]",
+        "[306.0, 50.0] [16]",
+    ]

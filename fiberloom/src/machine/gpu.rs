@@ -105,9 +105,9 @@ impl Loaded {
     }
 
     /// The launches of one call.
-    pub(crate) fn session<'l>(&'l self, operands: &'l Operands) -> Session<'l> {
+    pub(crate) fn session<'l>(&'l self, operands: &'l Operands) -> Box<dyn Launcher + 'l> {
         let held = std::mem::take(&mut *lock(&operands.held));
-        Session { loaded: self, operands, held: RefCell::new(held), spent: Cell::default() }
+        Box::new(Session { loaded: self, operands, held: RefCell::new(held), spent: Cell::default() })
     }
 }
 
@@ -130,7 +130,7 @@ pub(crate) struct Operands {
 }
 
 /// The launches of one call, and the operands that are there for them.
-pub(crate) struct Session<'l> {
+struct Session<'l> {
     loaded: &'l Loaded,
     operands: &'l Operands,
     held: RefCell<Held>,

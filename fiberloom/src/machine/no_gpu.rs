@@ -2,18 +2,14 @@
 
 use super::Uploaded;
 use crate::error::Error;
-use fiberloom_loops::{DeviceEntry, Gpu};
-use fiberloom_semantics::machine::Ended;
-use fiberloom_semantics::ptx::{Counts, Global, Launch, Launcher};
+use fiberloom_loops::Gpu;
+use fiberloom_semantics::ptx::Launcher;
 
 /// A module on a GPU, of which there is none.
 pub(crate) enum Loaded {}
 
-/// Operands in a GPU's memory, of which there are none.
-pub(crate) enum Operands {}
-
-/// The launches of one call, of which there are none.
-pub(crate) enum Session {}
+/// What calls on the same operands share: nothing.
+pub(crate) struct Operands;
 
 /// Refused.
 pub(crate) fn target() -> Result<Gpu, Error> {
@@ -34,17 +30,7 @@ impl Loaded {
     }
 
     /// The launches of one call.
-    pub(crate) fn session(&self, _: &Operands) -> Session {
-        match *self {}
-    }
-}
-
-impl Launcher for Session {
-    fn launch(&self, _: &DeviceEntry, _: &Launch, _: &mut Global) -> Result<Counts, Ended> {
-        match *self {}
-    }
-
-    fn did(&self, _: &Counts) -> Vec<(&'static str, u64)> {
+    pub(crate) fn session(&self, _: &Operands) -> Box<dyn Launcher> {
         match *self {}
     }
 }

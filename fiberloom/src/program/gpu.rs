@@ -73,15 +73,15 @@ struct Pieces {
     /// The entries of a piece, and those that each lane has of them, if lanes have some.
     entries: u64,
     each: Option<u64>,
-    /// The entries of a row that a warp runs in about the instructions that it needs for a piece.
+    /// The entries of a row that a warp runs in about the instructions that it needs for a piece of short rows, some of them empty.
     row: u64,
 }
 
 /// A product with a vector: each lane searches for the row of its first entry.
-const OF_LANES: Pieces = Pieces { entries: 128, each: Some(4), row: 512 };
+const OF_LANES: Pieces = Pieces { entries: 128, each: Some(4), row: 2048 };
 
 /// A product with a matrix, of whose rows each lane has elements: a warp searches once a piece.
-const OF_WARPS: Pieces = Pieces { entries: 64, each: None, row: 64 };
+const OF_WARPS: Pieces = Pieces { entries: 64, each: None, row: 128 };
 
 impl Program {
     /// The same program, with commands for a GPU at each statement that has none, where some are found. A program by a plan, and one whose
