@@ -66,13 +66,18 @@ const COMMANDS: [&str; 14] = [
 ];
 
 /// Commands with which each second statement begins, each about the last loop that those before it have made: pieces of what a tile
-/// has, and entries of loops that count as one.
-const RUNS: [&[&str]; 4] = [
+/// has, entries of loops that count as one; and workspaces of loops that are dealt out to the blocks of a GPU.
+const RUNS: [&[&str]; 6] = [
     &["split", "collapse", "pos", "split"],
     &["split_up", "collapse", "pos", "split"],
     &["split_up", "weigh", "split"],
     &["collapse", "pos", "split"],
+    &["precompute", "block", "lanes"],
+    &["precompute", "split", "block", "lanes"],
 ];
+
+/// How racing iterations join what they fold.
+const RACES: [&str; 4] = ["no_races", "atomics", "temporary", "parallel_reduction"];
 
 impl Looped<Case> {
     /// Any case.
@@ -196,13 +201,36 @@ impl<S: Subject + Clone> Looped<S> {
             "weigh" => format!("weigh({v}, {});", tensor()?),
             "unroll" => format!("unroll({v}, {size});"),
             "coord" => format!("coord({v} -> {a});"),
+            "precompute" => precompute(typed, statement, words[3] + turn, words[4])?,
+            "block" => format!("parallelize({}, gpu_block, {});", loops.first().map(name)?, RACES[turn % RACES.len()]),
+            "lanes" => {
+                let (unit, inner) = (["gpu_thread", "gpu_warp"][words[5] % 2], loops.len().checked_sub(2 + turn / 2)?);
+                format!("parallelize({}, {unit}, {});", name(&loops[1 + inner]), RACES[turn % 2])
+            }
             _ => {
-                let unit = ["cpu_thread", "cpu_vector", "gpu_block"][words[3] % 3];
-                let race = ["no_races", "atomics", "temporary", "parallel_reduction"][words[4] % 4];
-                format!("parallelize({v}, {unit}, {race});")
+                let unit = ["cpu_thread", "cpu_vector", "gpu_block", "gpu_warp", "gpu_thread"][words[3] % 5];
+                format!("parallelize({v}, {unit}, {});", RACES[words[4] % RACES.len()])
             }
         })
     }
+}
+
+/// A workspace that holds what an access reads along one of its variables, or along two.
+fn precompute(program: &typed::Program, s: &typed::Statement, access: usize, own: usize) -> Option<String> {
+    let mut all: Vec<(String, Vec<String>)> = vec![];
+    s.accesses(&mut |tensor, indices, is_left| {
+        let vars: Option<Vec<String>> =
+            indices.iter().map(|i| i.bare().map(|v| program.vars[v.index()].name.clone())).collect();
+        all.extend(vars.filter(|_| !is_left).map(|vars| (program.tensors[tensor.index()].name.clone(), vars)));
+    });
+    let (tensor, vars) = all.get(access % all.len().max(1))?;
+    let count = vars.len().min(1 + own % 2);
+    let own: Vec<&String> = vars.iter().cycle().skip(own / 2 % vars.len().max(1)).take(count).collect();
+    let made: Vec<String> = own.iter().map(|v| format!("{v}_own")).collect();
+    let list =
+        |names: Vec<&str>| if let [one] = names[..] { one.to_string() } else { format!("({})", names.join(", ")) };
+    let (from, to) = (own.iter().map(|v| v.as_str()).collect(), made.iter().map(String::as_str).collect());
+    Some(format!("precompute({tensor}[{}], {} -> {}, Wown);", vars.join(", "), list(from), list(to)))
 }
 
 /// Which of a program's statements those of these items are: what is local stands before what it is local to.
