@@ -149,6 +149,7 @@ impl Report {
                 0 => self.run(wanted, seed, Looped::long(u)),
                 // Functions that are declared take most of the time: their properties are tried anew for each command.
                 1 => self.run(wanted, seed, Looped::written(u)),
+                2..=7 => self.run(wanted, seed, Looped::blocks(u)),
                 _ => self.run(wanted, seed, Looped::any(u)),
             },
             Walk::Tables => self.run(wanted, seed, Labelled::any(u)),

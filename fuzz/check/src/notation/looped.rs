@@ -16,6 +16,7 @@ use super::statistics::Statistics;
 use super::subject::{Operands, Subject};
 use arbitrary::Unstructured;
 use fiberloom_core::algebra::Mode;
+use fiberloom_core::format::Format;
 use fiberloom_core::notation::syntax::{Item, Program, Statement};
 use fiberloom_core::notation::typed;
 use fiberloom_loops::Options;
@@ -66,23 +67,44 @@ const COMMANDS: [&str; 14] = [
 ];
 
 /// Commands with which each second statement begins, each about the last loop that those before it have made: pieces of what a tile
-/// has, entries of loops that count as one; and workspaces of loops that are dealt out to the blocks of a GPU.
-const RUNS: [&[&str]; 6] = [
+/// has, and entries of loops that count as one.
+const RUNS: [&[&str]; 4] = [
     &["split", "collapse", "pos", "split"],
     &["split_up", "collapse", "pos", "split"],
     &["split_up", "weigh", "split"],
     &["collapse", "pos", "split"],
-    &["precompute", "block", "lanes"],
-    &["precompute", "split", "block", "lanes"],
+];
+
+/// Commands with which statements begin whose loops blocks of a GPU run, with workspaces.
+const BLOCKS: [&[&str]; 4] = [
+    &["precompute", "inward", "block", "lanes"],
+    &["precompute", "inward", "block", "lanes", "lanes"],
+    &["precompute", "reorder", "block", "lanes"],
+    &["precompute", "inward", "split", "block", "lanes"],
 ];
 
 /// How racing iterations join what they fold.
 const RACES: [&str; 4] = ["no_races", "atomics", "temporary", "parallel_reduction"];
 
 impl Looped<Case> {
+    /// A sum of products with extents that are said and a dense result, of which blocks of a GPU run loops, with workspaces.
+    pub fn blocks(u: &mut Unstructured) -> Looped<Case> {
+        Looped::of(u, &BLOCKS, |u, draw| {
+            let mut case = contraction(u);
+            let longer = draw / 10 % case.sizes.len().max(1);
+            let size = |(n, (extent, _)): (usize, &(u64, bool))| (extent + if n == longer { 32 } else { 0 }, true);
+            case.sizes = case.sizes.iter().enumerate().map(size).collect();
+            for s in &case.statements {
+                let made = &mut case.tensors[s.tensor];
+                made.format = Some(Format::dense(made.sizes.len()));
+            }
+            case
+        })
+    }
+
     /// Any case.
     pub fn any(u: &mut Unstructured) -> Looped<Case> {
-        Looped::of(u, |u, draw| match draw % 10 {
+        Looped::of(u, &RUNS, |u, draw| match draw % 10 {
             0 | 1 => contraction(u),
             2 => products(u),
             3 => compared(u),
@@ -97,23 +119,23 @@ impl Looped<Case> {
 impl Looped<Written> {
     /// A program of the whole language.
     pub fn written(u: &mut Unstructured) -> Looped<Written> {
-        Looped::of(u, |u, _| Written::lowered(u))
+        Looped::of(u, &RUNS, |u, _| Written::lowered(u))
     }
 }
 
 impl Looped<Long> {
     /// One on long rows.
     pub fn long(u: &mut Unstructured) -> Looped<Long> {
-        Looped::of(u, |u, _| Long::any(u))
+        Looped::of(u, &RUNS, |u, _| Long::any(u))
     }
 }
 
 impl<S: Subject + Clone> Looped<S> {
-    /// What `make` makes, with commands. It is told a number that is drawn.
-    fn of(u: &mut Unstructured, make: impl FnOnce(&mut Unstructured, usize) -> S) -> Looped<S> {
+    /// What `make` makes, with commands: each second one begins with one of these runs. It is told a number that is drawn.
+    fn of(u: &mut Unstructured, runs: &[&[&str]], make: impl FnOnce(&mut Unstructured, usize) -> S) -> Looped<S> {
         let words: Vec<usize> = (0..8 * DRAWN).map(|_| u.int_in_range(0..=9999).unwrap_or(0)).collect();
         let of = make(u, words[0]);
-        let run = RUNS.get(words[6] % (2 * RUNS.len())).copied().unwrap_or_default();
+        let run = runs.get(words[6] % (2 * runs.len())).copied().unwrap_or_default();
         let behind = [0, 0, 1, 2][words[7] % 4];
         let mut looped = Looped { of, behind, commands: vec![] };
         let mut typed = looped.typed();
@@ -185,6 +207,10 @@ impl<S: Subject + Clone> Looped<S> {
         let tensor = || read.get((words[3] + turn) % read.len().max(1)).cloned();
         let (v, size) = (loops.get(first).map(name)?, [1, 2, 3, 5, 16][words[2] % 5]);
         let (a, b) = (format!("d{n}"), format!("e{n}"));
+        // A workspace that is made before reads the tensor in the statement's place.
+        if matches!(kind, "pos" | "weigh") && self.commands.iter().any(|made| made.starts_with("precompute")) {
+            return None;
+        }
         Some(match kind {
             "split" | "split_up" => format!("{kind}({v} -> {a}, {b}, {size});"),
             "reorder" => {
@@ -202,6 +228,12 @@ impl<S: Subject + Clone> Looped<S> {
             "unroll" => format!("unroll({v}, {size});"),
             "coord" => format!("coord({v} -> {a});"),
             "precompute" => precompute(typed, statement, words[3] + turn, words[4])?,
+            // The workspace is made inside of the loops over all other variables.
+            "inward" => {
+                let is_own = |v: &String| self.commands.iter().any(|made| made.contains(&format!("{v}_own")));
+                let (own, others): (Vec<String>, Vec<String>) = loops.iter().map(name).partition(is_own);
+                format!("reorder({});", [others, own].concat().join(", "))
+            }
             "block" => format!("parallelize({}, gpu_block, {});", loops.first().map(name)?, RACES[turn % RACES.len()]),
             "lanes" => {
                 let (unit, inner) = (["gpu_thread", "gpu_warp"][words[5] % 2], loops.len().checked_sub(2 + turn / 2)?);
@@ -230,7 +262,8 @@ fn precompute(program: &typed::Program, s: &typed::Statement, access: usize, own
     let list =
         |names: Vec<&str>| if let [one] = names[..] { one.to_string() } else { format!("({})", names.join(", ")) };
     let (from, to) = (own.iter().map(|v| v.as_str()).collect(), made.iter().map(String::as_str).collect());
-    Some(format!("precompute({tensor}[{}], {} -> {}, Wown);", vars.join(", "), list(from), list(to)))
+    let store = if access % 3 == 0 { "" } else { " store(Wown, dense);" };
+    Some(format!("precompute({tensor}[{}], {} -> {}, Wown);{store}", vars.join(", "), list(from), list(to)))
 }
 
 /// Which of a program's statements those of these items are: what is local stands before what it is local to.
