@@ -87,16 +87,19 @@ const BLOCKS: [&[&str]; 4] = [
 const RACES: [&str; 4] = ["no_races", "atomics", "temporary", "parallel_reduction"];
 
 impl Looped<Case> {
-    /// A sum of products with extents that are said and a dense result, of which blocks of a GPU run loops, with workspaces.
+    /// A sum of products with extents that are said and most tensors dense, of which blocks of a GPU run loops, with workspaces.
     pub fn blocks(u: &mut Unstructured) -> Looped<Case> {
-        Looped::of(u, &BLOCKS, |u, draw| {
+        Looped::of(u, (&BLOCKS, 1), |u, draw| {
             let mut case = contraction(u);
             let longer = draw / 10 % case.sizes.len().max(1);
             let size = |(n, (extent, _)): (usize, &(u64, bool))| (extent + if n == longer { 32 } else { 0 }, true);
             case.sizes = case.sizes.iter().enumerate().map(size).collect();
-            for s in &case.statements {
-                let made = &mut case.tensors[s.tensor];
-                made.format = Some(Format::dense(made.sizes.len()));
+            // Each fourth operand is stored as it is drawn.
+            let results: Vec<usize> = case.statements.iter().map(|s| s.tensor).collect();
+            for (n, tensor) in case.tensors.iter_mut().enumerate() {
+                if results.contains(&n) || !(n + draw).is_multiple_of(4) {
+                    tensor.format = Some(Format::dense(tensor.sizes.len()));
+                }
             }
             case
         })
@@ -104,7 +107,7 @@ impl Looped<Case> {
 
     /// Any case.
     pub fn any(u: &mut Unstructured) -> Looped<Case> {
-        Looped::of(u, &RUNS, |u, draw| match draw % 10 {
+        Looped::of(u, (&RUNS, 2), |u, draw| match draw % 10 {
             0 | 1 => contraction(u),
             2 => products(u),
             3 => compared(u),
@@ -119,23 +122,27 @@ impl Looped<Case> {
 impl Looped<Written> {
     /// A program of the whole language.
     pub fn written(u: &mut Unstructured) -> Looped<Written> {
-        Looped::of(u, &RUNS, |u, _| Written::lowered(u))
+        Looped::of(u, (&RUNS, 2), |u, _| Written::lowered(u))
     }
 }
 
 impl Looped<Long> {
     /// One on long rows.
     pub fn long(u: &mut Unstructured) -> Looped<Long> {
-        Looped::of(u, &RUNS, |u, _| Long::any(u))
+        Looped::of(u, (&RUNS, 2), |u, _| Long::any(u))
     }
 }
 
 impl<S: Subject + Clone> Looped<S> {
-    /// What `make` makes, with commands: each second one begins with one of these runs. It is told a number that is drawn.
-    fn of(u: &mut Unstructured, runs: &[&[&str]], make: impl FnOnce(&mut Unstructured, usize) -> S) -> Looped<S> {
+    /// What `make` makes, with commands: each second one, or each one, begins with one of these runs. It is told a number that is drawn.
+    fn of(
+        u: &mut Unstructured,
+        (runs, each): (&[&[&str]], usize),
+        make: impl FnOnce(&mut Unstructured, usize) -> S,
+    ) -> Looped<S> {
         let words: Vec<usize> = (0..8 * DRAWN).map(|_| u.int_in_range(0..=9999).unwrap_or(0)).collect();
         let of = make(u, words[0]);
-        let run = runs.get(words[6] % (2 * runs.len())).copied().unwrap_or_default();
+        let run = runs.get(words[6] % (each * runs.len())).copied().unwrap_or_default();
         let behind = [0, 0, 1, 2][words[7] % 4];
         let mut looped = Looped { of, behind, commands: vec![] };
         let mut typed = looped.typed();
