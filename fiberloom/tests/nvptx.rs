@@ -204,7 +204,8 @@ fn launches_make_what_programs_mean() {
     assert!(by_machine.log.is_empty(), "the machine asks no driver: {:?}", by_machine.log);
 }
 
-/// Threads that fold into one place, lanes that share an iteration, and sums over a whole loop come back, too.
+/// Threads that fold into one place, lanes that share an iteration, sums over a whole loop, and what blocks make of shared memory come back,
+/// too.
 #[test]
 fn folds_and_lanes_come_back() {
     let programs = [
@@ -214,6 +215,12 @@ fn folds_and_lanes_come_back() {
             "y[i] = A[i,j] * x[j]\nz[j] += A[i,j] * y[i] schedule { parallelize(i, gpu_thread, atomics); }\n",
         ),
         ("lanes", "y[i] = A[i,j] * x[j] schedule { parallelize(j, gpu_thread, parallel_reduction); }\n"),
+        // A row is spread over its coordinates in the memory that a block shares.
+        (
+            "shared",
+            "tensor y: f64[I, J]\ny[i,k] = A[i,j] * x[j] * x[k] schedule { precompute(A[i,j], j -> jw, W); store(W, dense); bound(j, 5);
+             reorder(i, k, j); parallelize(i, gpu_block, no_races); parallelize(k, gpu_thread, no_races); }\n",
+        ),
     ];
     for (name, statements) in programs {
         let made = Made::new(name, &format!("tensor A: f64[I, J] csr\ntensor x: f64[J]\n{statements}"));

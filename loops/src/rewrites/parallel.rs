@@ -175,16 +175,20 @@ impl Facts {
                 && first.blocks().all(|inner| self.begins_whole(b, inner))
     }
 
-    /// Whether a statement sets every element of a buffer, and reads none: it is a loop over its elements, or a nest over rows of rows.
+    /// Whether a statement sets every element of a buffer, and reads none: it is a loop over its elements, or a nest over rows of rows, in which
+    /// what is stored comes last.
     fn sets_whole(&self, b: BufferId, stmt: &Stmt) -> bool {
         let (mut inner, mut place, mut size) = (stmt, None, None);
         loop {
             match inner {
-                Stmt::For { var, lo, hi, body, .. } if *lo == int(0) && self.stays(hi) && body.len() == 1 => {
+                Stmt::For { var, lo, hi, body, .. } if *lo == int(0) && self.stays(hi) => {
+                    let Some((last, _)) = body.split_last().filter(|(_, rest)| !touched(rest).contains_key(&b)) else {
+                        return false;
+                    };
                     let row = |before: Expr| plus(times(before, hi.clone()), Expr::Var(*var));
                     place = Some(place.map_or(Expr::Var(*var), row));
                     size = Some(size.map_or(hi.clone(), |size| multiplied(size, hi.clone())));
-                    inner = &body[0];
+                    inner = last;
                 }
                 Stmt::Store(to, at, e) if *to == b && place.as_ref() == Some(at) && !e.loads_from(b) => {
                     return self.sizes.get(&b) == size.as_ref();

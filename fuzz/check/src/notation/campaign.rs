@@ -44,6 +44,8 @@ pub enum Walk {
     Schedules,
     /// Programs of all these, of the whole language and on long rows, with commands about loops (`looped.rs`).
     Loops,
+    /// Sums of products of which blocks of a GPU run loops, with workspaces (`looped.rs`).
+    Blocks,
     /// Shape operators in one another: each program takes the next chain of one to four of them (`case/nested.rs`).
     Shapes,
     /// Programs of the whole language, each with a function that it declares (`language.rs`).
@@ -149,8 +151,10 @@ impl Report {
                 0 => self.run(wanted, seed, Looped::long(u)),
                 // Functions that are declared take most of the time: their properties are tried anew for each command.
                 1 => self.run(wanted, seed, Looped::written(u)),
+                2 | 3 => self.run(wanted, seed, Looped::blocks(u)),
                 _ => self.run(wanted, seed, Looped::any(u)),
             },
+            Walk::Blocks => self.run(wanted, seed, Looped::blocks(u)),
             Walk::Tables => self.run(wanted, seed, Labelled::any(u)),
             Walk::Gradients => match seed % 8 {
                 0 | 1 => self.run(wanted, seed, Moved::any(u, Written::lowered)),

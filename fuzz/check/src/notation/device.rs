@@ -48,6 +48,11 @@ impl<'k> Device<'k> {
         self.entries.iter().any(|entry| entry.runner == Runner::Warp)
     }
 
+    /// Whether a block has workspaces in its shared memory.
+    pub fn has_shared_memory(&self) -> bool {
+        self.entries.iter().any(|entry| entry.shared > 0)
+    }
+
     /// What a launch makes; the same of each shape and order.
     pub fn run(
         &self,

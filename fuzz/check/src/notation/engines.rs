@@ -394,6 +394,7 @@ fn codes<'k>(
             };
             let (plain, shared) = (made(false)?, made(true)?);
             let shared = Some(shared).filter(Device::shares);
+            work.shared += u64::from(plain.has_shared_memory());
             return Ok([Some(plain), shared].into_iter().flatten().map(Code::Device).collect());
         }
         Engine::Llvm(levels) => levels,

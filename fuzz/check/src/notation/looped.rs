@@ -16,6 +16,7 @@ use super::statistics::Statistics;
 use super::subject::{Operands, Subject};
 use arbitrary::Unstructured;
 use fiberloom_core::algebra::Mode;
+use fiberloom_core::format::Format;
 use fiberloom_core::notation::syntax::{Item, Program, Statement};
 use fiberloom_core::notation::typed;
 use fiberloom_loops::Options;
@@ -74,10 +75,39 @@ const RUNS: [&[&str]; 4] = [
     &["collapse", "pos", "split"],
 ];
 
+/// Commands with which statements begin whose loops blocks of a GPU run, with workspaces.
+const BLOCKS: [&[&str]; 4] = [
+    &["precompute", "inward", "block", "lanes"],
+    &["precompute", "inward", "block", "lanes", "lanes"],
+    &["precompute", "reorder", "block", "lanes"],
+    &["precompute", "inward", "split", "block", "lanes"],
+];
+
+/// How racing iterations join what they fold.
+const RACES: [&str; 4] = ["no_races", "atomics", "temporary", "parallel_reduction"];
+
 impl Looped<Case> {
+    /// A sum of products with extents that are said and most tensors dense, of which blocks of a GPU run loops, with workspaces.
+    pub fn blocks(u: &mut Unstructured) -> Looped<Case> {
+        Looped::of(u, (&BLOCKS, 1), |u, draw| {
+            let mut case = contraction(u);
+            let longer = draw / 10 % case.sizes.len().max(1);
+            let size = |(n, (extent, _)): (usize, &(u64, bool))| (extent + if n == longer { 32 } else { 0 }, true);
+            case.sizes = case.sizes.iter().enumerate().map(size).collect();
+            // Each fourth operand is stored as it is drawn.
+            let results: Vec<usize> = case.statements.iter().map(|s| s.tensor).collect();
+            for (n, tensor) in case.tensors.iter_mut().enumerate() {
+                if results.contains(&n) || !(n + draw).is_multiple_of(4) {
+                    tensor.format = Some(Format::dense(tensor.sizes.len()));
+                }
+            }
+            case
+        })
+    }
+
     /// Any case.
     pub fn any(u: &mut Unstructured) -> Looped<Case> {
-        Looped::of(u, |u, draw| match draw % 10 {
+        Looped::of(u, (&RUNS, 2), |u, draw| match draw % 10 {
             0 | 1 => contraction(u),
             2 => products(u),
             3 => compared(u),
@@ -92,23 +122,27 @@ impl Looped<Case> {
 impl Looped<Written> {
     /// A program of the whole language.
     pub fn written(u: &mut Unstructured) -> Looped<Written> {
-        Looped::of(u, |u, _| Written::lowered(u))
+        Looped::of(u, (&RUNS, 2), |u, _| Written::lowered(u))
     }
 }
 
 impl Looped<Long> {
     /// One on long rows.
     pub fn long(u: &mut Unstructured) -> Looped<Long> {
-        Looped::of(u, |u, _| Long::any(u))
+        Looped::of(u, (&RUNS, 2), |u, _| Long::any(u))
     }
 }
 
 impl<S: Subject + Clone> Looped<S> {
-    /// What `make` makes, with commands. It is told a number that is drawn.
-    fn of(u: &mut Unstructured, make: impl FnOnce(&mut Unstructured, usize) -> S) -> Looped<S> {
+    /// What `make` makes, with commands: each second one, or each one, begins with one of these runs. It is told a number that is drawn.
+    fn of(
+        u: &mut Unstructured,
+        (runs, each): (&[&[&str]], usize),
+        make: impl FnOnce(&mut Unstructured, usize) -> S,
+    ) -> Looped<S> {
         let words: Vec<usize> = (0..8 * DRAWN).map(|_| u.int_in_range(0..=9999).unwrap_or(0)).collect();
         let of = make(u, words[0]);
-        let run = RUNS.get(words[6] % (2 * RUNS.len())).copied().unwrap_or_default();
+        let run = runs.get(words[6] % (each * runs.len())).copied().unwrap_or_default();
         let behind = [0, 0, 1, 2][words[7] % 4];
         let mut looped = Looped { of, behind, commands: vec![] };
         let mut typed = looped.typed();
@@ -180,6 +214,10 @@ impl<S: Subject + Clone> Looped<S> {
         let tensor = || read.get((words[3] + turn) % read.len().max(1)).cloned();
         let (v, size) = (loops.get(first).map(name)?, [1, 2, 3, 5, 16][words[2] % 5]);
         let (a, b) = (format!("d{n}"), format!("e{n}"));
+        // A workspace that is made before reads the tensor in the statement's place.
+        if matches!(kind, "pos" | "weigh") && self.commands.iter().any(|made| made.starts_with("precompute")) {
+            return None;
+        }
         Some(match kind {
             "split" | "split_up" => format!("{kind}({v} -> {a}, {b}, {size});"),
             "reorder" => {
@@ -196,13 +234,43 @@ impl<S: Subject + Clone> Looped<S> {
             "weigh" => format!("weigh({v}, {});", tensor()?),
             "unroll" => format!("unroll({v}, {size});"),
             "coord" => format!("coord({v} -> {a});"),
+            "precompute" => precompute(typed, statement, words[3] + turn, words[4])?,
+            // The workspace is made inside of the loops over all other variables.
+            "inward" => {
+                let is_own = |v: &String| self.commands.iter().any(|made| made.contains(&format!("{v}_own")));
+                let (own, others): (Vec<String>, Vec<String>) = loops.iter().map(name).partition(is_own);
+                format!("reorder({});", [others, own].concat().join(", "))
+            }
+            "block" => format!("parallelize({}, gpu_block, {});", loops.first().map(name)?, RACES[turn % RACES.len()]),
+            "lanes" => {
+                let (unit, inner) = (["gpu_thread", "gpu_warp"][words[5] % 2], loops.len().checked_sub(2 + turn / 2)?);
+                format!("parallelize({}, {unit}, {});", name(&loops[1 + inner]), RACES[turn % 2])
+            }
             _ => {
-                let unit = ["cpu_thread", "cpu_vector", "gpu_block"][words[3] % 3];
-                let race = ["no_races", "atomics", "temporary", "parallel_reduction"][words[4] % 4];
-                format!("parallelize({v}, {unit}, {race});")
+                let unit = ["cpu_thread", "cpu_vector", "gpu_block", "gpu_warp", "gpu_thread"][words[3] % 5];
+                format!("parallelize({v}, {unit}, {});", RACES[words[4] % RACES.len()])
             }
         })
     }
+}
+
+/// A workspace that holds what an access reads along one of its variables, or along two.
+fn precompute(program: &typed::Program, s: &typed::Statement, access: usize, own: usize) -> Option<String> {
+    let mut all: Vec<(String, Vec<String>)> = vec![];
+    s.accesses(&mut |tensor, indices, is_left| {
+        let vars: Option<Vec<String>> =
+            indices.iter().map(|i| i.bare().map(|v| program.vars[v.index()].name.clone())).collect();
+        all.extend(vars.filter(|_| !is_left).map(|vars| (program.tensors[tensor.index()].name.clone(), vars)));
+    });
+    let (tensor, vars) = all.get(access % all.len().max(1))?;
+    let count = vars.len().min(1 + own % 2);
+    let own: Vec<&String> = vars.iter().cycle().skip(own / 2 % vars.len().max(1)).take(count).collect();
+    let made: Vec<String> = own.iter().map(|v| format!("{v}_own")).collect();
+    let list =
+        |names: Vec<&str>| if let [one] = names[..] { one.to_string() } else { format!("({})", names.join(", ")) };
+    let (from, to) = (own.iter().map(|v| v.as_str()).collect(), made.iter().map(String::as_str).collect());
+    let store = if access % 3 == 0 { "" } else { " store(Wown, dense);" };
+    Some(format!("precompute({tensor}[{}], {} -> {}, Wown);{store}", vars.join(", "), list(from), list(to)))
 }
 
 /// Which of a program's statements those of these items are: what is local stands before what it is local to.

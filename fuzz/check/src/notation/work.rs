@@ -52,6 +52,8 @@ pub struct Work {
     pub ops: u64,
     /// Runs of kernels some of whose loops were launched on the machine for PTX.
     pub launched: u64,
+    /// Kernels of which a loop has workspaces in the memory that a block shares.
+    pub shared: u64,
     /// Machine code without optimization and with it.
     codes: [Code; 2],
     /// A time for each stage.
@@ -92,6 +94,7 @@ impl Work {
         self.interpreted += other.interpreted;
         self.ops += other.ops;
         self.launched += other.launched;
+        self.shared += other.shared;
         for (a, b) in self.codes.iter_mut().zip(&other.codes) {
             a.kernels += b.kernels;
             a.executions += b.executions;
@@ -108,6 +111,7 @@ impl Display for Work {
         }
         if self.launched > 0 {
             writeln!(f, "  on the machine for PTX: {} executions", self.launched)?;
+            writeln!(f, "  with workspaces in shared memory: {} kernels", self.shared)?;
         }
         for (code, how) in self.codes.iter().zip(["without", "with"]).filter(|(c, _)| c.kernels > 0) {
             writeln!(f, "  {how} optimization: {} kernels, {} executions", code.kernels, code.executions)?;

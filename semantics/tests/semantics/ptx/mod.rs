@@ -250,6 +250,38 @@ fn a_loop_of_exchanges_races() {
     assert_eq!(fault.rule, Rule::Race, "{fault}");
 }
 
+/// Two blocks of 64 threads count remainders by 4 in shared memory: 16 of each, and each block has its own. Without one of the barriers a count is
+/// read or set while others fold into it.
+#[test]
+fn threads_count_in_shared_memory() {
+    let counts = |barriers: [&str; 2]| {
+        let [first, second] = barriers;
+        kernel(
+            1,
+            &format!(
+                "\t.shared .align 16 .b8 s[16];\n\tld.param.u64 %rd1, [k_param_0];\n\tmov.u32 %r1, %tid.x;\n\tmov.u32 %r2, %ctaid.x;\n\
+                 \tand.b32 %r3, %r1, 3;\n\tmul.wide.u32 %rd2, %r3, 4;\n\tmov.u64 %rd3, s;\n\tadd.s64 %rd4, %rd3, %rd2;\n\
+                 \tsetp.gt.u32 %p1, %r1, 3;\n\tmov.u32 %r4, 0;\n\t@%p1 bra $A;\n\tst.shared.u32 [%rd4], %r4;\n$A:\n{first}\
+                 \tatom.shared.add.u32 %r5, [%rd4], 1;\n{second}\t@%p1 bra $B;\n\tld.shared.u32 %r6, [%rd4];\n\
+                 \tmad.lo.s32 %r7, %r2, 4, %r1;\n\tmul.wide.u32 %rd5, %r7, 4;\n\tadd.s64 %rd6, %rd1, %rd5;\n\
+                 \tst.global.u32 [%rd6], %r6;\n$B:"
+            ),
+        )
+    };
+    let barrier = "\tbar.sync 0;\n";
+    let result = || vec![Buffer::unset("to", 4, 8)];
+    for seed in 0..6 {
+        let (counted, global) =
+            run(&counts([barrier, barrier]), (2, 64), result(), seed).expect("barriers stand between");
+        assert_eq!(elements(&global, 0), vec![Some(16); 8]);
+        assert_eq!((counted.barriers, counted.atomics), (4, 128));
+        for dropped in [["", barrier], [barrier, ""]] {
+            let fault = run(&counts(dropped), (2, 64), result(), seed).expect_err("a barrier is missing");
+            assert!([Rule::Race, Rule::Set].contains(&fault.rule), "{fault}");
+        }
+    }
+}
+
 /// A block turns its elements round through shared memory.
 #[test]
 fn a_barrier_orders_a_block() {
