@@ -185,8 +185,13 @@ impl Batched {
         }
         let Made { program, outcome, labels, compared } = made;
         let tables = Tables { labels, arranged: Vec::new(), read, encode: Duration::ZERO };
-        let measured =
-            Measured { compile: Duration::ZERO, runs, tables: Some((tables.read, tables.encode)), loops: vec![] };
+        let measured = Measured {
+            compile: Duration::ZERO,
+            runs,
+            tables: Some((tables.read, tables.encode)),
+            loops: vec![],
+            serial: vec![],
+        };
         let compared = compared.map(Ok);
         Ok(Ran { program, outcome, tables: Some(tables), measured, compared, in_batches: true })
     }

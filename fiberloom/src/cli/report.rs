@@ -4,6 +4,7 @@ use super::args::Run;
 use super::run::Measured;
 use crate::show::report::{Failure, milliseconds, min_median, object};
 use crate::{Agreement, Engine, Error, Outcome, Tensor};
+use fiberloom_loops::OneThread;
 use serde::{Serialize, Serializer};
 use std::path::Path;
 use std::time::Duration;
@@ -24,6 +25,9 @@ struct Report<'a> {
     /// The parallel loops of machine code, in the order in which they ran.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     parallel: Vec<Parallel>,
+    /// The loops of machine code that take time and are not parallel.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    serial: Vec<Serial<'a>>,
     #[serde(serialize_with = "by_name")]
     results: Vec<(&'a str, Stored<'a>)>,
     /// Whether the answer is the reference semantics', if it was asked, and anything could be compared.
@@ -70,6 +74,13 @@ struct Parallel {
     of_64: f64,
 }
 
+/// A loop that runs on one thread: its name, and what keeps it there.
+#[derive(Serialize)]
+struct Serial<'a> {
+    name: &'a str,
+    why: &'a str,
+}
+
 #[derive(Serialize)]
 struct Times {
     min: f64,
@@ -102,6 +113,7 @@ pub fn run<'a>(
         repeat: args.repeat,
         threads: if args.engine == Engine::Llvm { crate::threads() } else { 1 },
         parallel: parallel(&measured.loops),
+        serial: measured.serial.iter().map(|OneThread { name, why }| Serial { name, why }).collect(),
         results: outcome.results.iter().map(stored).collect(),
         checked: compared.and_then(|c| c.as_ref().map_or(Some(false), |agreement| agreement.any().then_some(true))),
         compared: compared.and_then(|c| c.as_ref().ok()).map(Compared::from),
