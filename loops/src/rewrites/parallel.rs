@@ -24,7 +24,7 @@
 //! A loop that a schedule deals out to units of a GPU is parallel wherever its iterations are independent and those of the loops around it,
 //! too, which are then parallel as well.
 
-use super::appending::in_no_loop;
+use super::appending::{goes_through, in_no_loop};
 use super::downward::begins;
 use super::joins::{Appends, Known};
 use super::noted::notes_in_lists;
@@ -59,15 +59,7 @@ pub enum Outermost {
 pub fn outermost_loops(kernel: &Kernel) -> Vec<Outermost> {
     let facts = Facts::of(kernel, &kernel.body);
     let mut found = vec![];
-    in_no_loop(kernel.body.clone(), &mut |stmt| {
-        let known = found.len();
-        on_threads(&stmt, &mut found);
-        if found.len() == known {
-            let why = facts.serial(kernel, &stmt);
-            found.extend(why.and_then(|why| OneThread::of(kernel, &stmt, why)).map(Outermost::OneThread));
-        }
-        vec![]
-    });
+    kernel.body.iter().for_each(|stmt| facts.outermost(kernel, stmt, &mut found));
     found
 }
 
@@ -139,6 +131,24 @@ impl Facts {
         let how = self.own(kernel, (*var, lo, hi), body)?;
         let pays = body.iter().any(takes_time) || how.folds() || is_dealt(kernel, *var);
         if pays { Ok(how) } else { Err(Serial::Short) }
+    }
+
+    /// Notes the outermost loops of a statement. A block of the program is no loop; a loop that allocates what it needs
+    /// for each iteration is one, and those in it are outermost for the rewrite, too.
+    fn outermost(&self, kernel: &Kernel, stmt: &Stmt, found: &mut Vec<Outermost>) {
+        let one = |stmt: &Stmt| OneThread::of(kernel, stmt, self.serial(kernel, stmt)?).map(Outermost::OneThread);
+        if goes_through(stmt) {
+            let counted = |(var, body): (&Var, &[Stmt])| uses(body, self.reads.len())[var.0 as usize] > 0;
+            if matches!(stmt, Stmt::For { var, body, .. } if counted((var, body))) {
+                found.extend(one(stmt));
+            }
+            return stmt.blocks().flatten().for_each(|inner| self.outermost(kernel, inner, found));
+        }
+        let known = found.len();
+        on_threads(stmt, found);
+        if found.len() == known {
+            found.extend(one(stmt));
+        }
     }
 
     /// What keeps a loop that takes time on one thread; `None` if nothing does, or it is short.

@@ -280,6 +280,20 @@ fn what_keeps_a_loop_on_one_thread_is_told() {
     );
 }
 
+/// A loop that makes a workspace anew for each iteration is told, and the loops in it; a block of the program, whose turns
+/// are not read, is not.
+#[test]
+fn loops_that_allocate_are_told() {
+    let rows = |value: &str| {
+        format!(
+            "  for k in 0..n_K {{\n    alloc w[n_J] = 0.0\n    w[0] = {value}\n{SUMS}\n  }}",
+            SUMS = SUMS.replace("= t\n", "= t + w[0]\n")
+        )
+    };
+    assert_eq!(told(&rows("x_vals[k]")), ["k: each iteration allocates `w`", "i: threads"]);
+    assert_eq!(told(&rows("1.0")), ["i: threads"]);
+}
+
 /// A loop along lists is named by whose they are; one that searches in none is not told.
 #[test]
 fn loops_along_lists_run_on_one_thread() {
