@@ -510,6 +510,14 @@ impl<'a> Call<'a> {
         Ok(())
     }
 
+    /// The loops of its machine code that take time and run on one thread; none before [`Call::compile`], and of other engines.
+    #[cfg(feature = "cli")]
+    pub(crate) fn on_one_thread(&self) -> Vec<loops::OneThread> {
+        let ready = self.ready.iter().filter(|_| self.kernel.options.engine == Engine::Llvm);
+        let loops = ready.flat_map(|ready| loops::outermost_loops(&ready.code.kernel));
+        loops.filter_map(|runs| if let loops::Outermost::OneThread(one) = runs { Some(one) } else { None }).collect()
+    }
+
     /// The program at every stage between the typed one and machine code, for these operands.
     ///
     /// # Errors

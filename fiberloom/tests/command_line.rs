@@ -114,6 +114,22 @@ fn the_report_is_one_object() {
     dir.exits(0, &format!("run p.loom {INPUTS} --json"), "\"checked\": null");
 }
 
+/// The report of machine code says what keeps a loop on one thread, and of loops that run on threads nothing.
+#[test]
+fn the_report_says_why_a_loop_is_on_one_thread() {
+    let dir = Scratch::new("serial");
+    let lists = "tensor a: f64[I] {compressed}\ntensor b: f64[I] {compressed}\ntensor c: f64[I] {compressed}\n";
+    dir.file("p.loom", &format!("{lists}c[i] = a[i] + b[i]\n"));
+    let run = "run p.loom --in a=random:50:0.2:1 --in b=random:50:0.2:2 --json";
+    let why = "\"serial\": [{\"name\": \"the loop along a, b\", \
+               \"why\": \"each turn begins where the one before left the lists\"}]";
+    for engine in ENGINES {
+        let printed = dir.exits(0, &format!("{run} --engine {engine}"), "{");
+        assert_eq!(printed.contains(why), engine == "llvm", "{printed}");
+    }
+    assert!(!spmv("threads").exits(0, &format!("run p.loom {INPUTS} --json"), "{").contains("serial"));
+}
+
 #[test]
 fn rejected_programs_and_calls_are_2() {
     let dir = spmv("rejected");

@@ -51,7 +51,10 @@ pub use iteration::{Iteration, Stored, fold_of};
 pub use lower::{Options, Widths};
 pub use print::{expression, headline};
 pub use read::read;
-pub use rewrites::{Element, REWRITES, Rewrite, Tiles, one_fiber, ranks_of, strip_mine_by, tiles_of, whole_copy};
+pub use rewrites::{
+    Element, OneThread, Outermost, REWRITES, Rewrite, Tiles, one_fiber, outermost_loops, ranks_of, strip_mine_by,
+    tiles_of, whole_copy,
+};
 pub use symbolic::{Symbolic, Term};
 pub use weight::{Weight, weights};
 pub use work::work;

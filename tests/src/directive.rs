@@ -27,7 +27,7 @@
 //! In place of results: `#! error 3:9 TEXT`, a message at a line and column, of the plan if
 //! there is one; `#! rejected TEXT`, data that is refused; `#! stopped TEXT`, a limit that
 //! every engine reaches;
-//! `#! unlowered TEXT` beside results, what compiling engines refuse and with which word. `#! mode strict` runs the program in that mode,
+//! `#! unlowered TEXT` beside results, what compiling engines refuse and with which word. `#! mode strict` runs and shows the program in that mode,
 //! and expects the signs of zeros.
 
 use crate::array::Dense;

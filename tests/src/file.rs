@@ -222,10 +222,14 @@ impl Test<'_> {
 
     fn run(&self, operands: &[String], more: &[&str]) -> Result<Ran, String> {
         let path = self.ran.display().to_string();
-        let mode: &[&str] = if self.is_strict() { &["--mode", "strict"] } else { &[] };
         let operands = operands.iter().map(String::as_str);
         let args = ["run", &path].into_iter().chain(operands).chain(self.by_plan());
-        binary::run(args.chain(mode.iter().copied()).chain(more.iter().copied()))
+        binary::run(args.chain(self.mode()).chain(more.iter().copied()))
+    }
+
+    /// The arguments that say the mode, where it is not the usual one.
+    fn mode(&self) -> impl Iterator<Item = &str> {
+        self.is_strict().then_some(["--mode", "strict"]).into_iter().flatten()
     }
 
     fn is_strict(&self) -> bool {
@@ -342,7 +346,7 @@ impl Test<'_> {
 
     fn show(&self, stage: &str, expected: &[String], line: usize, bless: bool) -> Result<(), String> {
         let path = self.ran.display().to_string();
-        let ran = binary::run(["show", stage, &path].into_iter().chain(self.by_plan()))?;
+        let ran = binary::run(["show", stage, &path].into_iter().chain(self.mode()).chain(self.by_plan()))?;
         ran.expect(0)?;
         let printed: Vec<&str> = ran.stdout.trim_end().lines().collect();
         if printed == expected {

@@ -1,19 +1,18 @@
-//! Which loops of a kernel run on threads, as comments behind its schedule.
+//! Which loops of a kernel run on threads, and what keeps others on one, as comments behind its schedule.
 
-use fiberloom_loops::{How, Kernel, Stmt};
-use std::fmt::Write;
+use fiberloom_loops::{How, Kernel, OneThread, Outermost, Var, outermost_loops};
 
-/// A line for each outermost parallel loop: its variable, and how what its iterations make becomes one.
+/// A line for each outermost loop that takes time: of one that runs on threads how what its iterations make becomes
+/// one, of any other why it does not.
 pub fn lines(kernel: &Kernel) -> String {
-    let mut text = String::new();
-    kernel.body.iter().for_each(|stmt| note(kernel, stmt, &mut text));
-    text
+    let line = |runs: Outermost| match runs {
+        Outermost::Threads(var, how) => on_threads(kernel, var, &how),
+        Outermost::OneThread(OneThread { name, why }) => format!("# {name} runs on one thread: {why}\n"),
+    };
+    outermost_loops(kernel).into_iter().map(line).collect()
 }
 
-fn note(kernel: &Kernel, stmt: &Stmt, text: &mut String) {
-    let Stmt::For { var, how: how @ How::Parallel { .. }, .. } = stmt else {
-        return stmt.blocks().flatten().for_each(|inner| note(kernel, inner, text));
-    };
+fn on_threads(kernel: &Kernel, var: Var, how: &How) -> String {
     let buffer = |b: &fiberloom_loops::BufferId| &kernel.buffers[b.0 as usize].name[..];
     let joined: Vec<&str> = how.joined().iter().map(|j| buffer(&j.array)).collect();
     let variables = how.folded().iter().map(|v| &kernel.vars[v.0 as usize].0[..]);
@@ -21,5 +20,5 @@ fn note(kernel: &Kernel, stmt: &Stmt, text: &mut String) {
     let name = &kernel.vars[var.0 as usize].0;
     let parts = [("joining", joined), ("folding", folded)].into_iter().filter(|(_, names)| !names.is_empty());
     let parts: String = parts.map(|(what, names)| format!(", {what} {}", names.join(", "))).collect();
-    writeln!(text, "# {name} runs on threads{parts}").expect("strings take everything");
+    format!("# {name} runs on threads{parts}\n")
 }

@@ -197,13 +197,17 @@ fn grows(kernel: &Kernel, c: Var, sets: &[&Expr]) -> bool {
     sets.iter().filter(begins).count() == 1 && sets.iter().filter(|e| !begins(e)).all(steps)
 }
 
-/// Applies `f` to each statement of the block that is in no loop; blocks of the program do not count as loops.
-pub(super) fn in_no_loop(block: Vec<Stmt>, f: &mut dyn FnMut(Stmt) -> Vec<Stmt>) -> Vec<Stmt> {
-    let goes_through = |stmt: &Stmt| match stmt {
+/// Whether statements inside of this one are as those around it: it is no loop, or one that makes arrays anew in each turn.
+pub(super) fn goes_through(stmt: &Stmt) -> bool {
+    match stmt {
         Stmt::If(..) => true,
         Stmt::While(_, body) | Stmt::For { body, .. } => runs_statements(body),
         _ => false,
-    };
+    }
+}
+
+/// Applies `f` to each statement of the block that is in no loop; blocks of the program do not count as loops.
+pub(super) fn in_no_loop(block: Vec<Stmt>, f: &mut dyn FnMut(Stmt) -> Vec<Stmt>) -> Vec<Stmt> {
     let each = |stmt: Stmt| match stmt {
         stmt if goes_through(&stmt) => map_blocks(vec![stmt], &mut |inner| in_no_loop(inner, f)),
         stmt => f(stmt),

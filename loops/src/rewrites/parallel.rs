@@ -25,14 +25,19 @@
 //! too, which are then parallel as well. Where a block runs the outermost loop, its threads wait for one another between iterations of others:
 //! so these need not be independent, and loops that touch workspaces of the outermost one are parallel without a command.
 
-use super::appending::in_no_loop;
+use super::appending::{goes_through, in_no_loop};
 use super::downward::begins;
 use super::joins::{Appends, Known};
 use super::noted::notes_in_lists;
 use super::places::{Body, Operands, Place};
-use super::serial::{self, Serial};
+use super::serial::{self, OneThread, Serial};
 use super::substitute::uses;
+<<<<<<< HEAD
 use crate::arith::{int, plus, times};
+=======
+use crate::arith::int;
+use crate::folds::folded_with;
+>>>>>>> h1
 use crate::work::takes_time;
 use crate::{BufferId, Claim, Deal, Entry, Expr, How, Kernel, Role, Stmt, Var, array_in_pieces, fold_in_pieces};
 use fiberloom_core::algebra::Op;
@@ -44,6 +49,32 @@ pub fn parallel(kernel: &mut Kernel) {
     let body = std::mem::take(&mut kernel.body);
     let facts = Facts::of(kernel, &body);
     kernel.body = in_no_loop(body, &mut |stmt| facts.apart(kernel, stmt));
+}
+
+/// How an outermost loop runs.
+pub enum Outermost {
+    /// Its iterations run on threads.
+    Threads(Var, How),
+    /// It runs on one thread though it takes time: it has a loop inside, computes an elementary function, folds, or
+    /// goes on in lists.
+    OneThread(OneThread),
+}
+
+/// The outermost loops of a kernel, in order, without those on one thread of which an iteration is a few statements. In
+/// the place of a loop in which some run on threads, as tiles do, stand these.
+pub fn outermost_loops(kernel: &Kernel) -> Vec<Outermost> {
+    let facts = Facts::of(kernel, &kernel.body);
+    let mut found = vec![];
+    kernel.body.iter().for_each(|stmt| facts.outermost(kernel, stmt, &mut found));
+    found
+}
+
+/// Notes the parallel loops in a statement that stand in no other.
+fn on_threads(stmt: &Stmt, found: &mut Vec<Outermost>) {
+    match stmt {
+        Stmt::For { var, how: how @ How::Parallel { .. }, .. } => found.push(Outermost::Threads(*var, how.clone())),
+        _ => stmt.blocks().flatten().for_each(|inner| on_threads(inner, found)),
+    }
 }
 
 /// What is known of a kernel.
@@ -116,6 +147,37 @@ impl Facts {
         if pays { Ok(how) } else { Err(Serial::Short) }
     }
 
+    /// Notes the outermost loops of a statement. A block of the program is no loop; a loop that allocates what it needs
+    /// for each iteration is one, and those in it are outermost for the rewrite, too.
+    fn outermost(&self, kernel: &Kernel, stmt: &Stmt, found: &mut Vec<Outermost>) {
+        let one = |stmt: &Stmt| OneThread::of(kernel, stmt, self.serial(kernel, stmt)?).map(Outermost::OneThread);
+        if goes_through(stmt) {
+            let counted = |(var, body): (&Var, &[Stmt])| uses(body, self.reads.len())[var.0 as usize] > 0;
+            if matches!(stmt, Stmt::For { var, body, .. } if counted((var, body))) {
+                found.extend(one(stmt));
+            }
+            return stmt.blocks().flatten().for_each(|inner| self.outermost(kernel, inner, found));
+        }
+        let known = found.len();
+        on_threads(stmt, found);
+        if found.len() == known {
+            found.extend(one(stmt));
+        }
+    }
+
+    /// What keeps a loop that takes time on one thread; `None` if nothing does, or it is short.
+    fn serial(&self, kernel: &Kernel, stmt: &Stmt) -> Option<Serial> {
+        match stmt {
+            Stmt::While(..) => Some(Serial::Merges),
+            Stmt::For { how: How::Serial, body, .. } => {
+                let why = self.independent(kernel, stmt).err()?;
+                let takes = body.iter().any(takes_time) || matches!(why, Serial::InOrder(_));
+                takes.then_some(why).filter(|why| *why != Serial::Short)
+            }
+            _ => None,
+        }
+    }
+
     /// What threads have of their own, if the iterations of a loop are independent.
     fn own(&self, kernel: &Kernel, range: (Var, &Expr, &Expr), body: &[Stmt]) -> Result<How, Serial> {
         let mut accesses = Accesses::default();
@@ -145,7 +207,10 @@ impl Facts {
         let folded: Vec<Var> = carried.iter().copied().filter(in_pieces).collect();
         let counters: BTreeSet<Var> = carried.into_iter().filter(|v| !folded.contains(v)).collect();
         let known = Known { counters: &counters, own: &own, apart: &apart, lengths: &self.lengths };
-        let goes_on = counters.first().map(|v| Serial::GoesOn(*v));
+        let goes_on = counters.first().map(|v| match folded_with(body, *v) {
+            Some(_) => Serial::InOrder(*v),
+            None => Serial::GoesOn(*v),
+        });
         let joined = match goes_on.or(appends.first().map(|b| Serial::Shares(*b))) {
             Some(why) => Appends::joined(kernel, (range.0, &here), body, known).ok_or(why)?,
             None => vec![],

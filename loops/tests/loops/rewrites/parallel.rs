@@ -1,5 +1,7 @@
 //! Independent iterations run on threads.
 
+use fiberloom_loops::{OneThread, Outermost, outermost_loops, read};
+
 /// Whether the loop over `i` or `p` is parallel in a kernel with this body.
 fn rewritten(body: &str) -> String {
     let text = format!(
@@ -242,6 +244,71 @@ fn other_loops_run_serially() {
         let got = rewritten(&body);
         assert!(!got.contains("parallel"), "{got}");
     }
+}
+
+/// What is said of the outermost loops of a kernel with this body.
+fn told(body: &str) -> Vec<String> {
+    let kernel = read(&rewritten(body)).unwrap();
+    let of = |runs: Outermost| match runs {
+        Outermost::Threads(var, _) => format!("{}: threads", kernel.vars[var.0 as usize].0),
+        Outermost::OneThread(OneThread { name, why }) => format!("{name}: {why}"),
+    };
+    outermost_loops(&kernel).into_iter().map(of).collect()
+}
+
+/// Each reason that there is, beside loops of which nothing is said since they are short, or run on threads.
+#[test]
+fn what_keeps_a_loop_on_one_thread_is_told() {
+    assert_eq!(told(SUMS), ["i: threads"]);
+    assert_eq!(told("  for i in 0..n_I {\n    z_vals[0] = x_vals[i]\n  }"), [""; 0]);
+    let carried = format!("  t = 0.0\n{}", SUMS.replace("    t = 0.0\n", ""));
+    assert_eq!(told(&carried), ["i: an iteration goes on with `t` where the one before left it"]);
+    let shared = SUMS.replace("z_vals[i] = t", "z_vals[0] = t");
+    assert_eq!(told(&shared), ["i: two iterations may touch one element of `z_vals`"]);
+    let product = "  t = 1.0\n  for i in 0..n_I {\n    t = t * x_vals[i]\n  }\n  z_vals[0] = t";
+    assert_eq!(told(product), ["i: iterations fold into `t` in their order"]);
+    let around = format!("  for k in 0..n_K {{\n{}\n  }}", SUMS.replace("for i", "parallel for i"));
+    assert_eq!(told(&around), ["i: threads"]);
+    let second = "  for k in 0..n_K {
+    for j in 0..n_J {
+      z_vals[j] = x_vals[k]
+    }
+  }";
+    assert_eq!(
+        told(&format!("{SUMS}\n{second}")),
+        ["i: threads", "k: two iterations may touch one element of `z_vals`"]
+    );
+}
+
+/// A loop that makes a workspace anew for each iteration is told, and the loops in it; a block of the program, whose turns
+/// are not read, is not.
+#[test]
+fn loops_that_allocate_are_told() {
+    let rows = |value: &str| {
+        format!(
+            "  for k in 0..n_K {{\n    alloc w[n_J] = 0.0\n    w[0] = {value}\n{SUMS}\n  }}",
+            SUMS = SUMS.replace("= t\n", "= t + w[0]\n")
+        )
+    };
+    assert_eq!(told(&rows("x_vals[k]")), ["k: each iteration allocates `w`", "i: threads"]);
+    assert_eq!(told(&rows("1.0")), ["i: threads"]);
+}
+
+/// A loop along lists is named by whose they are; one that searches in none is not told.
+#[test]
+fn loops_along_lists_run_on_one_thread() {
+    let merged = "  p = L0_pos[0]
+  q = A1_pos[0]
+  while p < L0_pos[1] && q < A1_pos[1] {
+    if L0_crd[p] < A1_crd[q] {
+      p = p + 1
+    } else {
+      z_vals[0] = z_vals[0] + L_vals[p] * A_vals[q]
+      q = q + 1
+    }
+  }";
+    assert_eq!(told(merged), ["the loop along A, L: each turn begins where the one before left the lists"]);
+    assert_eq!(told("  k = 0\n  while k < n_I {\n    k = k + k + 1\n  }\n  z_vals[0] = f64(k)"), [""; 0]);
 }
 
 #[test]
