@@ -190,11 +190,8 @@ impl Batched {
             runs,
             tables: Some((tables.read, tables.encode)),
             loops: vec![],
-<<<<<<< HEAD
             for_gpu: None,
-=======
             serial: vec![],
->>>>>>> h1
         };
         let compared = compared.map(Ok);
         Ok(Ran { program, outcome, tables: Some(tables), measured, compared, in_batches: true })

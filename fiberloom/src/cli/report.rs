@@ -25,15 +25,12 @@ struct Report<'a> {
     /// The parallel loops of machine code, in the order in which they ran.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     parallel: Vec<Parallel>,
-<<<<<<< HEAD
     /// The commands by which loops were dealt out to a GPU.
     #[serde(skip_serializing_if = "Option::is_none")]
     schedule: Option<&'a [String]>,
-=======
     /// The loops of machine code that take time and are not parallel.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     serial: Vec<Serial<'a>>,
->>>>>>> h1
     #[serde(serialize_with = "by_name")]
     results: Vec<(&'a str, Stored<'a>)>,
     /// Whether the answer is the reference semantics', if it was asked, and anything could be compared.
@@ -119,11 +116,8 @@ pub fn run<'a>(
         repeat: args.repeat,
         threads: if args.engine == Engine::Llvm { crate::threads() } else { 1 },
         parallel: parallel(&measured.loops),
-<<<<<<< HEAD
         schedule: measured.for_gpu.as_deref(),
-=======
         serial: measured.serial.iter().map(|OneThread { name, why }| Serial { name, why }).collect(),
->>>>>>> h1
         results: outcome.results.iter().map(stored).collect(),
         checked: compared.and_then(|c| c.as_ref().map_or(Some(false), |agreement| agreement.any().then_some(true))),
         compared: compared.and_then(|c| c.as_ref().ok()).map(Compared::from),

@@ -22,13 +22,10 @@ pub struct Measured {
     pub tables: Option<(Duration, Duration)>,
     /// The parallel loops of the last call.
     pub loops: Vec<LoopRun>,
-<<<<<<< HEAD
     /// The commands by which loops were dealt out to a GPU, if the engine is one, or the machine for it.
     pub for_gpu: Option<Vec<String>>,
-=======
     /// The loops that take time and are not parallel, where the report says so.
     pub serial: Vec<OneThread>,
->>>>>>> h1
 }
 
 /// Reads operands, runs, writes or prints results.
@@ -99,14 +96,10 @@ fn at_once(args: &Run, kernel: Kernel, read: Read, lowering: Duration) -> Result
     during("compiling", || call.compile())?;
     let compile = lowering + begin.elapsed();
     let (runs, outcome, loops) = during("running", || repeated(&mut call, args.repeat))?;
-<<<<<<< HEAD
     let for_gpu = kernel.options().engine.is_gpu().then(|| show::for_gpu(&call));
-    let measured = Measured { compile, runs, tables: tables.as_ref().map(|t| (t.read, t.encode)), loops, for_gpu };
-=======
     let tables_took = tables.as_ref().map(|t| (t.read, t.encode));
     let serial = if args.json { call.on_one_thread() } else { vec![] };
-    let measured = Measured { compile, runs, tables: tables_took, loops, serial };
->>>>>>> h1
+    let measured = Measured { compile, runs, tables: tables_took, loops, for_gpu, serial };
     let compared =
         args.check.then(|| during("evaluating the reference semantics, to compare", || call.agrees(&outcome)));
     Ok(Ran { program, outcome, tables, measured, compared, in_batches: false })

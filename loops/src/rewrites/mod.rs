@@ -51,12 +51,8 @@ pub(super) use downward::begins;
 pub use downward::downward;
 pub use early_exit::early_exits;
 pub use incremental::incremental_folds;
-<<<<<<< HEAD
-pub use parallel::parallel;
 pub(crate) use parallel::sizes;
-=======
 pub use parallel::{Outermost, outermost_loops, parallel};
->>>>>>> h1
 pub use privatize::privatize;
 pub use ranks::{ranks, ranks_of};
 pub use serial::OneThread;

@@ -32,12 +32,8 @@ use super::noted::notes_in_lists;
 use super::places::{Body, Operands, Place};
 use super::serial::{self, OneThread, Serial};
 use super::substitute::uses;
-<<<<<<< HEAD
 use crate::arith::{int, plus, times};
-=======
-use crate::arith::int;
 use crate::folds::folded_with;
->>>>>>> h1
 use crate::work::takes_time;
 use crate::{BufferId, Claim, Deal, Entry, Expr, How, Kernel, Role, Stmt, Var, array_in_pieces, fold_in_pieces};
 use fiberloom_core::algebra::Op;
