@@ -269,7 +269,7 @@ fn precompute(program: &typed::Program, s: &typed::Statement, access: usize, own
     let list =
         |names: Vec<&str>| if let [one] = names[..] { one.to_string() } else { format!("({})", names.join(", ")) };
     let (from, to) = (own.iter().map(|v| v.as_str()).collect(), made.iter().map(String::as_str).collect());
-    let store = if access % 3 == 0 { "" } else { " store(Wown, dense);" };
+    let store = if access.is_multiple_of(3) { "" } else { " store(Wown, dense);" };
     Some(format!("precompute({tensor}[{}], {} -> {}, Wown);{store}", vars.join(", "), list(from), list(to)))
 }
 
