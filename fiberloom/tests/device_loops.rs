@@ -253,6 +253,12 @@ fn threads_of_a_block_wait_for_one_another() {
         assert_eq!(code.text.matches("bar.sync").count(), barriers, "{body}\n{}", code.text);
         assert_eq!(code.not_dealt, []);
     }
+    // One lane of a warp stores: the others would read too early.
+    let again = sums.replace("= u\n", "= u + 1\n      z = y_vals[b * 2 + u]\n      y_vals[b * 2 + u] = z * 3\n");
+    let (values, code) = made(&kernel("i64", &again), 4);
+    assert_eq!((values, code.entries[0].runner), (Ok(vec![3, 6, 3, 6]), Runner::Thread));
+    let why = "a thread runs each of its iterations, since a warp would read what one of its lanes writes";
+    assert_eq!(code.not_dealt[0], ("b".to_string(), "block", why.to_string()));
 }
 
 /// A kernel over the operands with a workspace of 8 elements, in which a block turns a row round.

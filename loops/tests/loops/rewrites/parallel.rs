@@ -4,6 +4,11 @@ use fiberloom_loops::{OneThread, Outermost, outermost_loops, read};
 
 /// Whether the loop over `i` or `p` is parallel in a kernel with this body.
 fn rewritten(body: &str) -> String {
+    rewritten_with(body, "  alloc w[n_J]\n")
+}
+
+/// The same, where these statements come before.
+fn rewritten_with(body: &str, before: &str) -> String {
     let text = format!(
         "kernel k(n_I, n_J, n_K) reassociate
   operand A1_pos: i32, A1_crd: i32, A_vals: f64, L0_pos: i32, L0_crd: i32, L_vals: f64, x_vals: f64
@@ -15,8 +20,7 @@ fn rewritten(body: &str) -> String {
   out y@3: f64[n_I, n_J] {{dense, dense}} at dense, dense, y_vals
   out z@4: f64[n_I] {{dense}} at dense, z_vals
 
-  alloc w[n_J]
-  alloc y_vals[n_I * n_J] = 0.0
+{before}  alloc y_vals[n_I * n_J] = 0.0
   alloc z_vals[n_I] = 0.0
 {body}
   finish y_vals[n_I * n_J]
@@ -62,7 +66,8 @@ fn independent_iterations_are_parallel() {
     }
 }
 
-/// Loops that are dealt out to blocks and warps, and loops around them; not where two iterations share an element.
+/// Loops that are dealt out to blocks and warps, and loops around them; not where two iterations share an element. Where a block runs the
+/// outermost loop, loops in one that is not parallel are, too.
 #[test]
 fn loops_that_are_dealt_out_are_parallel() {
     let rows = "  block for b in 0..n_K {
@@ -82,14 +87,63 @@ fn loops_that_are_dealt_out_are_parallel() {
         ("u in 0..8", "u in 0..9", 0),
         ("u in 0..8", "u in -1..8", 0),
         ("b * 64, 8)", "b * 64, 9)", 0),
-        ("u + r * 8", "u + r * 7", 1),
-        ("+ r * 8)", "+ 8)", 2),
+        ("u + r * 8", "u + r * 7", 3),
+        ("+ r * 8)", "+ 8)", 3),
         (" + j]", " + A1_crd[j]]", 2),
     ] {
         let body = rows.replace(from, to);
         assert_ne!(body, rows);
         let got = rewritten(&body);
         assert_eq!(got.matches("parallel for").count(), loops, "{from} {got}");
+    }
+}
+
+/// Loops that touch a workspace of a block's loop are parallel without a command, and a nest that ends with a store sets all of a workspace of
+/// rows; without the command for the block none of them is.
+#[test]
+fn loops_that_fill_workspaces_of_blocks_are_parallel() {
+    let rows = "  let size = 4 * 8
+  alloc w[size]
+  block for i in 0..n_I {
+    for k in 0..4 {
+      for l in 0..8 {
+        t = 0.0
+        for p in A1_pos[i]..A1_pos[i + 1] {
+          t = t + A_vals[p] * f64(k)
+        }
+        w[k * 8 + l] = t
+      }
+    }
+    for p_2 in A1_pos[i]..A1_pos[i + 1] {
+      lane for j in 0..n_J {
+        y_vals[i * n_J + j] = y_vals[i * n_J + j] + A_vals[p_2] * w[3]
+      }
+    }
+  }";
+    let rewritten = |body: &str| rewritten_with(body, "");
+    let got = rewritten(rows);
+    let wanted = [
+        "block parallel for i in 0..n_I with w {",
+        " parallel for k in",
+        " parallel for l in",
+        "lane parallel for j in",
+    ];
+    wanted.iter().for_each(|parallel| assert!(got.contains(parallel), "{parallel}: {got}"));
+    assert_eq!(got.matches("parallel for").count(), 4, "{got}");
+    let got = rewritten(&rows.replace("block for", "for"));
+    assert!(got.contains("    for k in") && got.contains("lane for j in"), "{got}");
+    // Not all of the workspace, not in the order of its elements, or read while it is filled.
+    for (from, to) in [
+        ("l in 0..8", "l in 0..7"),
+        ("k in 0..4", "k in 1..4"),
+        ("w[k * 8 + l]", "w[l * 4 + k]"),
+        ("f64(k)", "w[k]"),
+        ("        w[k * 8 + l] = t\n", "        if t > 0.0 {\n          w[k * 8 + l] = t\n        }\n"),
+    ] {
+        let body = rows.replace(from, to);
+        assert_ne!(body, rows, "{from}");
+        let got = rewritten(&body);
+        assert!(!got.contains("parallel for i"), "{from}: {got}");
     }
 }
 
