@@ -142,7 +142,7 @@ fn moved(maker: &Nest, reader: &Nest, asked: &Precomputed, out: &mut Out, given:
     }
     let order: Vec<Index> =
         maker.order.iter().copied().filter(|v| outer.iter().all(|m| maker.target.vars[*m] != *v)).collect();
-    let format = own_format(maker, &order, asked, out, given)?;
+    let format = own_format((maker, &order), &when, asked, out, given)?;
     let mut fresh: Renaming = outer.iter().map(|m| (maker.target.vars[*m], access.vars[*m])).collect();
     let rhs = out.rename(&maker.rhs, &mut fresh);
     let rhs = not_spread(rhs, out);
@@ -192,8 +192,15 @@ fn not_spread(e: Expr, program: &mut Program) -> Expr {
 }
 
 /// The format of a temporary over these of its modes: the levels that a command asks for, else lists where only entries of lists have
-/// values, else dense levels. `None` if they cannot be assembled in this order, or dense ones would be too long.
-fn own_format(maker: &Nest, order: &[Index], asked: &Precomputed, program: &Program, given: Given) -> Option<Format> {
+/// values, else dense levels. `None` if they cannot be assembled in this order, nor be read in that of the loops around, which bind a
+/// mode `when` it is said, or dense ones would be too long.
+fn own_format(
+    (maker, order): (&Nest, &[Index]),
+    when: &dyn Fn(usize) -> Option<usize>,
+    asked: &Precomputed,
+    program: &Program,
+    given: Given,
+) -> Option<Format> {
     let Precomputed { place, own, stored: is_said, .. } = asked;
     let tensor = &program.tensors[place.0];
     let stored: Vec<(usize, LevelKind)> =
@@ -201,7 +208,8 @@ fn own_format(maker: &Nest, order: &[Index], asked: &Precomputed, program: &Prog
     let kept: Vec<(usize, LevelKind)> = stored.into_iter().filter(|(m, _)| own.contains(m)).collect();
     let modes = kept.iter().map(|(m, _)| own.iter().position(|o| o == m)).collect::<Option<Vec<usize>>>()?;
     let vars: Vec<Index> = kept.iter().map(|(m, _)| maker.target.vars[*m]).collect();
-    let in_order = order == vars;
+    let times = kept.iter().map(|(m, _)| when(*m)).collect::<Option<Vec<_>>>()?;
+    let in_order = order == vars && times.is_sorted();
     let levels: Vec<LevelKind> = if *is_said {
         kept.iter().map(|(_, kind)| *kind).collect()
     } else {
