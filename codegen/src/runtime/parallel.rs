@@ -24,7 +24,7 @@ use std::sync::atomic::Ordering::Relaxed;
 /// How parallel loops are cut into pieces. Results do not depend on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pieces {
-    /// By their work, on [`threads`](crate::threads) threads; a loop of little work runs on the caller's.
+    /// By their work, on `threads()` threads; a loop of little work runs on the caller's.
     #[default]
     Usual,
     /// Each iteration is a piece, however short, as far as that makes no more than 256, on so many threads: for tests.

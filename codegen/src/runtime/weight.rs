@@ -130,7 +130,8 @@ mod tests {
         assert_eq!(pieces(&[], &mut [], 10, 4), [(0, 3), (3, 6), (6, 9), (9, 10)]);
         let mut positions = [vec![0, 0, 0, 90, 91, 92, 93, 94, 94, 94, 94]];
         assert_eq!(pieces(&[ROWS], &mut positions, 10, 4), [(0, 3), (3, 10)]);
-        assert_eq!(pieces(&[ROWS], &mut [vec![0, 10, 20, 30, 40]], 4, 2), [(0, 2), (2, 4)]);
+        assert_eq!(pieces(&[ROWS], &mut [vec![0, 9, 10, 11, 12, 13, 14, 15, 16]], 8, 2), [(0, 2), (2, 8)]);
+        assert_eq!(pieces(&[ROWS], &mut [vec![0, 50, 51, 52, 53, 54, 55, 56, 57]], 8, 2), [(0, 1), (1, 8)]);
     }
 
     /// Fibers count by the entries below their rows.
