@@ -28,6 +28,11 @@ impl Effort {
         }
     }
 
+    /// Whether so little is tried that not every construct is reached.
+    pub fn is_sample(self) -> bool {
+        self == Effort::Quick
+    }
+
     /// How many of something are tried, of so many that are where nothing is spared and so many that are usual.
     pub fn of(self, long: u64, usual: u64) -> u64 {
         match self {

@@ -773,7 +773,10 @@ fn rewrites_leave_results_as_they_were() {
     println!("{ran} ran; {refused} refused; {changed:?}");
     assert!(ran as u64 > 3 * seeds && refused < 5 * seeds / 6, "{ran} ran, {refused} refused");
     let least = seeds as usize / 60;
-    assert!(rewrites().all(|(name, _)| changed.get(name).is_some_and(|n| *n > least)), "{changed:?}");
+    assert!(
+        Effort::said().is_sample() || rewrites().all(|(name, _)| changed.get(name).is_some_and(|n| *n > least)),
+        "{changed:?}"
+    );
 }
 
 /// Rows of nine, one and ten entries.

@@ -1,5 +1,6 @@
 //! Programs in boxes answer as the whole means.
 
+use fiberloom_check::Effort;
 use fiberloom_check::notation::campaign::{Campaign, Walk, campaign};
 use fiberloom_check::notation::engines::Engine;
 use fiberloom_check::notation::shards::RULES;
@@ -18,9 +19,12 @@ fn run(programs: u64, engine: Engine, seed: u64) -> fiberloom_check::notation::c
 /// Programs in boxes answer as the whole means, and whatever a split can be is reached, as is what refuses it often.
 #[test]
 fn boxes_answer_as_the_whole_means() {
-    let report = run(fiberloom_check::Effort::said().of(300, 75), Engine::Loops, 1);
+    let report = run(Effort::said().of(300, 75), Engine::Loops, 1);
     let ran = report.work.kernels;
     assert!(ran * 10 > report.programs * 8, "{ran} of {} ran\n{report}", report.programs);
+    if Effort::said().is_sample() {
+        return;
+    }
     let reached = [
         "a split that is free",
         "a split that is folded",

@@ -67,8 +67,10 @@ fn sums_of_the_whole_language_stand_where_the_rule_says() {
         seen.program(&made.program);
     }
     println!("{} check: {:?}", seen.programs, seen.words);
-    assert!(seen.programs > 350 * seeds / 600, "{}", seen.programs);
-    seen.meets(&WORDS, if seeds < 600 { 1 } else { 5 });
+    if !fiberloom_check::Effort::said().is_sample() {
+        assert!(seen.programs > 350 * seeds / 600, "{}", seen.programs);
+        seen.meets(&WORDS, if seeds < 600 { 1 } else { 5 });
+    }
 }
 
 #[test]
