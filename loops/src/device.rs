@@ -227,7 +227,19 @@ pub struct DeviceLoops {
 pub fn device_loops(kernel: &Kernel) -> DeviceLoops {
     let mut all = DeviceLoops::default();
     kernel.body.iter().for_each(|stmt| find(kernel, stmt, &mut all));
-    all
+    all.without_twins()
+}
+
+impl DeviceLoops {
+    /// What is left where a loop is told from others by its variable: of several loops over one, none is launched.
+    fn without_twins(mut self) -> DeviceLoops {
+        let vars: Vec<Var> = self.kernels.iter().map(|each| each.var).collect();
+        let twins: BTreeSet<Var> =
+            vars.iter().filter(|v| vars.iter().filter(|w| w == v).count() > 1).copied().collect();
+        self.kernels.retain(|each| !twins.contains(&each.var));
+        self.refused.extend(twins.into_iter().map(|v| (v, "another loop has its variable".to_string())));
+        self
+    }
 }
 
 fn find(kernel: &Kernel, stmt: &Stmt, all: &mut DeviceLoops) {
