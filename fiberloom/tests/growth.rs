@@ -353,3 +353,65 @@ fn turns_write_what_they_change() {
         k[] = 0  x[i] = 0  repeat N { x[i] = if i == k[] then b[k[]] else x[i]  x[k[]] += 2  k[] = k[] + 1 }";
     grows_linearly(text, &|n| vec![("b", vector(n))]);
 }
+
+/// Formats of matrices, as operands and as results.
+const FORMATS: [&str; 4] = ["csr", "csc", "coo", "dcsr"];
+
+/// Entries of a permutation's values.
+fn permutation(n: i64) -> Entries {
+    (0..n).map(|i| (vec![i], 1 + (i * 7 + 3) % n)).collect()
+}
+
+/// That a statement's operations grow linearly for matrices in each format. `P` is a permutation, counted from 1.
+fn grows_linearly_in_each_format(statement: &str) {
+    let names: Vec<&str> =
+        ["A", "B", "P", "x"].into_iter().filter(|name| statement.contains(&format!("{name}["))).collect();
+    for (a, b) in FORMATS.into_iter().flat_map(|a| [(a, a), (a, "coo")]) {
+        let declared =
+            format!("tensor A: i64[N,N] {a}  tensor B: i64[N,N] {b}  tensor P: i64[N] dense  tensor x: i64[N] dense  ");
+        let all =
+            |n: i64| vec![("A", scattered(n, 4)), ("B", scattered(n, 5)), ("P", permutation(n)), ("x", vector(n))];
+        let given = |n| all(n).into_iter().filter(|(name, _)| names.contains(name)).collect();
+        let results = match statement.starts_with('R') {
+            true => &["tensor R: i64[N,N] csr  ", "tensor R: i64[N,N] csc  "][..],
+            false => &[""],
+        };
+        results.iter().for_each(|result| grows_linearly(&format!("{declared}{result}{statement}"), &given));
+    }
+}
+
+#[test]
+fn reversed_and_gathered_rows_and_columns_are_walked() {
+    for statement in ["R[i,j] = A[i, P[j] - 1]", "R[i,j] = A[P[j] - 1, i]", "R[i,k] = A[i,j] * B[P[j] - 1, k]"] {
+        grows_linearly_in_each_format(statement);
+    }
+    for (a, r) in FORMATS.into_iter().flat_map(|a| [(a, "csr"), (a, "csc")]) {
+        for at in ["i, N-1-j", "N-1-i, j", "N-1-j, N-1-i"] {
+            let text = format!("tensor A: i64[N,N] {a}  tensor R: i64[N,N] {r}  R[i,j] = A[{at}]");
+            grows_linearly(&text, &|n| vec![("A", scattered(n, 4))]);
+        }
+        let text = format!("tensor A: i64[N,N] {a}  tensor R: i64[400,400] {r}  R[i,j] = A[i/2, j/2]");
+        grows_linearly(&text, &|n| vec![("A", scattered(n, 4))]);
+    }
+}
+
+#[test]
+fn columns_are_reduced_as_rows_are() {
+    for statement in
+        ["x[j] = max(i: A[i,j])", "x[i] = max(j: abs(A[i,j]))", "x[j] = sum(i: (A[i,j] - 1) * (A[i,j] - 1))"]
+    {
+        grows_linearly_in_each_format(&statement.replace("x[", "y["));
+    }
+}
+
+#[test]
+fn lists_are_compared_where_keys_are_equal() {
+    for statement in ["R[i,j] = mask(P[i] % 10 == P[j] % 10, A[i,j])", "R[i,j] = mask(i == j, x[i]) - A[i,j]"] {
+        grows_linearly_in_each_format(statement);
+    }
+}
+
+#[test]
+fn a_list_that_stays_is_asked_beside_one_that_some_loop_moves() {
+    grows_linearly_in_each_format("R[i,l] = A[i,j] * B[j,k] * A[k,l]");
+}

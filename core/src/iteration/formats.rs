@@ -241,9 +241,15 @@ impl Spares {
             let entries = |t: &TensorId| computed.get(t).copied().unwrap_or_else(|| entries(*t));
             let sum = read.iter().map(entries).fold(0, u64::saturating_add);
             let most = sum.saturating_mul(THIN);
+            // Lists around a level have at most as many coordinates together as there are entries to compute them from.
+            let listed = |m: usize| {
+                let around = format.order.iter().zip(&*format.levels).take_while(|(o, _)| **o != m);
+                let lists = around.filter(|(_, kind)| lists(**kind)).map(|(o, _)| extent(*o));
+                lists.fold(1, u64::saturating_mul).min(sum.max(1))
+            };
             let coordinates = spare.iter().scan(1, |all: &mut u64, m| {
                 *all = all.saturating_mul(extent(*m));
-                Some(*all)
+                Some(all.saturating_mul(listed(*m)))
             });
             let kept = coordinates.take_while(|all| *all <= most).count();
             if kept < spare.len() {

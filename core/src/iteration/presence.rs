@@ -176,13 +176,16 @@ impl<'a> Presences<'a> {
         let placed = |(from, _): &(VarId, VarId)| Some((*from, self.place(*from, order)?));
         let places = order.iter().copied().enumerate().map(|(n, v)| (v, n)).chain(self.left.iter().filter_map(placed));
         let along = Along { of: self, vars: self.within(v), places: &places.collect() };
-        let (sequence, elsewhere) = along.sequence(&self.statement.rhs, 0);
+        let body = along.body(&self.statement.rhs, &mut 0);
+        let apart = along.apart(&body);
+        let at_some = if apart == body { Presence::Nowhere } else { Presence::Spare };
+        let (sequence, elsewhere) = along.background(&apart);
         if is_moved(&elsewhere) {
             return (Presence::All, None);
         }
         let is = |every: bool| if every { Presence::All } else { Presence::Nowhere };
         let here = &mut |a: AccessId| along.read(&self.reads[a.0]).unwrap_or(Presence::All);
-        let presence = sequence.fold(here, &is, &mut Presence::min, &mut Presence::max);
+        let presence = sequence.fold(here, &is, &mut Presence::min, &mut Presence::max).max(at_some);
         // The inner part of a split begins again in each outer part.
         let inner = |e: &typed::Expr| matches!(&e.kind, Kind::Split { to, .. } if along.vars.contains(&to.1));
         let mut is_inner = false;
@@ -203,15 +206,32 @@ struct Along<'a> {
 impl Along<'_> {
     /// Where an expression can differ from its background, and the background. The expression's first access has the number `first`.
     fn sequence(&self, e: &typed::Expr, mut first: usize) -> (Sequence, concrete::Expr) {
+        self.background(&self.body(e, &mut first))
+    }
+
+    /// The expression where its variables have other values than an equality asks for: `x[i]` of `if i == j then 0 else x[i]`, along j. An
+    /// equality of one of them with other variables of the left side holds at one coordinate at most.
+    fn apart(&self, body: &concrete::Expr) -> concrete::Expr {
+        let own = |v: &concrete::Index| self.vars.iter().any(|u| u.index() == v.0);
+        let other = |v: &concrete::Index| self.of.statement.vars.iter().any(|u| u.index() == v.0);
+        let holds_once = |e: &concrete::Expr| {
+            let concrete::Expr::Call(Fun::Op(Op::Eq), sides, _) = e else { return false };
+            let vars = line(&sides[0]).zip(line(&sides[1])).map(|(a, b)| [a, b].concat()).unwrap_or_default();
+            vars.iter().filter(|v| own(v)).count() == 1 && vars.iter().all(|v| own(v) || other(v))
+        };
+        body.clone().settled(&|e| holds_once(e).then_some(Value::bool(false)))
+    }
+
+    /// Where a body with numbered accesses can differ from its background, and the background.
+    fn background(&self, body: &concrete::Expr) -> (Sequence, concrete::Expr) {
         let simplify = Simplify { mode: Mode::Algebraic, functions: &self.of.program.functions };
-        let body = self.body(e, &mut first);
         let is_list = |a: &AccessId| {
             let read = &self.of.reads[a.0];
             read.fill.is_some() && self.read(read).is_some()
         };
         let lists: Vec<AccessId> = (0..self.of.reads.len()).map(AccessId).filter(is_list).collect();
         let fill = |a: AccessId| self.of.reads[a.0].fill.expect("a list has a fill value");
-        background(&body, &lists, &fill, simplify)
+        background(body, &lists, &fill, simplify)
     }
 
     /// The expression with its accesses numbered. Shape operators move no coordinate out of a list.
@@ -286,6 +306,18 @@ const ANY: concrete::Index = concrete::Index(usize::MAX);
 /// Whether a level stores the coordinates at which it has entries.
 pub(super) fn lists(kind: LevelKind) -> bool {
     !kind.is_full() && !kind.shares() && !kind.is_called()
+}
+
+/// The variables of a sum or a difference of variables and numbers; `None` for any other expression.
+fn line(e: &concrete::Expr) -> Option<Vec<concrete::Index>> {
+    match e {
+        concrete::Expr::Literal(_) => Some(vec![]),
+        concrete::Expr::Index(v) => Some(vec![*v]),
+        concrete::Expr::Call(Fun::Op(Op::Add | Op::Sub), args, _) => {
+            args.iter().map(line).collect::<Option<Vec<_>>>().map(|vars| vars.concat())
+        }
+        _ => None,
+    }
 }
 
 /// Whether an expression is not constant: it contains an access or a variable.

@@ -699,13 +699,19 @@ impl Program {
         a.vars[self.tensors[a.tensor.0].format.order[l]]
     }
 
-    /// Whether every loop of `outer` moves the access's level over `v`: the variable of this level or one above it
-    /// follows it.
-    pub fn moved(&self, a: AccessId, outer: &[Index], v: Index) -> bool {
+    /// How many loops of `outer` move the access's level over `v`: the variable of this level or one above it follows theirs.
+    pub fn moved_by(&self, a: AccessId, outer: &[Index], v: Index) -> usize {
         let access = &self.accesses[a.0];
-        let levels: Vec<Index> = self.tensor(a).format.order.iter().map(|&m| access.vars[m]).collect();
+        let levels: Vec<Index> = (0..access.vars.len()).map(|l| self.level_var(access, l)).collect();
         let last = levels.iter().position(|w| self.follows(*w, v)).map_or(levels.len(), |l| l + 1);
-        outer.iter().all(|u| levels[..last].iter().any(|w| self.follows(*w, *u)))
+        outer.iter().filter(|u| levels[..last].iter().any(|w| self.follows(*w, **u))).count()
+    }
+
+    /// Whether a list over `v` is to be asked, and not walked, where it meets one that `most` loops of `outer` move: it would be walked
+    /// again in iterations that do not move it, and moves with none of them or the other with all.
+    pub fn stays(&self, a: AccessId, most: usize, outer: &[Index], v: Index) -> bool {
+        let own = self.moved_by(a, outer, v);
+        own < most && (own == 0 || most == outer.len())
     }
 
     /// What folds of this type with a function begin with, if they may go in any order. (Of a built-in, what it begins with: who

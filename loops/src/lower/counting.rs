@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Time is linear in entries and coordinates; nothing is sorted. The loops run twice, and visit the same entries both times, because a
-//! copy has no condition on values.
+//! copy has no condition on values. A copy that reads columns in another order, `T[j, i] = A[p[i], j]`, may read an entry several times.
 
 use super::room::alloc;
 use super::symbols::Tally;
@@ -18,7 +18,7 @@ use crate::lower::{self, stored};
 use crate::plan::Block;
 use crate::{BufferId, Entry, Failure, Stmt, Symbolic, Var};
 use fiberloom_core::algebra::{Op, Type, Value};
-use fiberloom_core::notation::concrete::{self, Nest};
+use fiberloom_core::notation::concrete::{self, Nest, Origin};
 
 /// Emits a transposition by counting.
 pub(super) fn counted(cx: &Context, d: &mut Symbolic, nest: &Nest, [count, place]: &[Block; 2]) {
@@ -26,11 +26,21 @@ pub(super) fn counted(cx: &Context, d: &mut Symbolic, nest: &Nest, [count, place
     let (tensor, arrays) = (&cx.program.tensors[target.0], lower::arrays_of(cx, target));
     let [pos, crd] = ["pos", "crd"].map(|name| *arrays.levels[1].named(name));
     let rows = cx.extent(tensor.extents[tensor.format.order[0]]);
-    if d.element(pos) == Type::I32 {
-        let concrete::Expr::Access(a, _) = nest.rhs else { unreachable!("copies are counted") };
-        let over = binary(Op::Gt, Expr::Capacity(stored::values(cx, a)), int(i32::MAX as i64));
-        d.when(over, |d| d.call(Entry::Fail(Failure::Positions)), |_| {});
-    }
+    let fits = |d: &mut Symbolic, count: Expr| {
+        if d.element(pos) == Type::I32 {
+            let over = binary(Op::Gt, count, int(i32::MAX as i64));
+            d.when(over, |d| d.call(Entry::Fail(Failure::Positions)), |_| {});
+        }
+    };
+    let concrete::Expr::Access(a, _) = nest.rhs else { unreachable!("copies are counted") };
+    let each_once = cx.program.accesses[a.0].vars.iter().all(|v| cx.program.vars[v.0].origin == Origin::Loop);
+    // No row has more entries than there are columns.
+    let most = if each_once {
+        Expr::Capacity(stored::values(cx, a))
+    } else {
+        cx.extent(tensor.extents[tensor.format.order[1]])
+    };
+    fits(d, most);
     alloc(d, pos, plus(rows.clone(), int(1)), Some(Value::zero(d.element(pos))));
     let pass = |d: &mut Symbolic, arrays, of: &Block| {
         cx.names.borrow_mut().tally = Some(Tally { pos, arrays });
@@ -41,6 +51,9 @@ pub(super) fn counted(cx: &Context, d: &mut Symbolic, nest: &Nest, [count, place
     let sum = d.fresh("sum", Type::I64);
     shift(d, (pos, &rows), sum, plus);
     let entries = d.define("entries", Type::I64, Expr::Var(sum));
+    if !each_once {
+        fits(d, entries.clone());
+    }
     alloc(d, crd, entries.clone(), None);
     alloc(d, arrays.values, entries.clone(), None);
     pass(d, Some((crd, arrays.values)), place);

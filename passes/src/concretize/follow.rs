@@ -15,6 +15,7 @@ use super::draft::Draft;
 use super::given::Given;
 use super::out::Out;
 use super::steps::Steps;
+use crate::schedule::order::is_followed;
 use fiberloom_core::format::{Format, LevelKind};
 use fiberloom_core::iteration::background;
 use fiberloom_core::notation::concrete::{
@@ -114,7 +115,8 @@ pub(super) struct Follow<'s, 'a> {
 impl Follow<'_, '_> {
     /// The nest with every access that cannot be followed replaced by one to a transposed copy.
     pub fn followed(mut self, mut nest: Nest) -> Nest {
-        nest.rhs = self.follow(nest.rhs, &mut nest.order);
+        let all = nest.rhs.accesses();
+        nest.rhs = self.follow(nest.rhs, &mut nest.order, &all);
         nest
     }
 
@@ -131,20 +133,20 @@ impl Follow<'_, '_> {
         self.copied(place, format)
     }
 
-    /// The expression with every access that cannot be followed replaced by one to a transposed copy.
-    fn follow(&mut self, e: Expr, bound: &mut Vec<Index>) -> Expr {
+    /// The expression, with every access that is not followed beside `all` replaced by one to a transposed copy.
+    fn follow(&mut self, e: Expr, bound: &mut Vec<Index>, all: &[AccessId]) -> Expr {
         match e {
             Expr::Access(a, ty) => {
+                if is_followed(self.out, self.given.classes, (a, all), bound) {
+                    return Expr::Access(a, ty);
+                }
                 let access = self.out.accesses[a.0].clone();
                 let time = |v: &Index| self.out.time(*v, bound).expect("every variable is bound");
                 let times: Vec<usize> = access.vars.iter().map(time).collect();
-                if self.out.concordant(a, &times) {
-                    return Expr::Access(a, ty);
-                }
                 let copy = self.transposed(access.tensor, &times);
                 Expr::Access(self.out.accessed(concrete::Access { tensor: copy, ..access }), ty)
             }
-            other => other.map_parts(bound, &mut |part, bound| self.follow(part, bound)),
+            other => other.map_parts(bound, &mut |part, bound| self.follow(part, bound, all)),
         }
     }
 
@@ -172,8 +174,8 @@ impl Follow<'_, '_> {
         e.map_parts(bound, &mut |part, bound| self.ask(part, bound))
     }
 
-    /// The accesses, each with its level, whose lists over `v` no loop of `outer` moves, and which are intersected with a list that every
-    /// loop of `outer` moves, or only with such unmoved ones.
+    /// The accesses, each with its level, whose lists over `v` stay where lists that they are intersected with, or that lead the value,
+    /// are moved by loops of `outer`.
     fn unmoved(&self, e: &Expr, outer: &[Index], v: Index) -> Vec<(AccessId, usize)> {
         let mut level: FxHashMap<AccessId, usize> = FxHashMap::default();
         for a in e.accesses() {
@@ -186,18 +188,17 @@ impl Follow<'_, '_> {
         }
         let names: Vec<AccessId> = e.accesses().into_iter().filter(|a| level.contains_key(a)).collect();
         let (sequence, _) = background(e, &names, &|a| self.out.tensor(a).fill, self.given.simplify);
-        let moved = |a: &AccessId| self.out.moved(*a, outer, v);
+        let moved = |a: AccessId| self.out.moved_by(a, outer, v);
         let hashed = |a: &AccessId| self.out.tensor(*a).format.levels[level[a]].has_table();
         let free = |a: &AccessId| self.out.protocol(*a, level[a]).is_none();
-        let mut parts = sequence.intersections();
-        parts.retain(|part| part.iter().any(moved));
-        let (mut any, mut all) = (|a, b| a || b, |a, b| a && b);
-        if sequence.fold(&mut |a| moved(&a), &|full| !full, &mut any, &mut all) {
-            let walked = sequence.lists();
-            parts.push(names.into_iter().filter(|a| !walked.contains(a)).collect());
-        }
-        let mut unmoved: Vec<AccessId> =
-            parts.into_iter().flatten().filter(|a| !moved(a) && !hashed(a) && free(a)).collect();
+        let met = |part: Vec<AccessId>| (part.iter().map(|a| moved(*a)).max().unwrap_or(0), part);
+        let mut parts: Vec<(usize, Vec<AccessId>)> = sequence.intersections().into_iter().map(met).collect();
+        let (walked, none) = (sequence.lists(), |full| if full { 0 } else { outer.len() });
+        let led = sequence.fold(&mut |a| moved(a), &none, &mut usize::max, &mut usize::min);
+        parts.push((led, names.into_iter().filter(|a| !walked.contains(a)).collect()));
+        let stays =
+            |(most, part): (usize, Vec<AccessId>)| part.into_iter().filter(move |a| self.out.stays(*a, most, outer, v));
+        let mut unmoved: Vec<AccessId> = parts.into_iter().flat_map(stays).filter(|a| !hashed(a) && free(a)).collect();
         unmoved.sort();
         unmoved.dedup();
         unmoved.into_iter().map(|a| (a, level[&a])).collect()

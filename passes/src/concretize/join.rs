@@ -19,7 +19,7 @@ use super::turn::{View, inverse};
 use fiberloom_core::algebra::{Op, Type, Value};
 use fiberloom_core::iteration::Simplify;
 use fiberloom_core::map::ClassId;
-use fiberloom_core::notation::concrete::{Computed, Expr, Index, Origin};
+use fiberloom_core::notation::concrete::{AccessId, Computed, Expr, Index, Origin};
 use fiberloom_core::notation::typed::Fun;
 
 /// Multiplies the part of a value that exceeds the slots, so that values with a common stride spread over the slots.
@@ -82,7 +82,7 @@ impl View<'_> {
         let mut found: Option<(Vec<Index>, Join)> = None;
         body.each(&mut |e| {
             let Some((other, value, loops)) = self.equal(e, of) else { return };
-            if self.are_led(body, &loops, of) {
+            if self.are_led(body, &loops, of) || self.are_listed(body, &loops, of, around) {
                 return;
             }
             let Some(nothing) = self.where_unequal(body, e, around) else { return };
@@ -131,15 +131,33 @@ impl View<'_> {
         })
     }
 
+    /// Whether lists say for which pairs of iterations of `of` and of these loops the body's value is more than the surrounding fold
+    /// ignores: loops compare those alone.
+    fn are_listed(self, body: &Expr, loops: &[Index], of: Index, around: Around) -> bool {
+        let lists = |a: &AccessId| {
+            let (access, format) = (&self.program.accesses[a.0], &self.program.tensor(*a).format);
+            let over = |v: &Index| access.vars.iter().any(|w| self.program.follows(*w, *v));
+            format.levels.iter().any(|kind| kind.is_short()) && loops.iter().chain([&of]).all(over)
+        };
+        let lists: Vec<AccessId> = body.accesses().into_iter().filter(lists).collect();
+        let fill = |a: AccessId| lists.contains(&a).then(|| self.program.tensor(a).fill);
+        let nothing = self.given.simplify.replace(body, &fill);
+        !lists.is_empty() && matches!(nothing, Expr::Literal(x) if self.is_ignored(x, around))
+    }
+
     /// The body's value where the keys differ, if the surrounding fold ignores it.
     fn where_unequal(self, body: &Expr, equality: &Expr, around: Around) -> Option<Value> {
         let unequal = body.clone().settled(&|e| (e == equality).then_some(Value::bool(false)));
         let Expr::Literal(nothing) = self.given.simplify.simplify(&unequal) else { return None };
-        let passes = match around {
-            Around::Fold(fun) => self.given.begins_with(fun, nothing),
-            Around::Fill(fill) => self.given.simplify.same(nothing, fill),
-        };
-        passes.then_some(nothing)
+        self.is_ignored(nothing, around).then_some(nothing)
+    }
+
+    /// Whether a value changes nothing.
+    fn is_ignored(self, value: Value, around: Around) -> bool {
+        match around {
+            Around::Fold(fun) => self.given.begins_with(fun, value),
+            Around::Fill(fill) => self.given.simplify.same(value, fill),
+        }
     }
 }
 

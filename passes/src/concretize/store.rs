@@ -54,8 +54,9 @@ pub(super) fn scattered(s: Draft, out: &Out, given: Given) -> Draft {
     Draft { workspace, ..s }
 }
 
-/// The loops of a statement that copies a tensor stored column by column, a matrix or a vector that is split into columns, into `{dense,
-/// compressed}`: each entry comes once, and those of a row in the order of the row. `None` for any other statement.
+/// The loops of a statement that copies a tensor stored column by column into `{dense, compressed}`: each place of the copy is reached
+/// once, and those of a row in the order of the row. The tensor is a matrix, of which the copy's column says which column is read, or a
+/// vector that is split into columns. `None` for any other statement.
 pub(super) fn counted(s: &Draft, program: &Program, given: Given) -> Option<Vec<Index>> {
     let (Expr::Access(a, _), None) = (&s.rhs, s.fold) else { return None };
     let (to, from) = (&program.tensors[s.place.0], program.tensor(*a));
@@ -65,10 +66,11 @@ pub(super) fn counted(s: &Draft, program: &Program, given: Given) -> Option<Vec<
     let loops = |v: &Index| program.vars[v.0].origin == Origin::Loop;
     let read = levels(&from.format, &program.accesses[a.0].vars);
     let split = || matches!(read[..], [v] if is_split(v, &columns, program, given.classes));
+    let by_columns = || matches!(read[..], [w, row] if row == columns[1] && program.roots(w) == columns[..1]);
     let copies = columns.iter().all(loops)
         && matches!(to.format.levels[..], [rows, columns] if rows.is_full() && columns.is_plain())
         && given.simplify.same(to.fill, from.fill)
-        && (read == columns || split())
+        && (by_columns() || split())
         && from.format.levels.last().is_some_and(|kind| kind.is_list());
     copies.then_some(columns)
 }

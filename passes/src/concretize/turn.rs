@@ -18,6 +18,7 @@ use super::draft::{Draft, Scatter};
 use super::given::Given;
 use super::mirror::is_arithmetic;
 use super::out::Out;
+use crate::schedule::order;
 use fiberloom_core::algebra::{Op, Type, Value};
 use fiberloom_core::format::{Format, LevelKind};
 use fiberloom_core::iteration::{Sequence, Simplify, background};
@@ -26,9 +27,6 @@ use fiberloom_core::notation::concrete::{
     Access, AccessId, Computed, Expr, Index, Origin, Place, Program, Role, Tensor,
 };
 use fiberloom_core::notation::typed::Fun;
-
-/// The most coordinates at which a row is searched one by one; the program has to give the number.
-const FEW: u64 = 32;
 
 /// The surroundings of a nest's value: its loops, its fold, and the result's fill value.
 struct Nested<'a> {
@@ -130,8 +128,7 @@ impl View<'_> {
 
     /// Whether loops have few iterations together, as far as the program says: that many searches of a row cost less than walking it.
     pub fn are_few(self, loops: &[Index]) -> bool {
-        let turns = loops.iter().map(|v| self.given.classes.value(self.program.vars[v.0].extent));
-        turns.reduce(|a, b| a?.checked_mul(b?)).flatten().is_some_and(|turns| turns <= FEW)
+        order::are_few(self.program, self.given.classes, loops)
     }
 
     /// Whether a loop visits its whole extent: the lists over it do not bound it.

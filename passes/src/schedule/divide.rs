@@ -64,16 +64,17 @@ fn has_shapes(statement: &Statement) -> bool {
     found
 }
 
-/// The number that divides a coordinate wherever something is read under it, if one of the reads is of a list under the quotient.
+/// The number that divides a coordinate wherever something is read under it, if a tensor with a list is read under the quotient: the list
+/// itself is over the quotient, or a copy's in another order may be.
 fn divisor(program: &Program, statement: &Statement, v: VarId) -> Option<u64> {
     let (mut by, mut list, mut other) = (None, false, false);
     let mut each = |t: TensorId, indices: &[Index], written: bool| {
-        for (mode, index) in indices.iter().enumerate().filter(|_| !written) {
+        for index in indices.iter().filter(|_| !written) {
             match (&index.map, index.permit) {
                 (Map::Div(of, n) | Map::Mod(of, n), false) if **of == Map::Var(v) => {
                     other |= by.is_some_and(|by| by != *n);
                     by = Some(*n);
-                    list |= matches!(index.map, Map::Div(..)) && is_list(program, t, mode);
+                    list |= matches!(index.map, Map::Div(..)) && has_list(program, t);
                 }
                 (map, _) => other |= may_mention(map, v),
             }
@@ -83,10 +84,10 @@ fn divisor(program: &Program, statement: &Statement, v: VarId) -> Option<u64> {
     by.filter(|_| list && !other).and_then(|by| u64::try_from(by).ok()).filter(|by| *by > 1)
 }
 
-/// Whether a tensor's level over a mode is a list.
-fn is_list(program: &Program, t: TensorId, mode: usize) -> bool {
+/// Whether a level of a tensor is a list.
+fn has_list(program: &Program, t: TensorId) -> bool {
     let format = program.tensors[t.index()].format.as_ref();
-    format.is_some_and(|f| f.order.iter().zip(&*f.levels).any(|(m, kind)| *m == mode && kind.is_list()))
+    format.is_some_and(|f| f.levels.iter().any(|kind| kind.is_list()))
 }
 
 /// Whether an index may depend on a variable.

@@ -15,7 +15,8 @@
 use fiberloom_core::algebra::{Op, Value};
 use fiberloom_core::format::{Format, LevelKind};
 use fiberloom_core::iteration::{Sequence, Simplify, background};
-use fiberloom_core::notation::concrete::{AccessId, Expr, Index, Program};
+use fiberloom_core::map::ClassId;
+use fiberloom_core::notation::concrete::{ALWAYS, AccessId, Expr, Index, Program};
 use fiberloom_core::notation::typed::Fun;
 use fiberloom_core::shape::Classes;
 use std::collections::BTreeMap;
@@ -304,11 +305,15 @@ impl<'a, 'b> Search<'a, 'b> {
         let sequence = self.visited(lists.iter().map(|(a, _)| *a).chain(seldom).collect(), arrival, v);
         let listed = |a: AccessId| lists.iter().find(|(b, _)| *b == a).map_or(extent, |(_, n)| *n);
         let length = |a: AccessId| part(a) * listed(a);
-        // A list that no outer loop moves, beside one that all of them move, is searched instead of walked.
+        // A list that stays beside one that loops move is asked instead of walked.
         let parts: Vec<Vec<AccessId>> = sequence.intersections();
-        let moved = |a: AccessId| self.q.program.moved(a, order, v);
-        let led = |a: AccessId| parts.iter().any(|part| part.contains(&a) && part.iter().any(|b| moved(*b)));
-        let walked: f64 = lists.iter().filter(|(a, _)| moved(*a) || !led(*a)).map(|(a, n)| part(*a) * n).sum();
+        let moved = |a: &AccessId| self.q.program.moved_by(*a, order, v);
+        let asked = |a: AccessId| {
+            let mut most =
+                parts.iter().filter(|part| part.contains(&a)).filter_map(|part| part.iter().map(moved).max());
+            most.any(|most| self.q.program.stays(a, most, order, v))
+        };
+        let walked: f64 = lists.iter().filter(|(a, _)| !asked(*a)).map(|(a, n)| part(*a) * n).sum();
         // Lists are assumed to be independent.
         let (mut both, mut either) = (|a: f64, b: f64| a * b / extent, |a: f64, b: f64| (a + b).min(extent));
         let (trips, work) = match sequence {
@@ -324,7 +329,12 @@ impl<'a, 'b> Search<'a, 'b> {
 
     /// The estimated number of coordinates of a loop.
     fn extent(&self, v: Index) -> f64 {
-        let stated = self.q.classes.value(self.q.program.vars[v.0].extent);
+        self.coordinates_of(self.q.program.vars[v.0].extent)
+    }
+
+    /// The estimated number of coordinates of an extent.
+    fn coordinates_of(&self, extent: ClassId) -> f64 {
+        let stated = self.q.classes.value(extent);
         stated.map_or(self.model.extent, |n| (n as f64).clamp(1.0, self.model.extent))
     }
 
@@ -407,8 +417,10 @@ impl<'a, 'b> Search<'a, 'b> {
         let time = |w: Index| program.time(w, order);
         let bound = |l: usize| time(access.vars[format.order[l]]).is_some();
         if !self.followed(order, a) {
-            // The access will be transposed into a dense level with lists of equal lengths below.
-            let open = access.vars.iter().any(|w| time(*w).is_some());
+            // The access will be transposed into a dense level with lists of equal lengths below. A list under a computed coordinate is
+            // searched, whatever the order of levels.
+            let walked = access.vars.iter().any(|w| program.binds(v, *w, |u| order.contains(&u)));
+            let open = walked && access.vars.iter().any(|w| time(*w).is_some());
             let shared = (self.stored(a) / self.model.extent).powf(1.0 / (format.rank() - 1) as f64);
             return open.then_some((a, shared.clamp(self.model.entries, self.model.extent)));
         }
@@ -420,12 +432,9 @@ impl<'a, 'b> Search<'a, 'b> {
             .then_some((a, if first { self.model.first } else { self.model.entries }))
     }
 
-    /// Whether the access can be followed in this order: variables are bound in the order of its levels.
+    /// Whether loops in this order follow the access.
     fn followed(&self, order: &[Index], a: AccessId) -> bool {
-        let access = &self.q.program.accesses[a.0];
-        let late = order.len();
-        let times: Vec<usize> = access.vars.iter().map(|v| self.q.program.time(*v, order).unwrap_or(late)).collect();
-        self.q.program.concordant(a, &times)
+        is_followed(self.q.program, self.q.classes, (a, &self.accesses), order)
     }
 
     /// The cost of an order besides its loops: transposed operands, and visits weighted by assembly and strides.
@@ -460,13 +469,16 @@ impl<'a, 'b> Search<'a, 'b> {
 
     /// The estimated number of entries of an access's tensor.
     fn stored(&self, a: AccessId) -> f64 {
-        let format = &self.q.program.tensor(a).format;
-        let level = |(l, kind): (usize, &LevelKind)| match kind {
-            _ if !kind.is_short() => self.model.extent,
-            _ if l == 0 => self.model.first,
-            _ => self.model.entries,
+        let tensor = self.q.program.tensor(a);
+        let level = |(l, kind): (usize, &LevelKind)| {
+            let extent = self.coordinates_of(tensor.extents[tensor.format.order[l]]);
+            match kind {
+                _ if !kind.is_short() => extent,
+                _ if l == 0 => self.model.first.min(extent),
+                _ => self.model.entries.min(extent),
+            }
         };
-        format.levels.iter().enumerate().map(level).product()
+        tensor.format.levels.iter().enumerate().map(level).product()
     }
 
     fn strided(&self, a: AccessId, inner: Index) -> bool {
@@ -477,6 +489,52 @@ impl<'a, 'b> Search<'a, 'b> {
     fn target_strided(&self, inner: Index) -> bool {
         strided(self.q.target.vars, self.q.target.format, inner)
     }
+}
+
+/// Whether loops in this order follow an access: its lists are walked, or no loop inside asks a list again for the coordinate that a loop
+/// around has computed. `all` are the accesses that the loops are over.
+///
+/// Of `B[p[k], j]` by columns a loop over j inside of k would search row p[k] in every column. It may where it is over another list,
+/// which the loops around move.
+pub(crate) fn is_followed(
+    program: &Program,
+    classes: &Classes,
+    (a, all): (AccessId, &[AccessId]),
+    order: &[Index],
+) -> bool {
+    let time = |b: AccessId, l: usize| {
+        let v = program.level_var(&program.accesses[b.0], l);
+        (v, program.time(v, order).unwrap_or(order.len()))
+    };
+    let (access, format) = (&program.accesses[a.0], &program.tensor(a).format);
+    let times: Vec<usize> = access.vars.iter().map(|v| program.time(*v, order).unwrap_or(order.len())).collect();
+    let leads = |b: AccessId, (v, at): (Index, usize)| {
+        let levels = &program.tensor(b).format.levels;
+        let over = |l: &usize| levels[*l].is_short() && program.binds(v, time(b, *l).0, |_| true);
+        let level = (0..levels.len()).find(over);
+        let open = |level: usize| (0..level).all(|l| time(b, l).1 < at || time(b, l).1 == ALWAYS);
+        b != a && level.is_some_and(open) && program.moved_by(b, &order[..at], v) > 0
+    };
+    let asks_again = |l: usize| {
+        let (w, at) = time(a, l);
+        let asked = format.levels[l].is_list() && program.computed(w).is_some() && at != ALWAYS;
+        let again =
+            |(v, later): (Index, usize)| later != ALWAYS && later > at && !all.iter().any(|b| leads(*b, (v, later)));
+        asked
+            && !access.protocols.contains_key(&format.order[l])
+            && !are_few(program, classes, &program.made_of(w))
+            && (0..l).any(|above| again(time(a, above)))
+    };
+    program.concordant(a, &times) && !(0..format.rank()).any(asks_again)
+}
+
+/// The most coordinates at which a row is searched one by one; the program has to give the number.
+const FEW: u64 = 32;
+
+/// Whether loops have few iterations together, as far as the program says: that many searches of a row cost less than walking it.
+pub(crate) fn are_few(program: &Program, classes: &Classes, loops: &[Index]) -> bool {
+    let turns = loops.iter().map(|v| classes.value(program.vars[v.0].extent));
+    turns.reduce(|a, b| a?.checked_mul(b?)).flatten().is_some_and(|turns| turns <= FEW)
 }
 
 /// Whether `inner` moves a located level that is not the last.
