@@ -415,3 +415,54 @@ fn lists_are_compared_where_keys_are_equal() {
 fn a_list_that_stays_is_asked_beside_one_that_some_loop_moves() {
     grows_linearly_in_each_format("R[i,l] = A[i,j] * B[j,k] * A[k,l]");
 }
+
+/// Six entries a slice, in slices of a quarter as many rows and columns.
+fn slices(n: i64) -> Entries {
+    let (mut seed, m) = (7, n / 4);
+    let mut all: Entries = (0..n)
+        .flat_map(|i| (0..6).map(move |_| i))
+        .map(|i| (vec![i, drawn(&mut seed, m), drawn(&mut seed, m)], i % 4 + 1))
+        .chain([(vec![0, m - 1, m - 1], 1)])
+        .collect();
+    all.sort();
+    all.dedup_by(|a, b| a.0 == b.0);
+    all
+}
+
+#[test]
+fn any_mode_of_a_tensor_is_reduced_in_time_that_its_entries_take() {
+    for format in ["csf", "coo", "{compressed, compressed, compressed} order(2, 1, 0)"] {
+        for statement in ["R[i,j] = max(k: T[i,j,k])", "R[i,k] = max(j: T[i,j,k])", "R[j,k] = min(i: T[i,j,k])"] {
+            let text = format!("tensor T: i64[N,L,K] {format}  {statement}");
+            grows_linearly(&text, &|n| vec![("T", slices(n))]);
+        }
+    }
+}
+
+#[test]
+fn bands_are_followed_in_either_order() {
+    let declared = "tensor A: i64[N,N] {dense, band}  tensor B: i64[N,N] {dense, band}  tensor P: i64[N] dense  \
+        tensor x: i64[N] dense  tensor R: i64[N,N] csr  ";
+    for statement in [
+        "R[i,j] = A[i,j] + A[j,i]",
+        "R[i,j] = A[i,j] * A[i,k] * B[k,j]",
+        "s[] = A[i,j] * B[j,k] * A[k,i]",
+        "y[i] = A[i, P[j] - 1] * x[j]",
+        "y[j] = max(i: A[i,j])",
+    ] {
+        let all = |n: i64| vec![("A", banded(n)), ("B", banded(n)), ("P", permutation(n)), ("x", vector(n))];
+        let given = |n| all(n).into_iter().filter(|(name, _)| statement.contains(&format!("{name}["))).collect();
+        grows_linearly(&format!("{declared}{statement}"), &given);
+    }
+}
+
+#[test]
+fn runs_of_the_fill_value_are_passed_over() {
+    let declared = "tensor A: i64[N,N] {dense, runs}  tensor B: i64[N,N] {dense, runs}  tensor x: i64[N] dense  \
+        tensor y: i64[N] dense  tensor R: i64[N,N] csr  ";
+    for statement in ["y[j] += A[i,j] * x[i]", "R[i,j] = A[i,j] - B[i,j]"] {
+        let all = |n: i64| vec![("A", banded(n)), ("B", banded(n)), ("x", vector(n)), ("y", vector(n))];
+        let given = |n| all(n).into_iter().filter(|(name, _)| statement.contains(&format!("{name}["))).collect();
+        grows_linearly(&format!("{declared}{statement}"), &given);
+    }
+}

@@ -17,10 +17,10 @@
 use super::{
     Context,
     arrive::{self, Forall, Here, follow},
-    destination::Destination,
-    leaf, value,
+    destination::{Destination, effect},
+    leaf, stepped, value,
 };
-use crate::choose::{coordinate, symbol::Sym, walk, walk::How};
+use crate::choose::{Effect, condition, coordinate, symbol::Sym, walk, walk::How};
 use crate::plan::{Block, Driver, Gap, Op, Visit};
 use fiberloom_core::algebra::{Op as Fn, Type};
 use fiberloom_core::iteration::Point;
@@ -50,7 +50,30 @@ pub(super) fn dense(cx: &Context, b: &mut Block, f: &Forall, point: &Point, how:
             }
         }
     });
-    b.push(Op::Every { at, lo, hi, body });
+    let every = |b: &mut Block| b.push(Op::Every { at, lo, hi, body });
+    match &point.followers[..] {
+        [] => where_stored(cx, b, f, &point.body, every),
+        _ => every(b),
+    }
+}
+
+/// Plans a loop around a value that it does not move only where the value differs from the fill value, if others are not stored.
+///
+/// ```text
+///   R[i,j] = max(k: T[i,j,k]), R sparse       in a gap of j the value is 0, or −∞ where k has no coordinate: asked once a gap
+/// ```
+fn where_stored(cx: &Context, b: &mut Block, f: &Forall, body: &concrete::Expr, go: impl FnOnce(&mut Block)) {
+    let destination = f.frame.destination;
+    let Effect::Stored(fill) = effect(cx, destination) else { return go(b) };
+    let listed = destination.insertion().is_some_and(|(output, insertion)| output.stores_others_alone(insertion));
+    let moves = matches!(body, concrete::Expr::Literal(_)) || !condition::is_one(cx, f.scope(), &f.scope().order, body);
+    if moves || !listed || destination.appends(f.frame.v).is_none() {
+        return go(b);
+    }
+    destination.skip(f.frame.v);
+    let value = value::value(cx, b, f.scope(), body);
+    let differs = stepped::is_other(cx, value, fill);
+    b.when(differs, go, |_| {});
 }
 
 /// A variable for the coordinate of a counted loop.
@@ -70,7 +93,7 @@ fn gaps(cx: &Context, b: &mut Block, f: &Forall, point: &Point, a: AccessId, (re
             let at = held(cx, f);
             let arrive = |b: &mut Block| arrive::arrive(cx, b, f, &absent, (at, Driver::Counted), &[]);
             let body = Block::of(arrive);
-            b.push(Op::Every { at, lo: begin, hi: end, body });
+            where_stored(cx, b, f, rest, |b| b.push(Op::Every { at, lo: begin, hi: end, body }));
         }
     });
     let (at, entry) = (f.coordinate(cx), f.entry(cx, a));

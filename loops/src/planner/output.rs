@@ -206,6 +206,11 @@ impl Output {
         matches!(self.form.last(), Some(Maker::Runs | Maker::Pieces))
     }
 
+    /// Whether values below an insertion point are stored only where they differ from the fill value: all levels there are lists.
+    pub fn stores_others_alone(&self, insertion: &Insertion) -> bool {
+        self.form.makers[insertion.level..].iter().all(|maker| *maker == Maker::List)
+    }
+
     /// Whether the level below an insertion point is the last, and of runs.
     pub fn has_runs(&self, insertion: &Insertion) -> bool {
         insertion.level + 1 == self.form.kinds.len() && self.is_of_runs()

@@ -27,7 +27,7 @@ use crate::plan::{Block, Op, View};
 use crate::stream::Shift;
 use fiberloom_core::algebra::Op as Fn;
 use fiberloom_core::map::{ClassId, Map, Size};
-use fiberloom_core::notation::concrete::{AccessId, Concat, Index, Limit};
+use fiberloom_core::notation::concrete::{self, AccessId, Concat, Index, Limit};
 
 /// The range of a loop within the limits of its variable.
 pub(super) fn limited(cx: &Context, b: &mut Block, scope: &mut Scope, v: Index) -> Range {
@@ -83,7 +83,9 @@ fn split(cx: &Context, b: &mut Block, v: Index, piece: Piece, pieces: &mut Vec<P
         Cut::Phases | Cut::Hull | Cut::Tested => phases::phases(cx, b, v, &piece, cut),
         Cut::Whole => vec![],
     };
-    let budget = piece.scope.budget.shared(parts.len());
+    // A part with a constant value has no loops inside.
+    let loops = parts.iter().filter(|part| !matches!(part.body, concrete::Expr::Literal(_)));
+    let budget = piece.scope.budget.shared(loops.count());
     if cut == Cut::Whole {
         pieces.push(piece);
     }

@@ -22,7 +22,7 @@ use super::{
     levels, range, structure,
 };
 use crate::choose::{
-    access, condition, fingers,
+    Effect, access, condition, fingers,
     piece::Piece,
     range::Bound,
     scope::Phase,
@@ -31,7 +31,7 @@ use crate::choose::{
 };
 use crate::plan::{Block, Kind, List, Op};
 use crate::stream::Interval;
-use fiberloom_core::algebra::{Mode, Op as Fn, Type};
+use fiberloom_core::algebra::{Mode, Op as Fn, Type, Value};
 use fiberloom_core::notation::concrete::{AccessId, Index, Limit};
 
 /// Plans a part of the range, in which no level has pieces that end.
@@ -145,10 +145,12 @@ fn stepped_where(cx: &Context, b: &mut Block, piece: &Piece, a: AccessId, within
 }
 
 /// The accesses whose runs of the fill value may be skipped: the body has no effect there, no list needs to advance past them, and the
-/// result, if the loop stores into one directly, appends coordinates.
+/// result, if the loop stores into one directly, appends coordinates or folds values.
 fn passed(cx: &Context, v: Index, piece: &Piece, all: &[Stepped], destination: &Destination) -> Vec<AccessId> {
-    let lists =
-        destination.insertion().is_none() || destination.appends(v).is_some_and(|(output, _)| !output.is_of_runs());
+    let folds = matches!(destination::effect(cx, destination), Effect::Folded { .. });
+    let lists = folds
+        || destination.insertion().is_none()
+        || destination.appends(v).is_some_and(|(output, _)| !output.is_of_runs());
     if !lists || !access::walked(cx, &piece.scope, &piece.body, v).is_empty() {
         return Vec::new();
     }
@@ -169,21 +171,20 @@ fn differs(
     if scalar && rest.is_empty() && condition::is_one(cx, &piece.scope, &piece.scope.order, &piece.body) {
         return None;
     }
-    let differs = passed.iter().map(|a| is_other(cx, levels::load(cx, &piece.scope.fiber(*a), *a), *a));
+    let differs = passed.iter().map(|a| is_other(cx, levels::load(cx, &piece.scope.fiber(*a), *a), cx.fill(*a)));
     let all = cx.symbols.all(differs)?;
     Some(b.define(cx, "differs", Type::Bool, all))
 }
 
-/// The condition that a value is not an access's fill value. In strict mode 0.0 and −0.0 differ, so their inverses are compared too.
-fn is_other(cx: &Context, value: Sym, a: AccessId) -> Sym {
-    let (fill, symbols) = (cx.fill(a), &cx.symbols);
-    let ty = fill.ty();
+/// The condition that a value is not a fill value. In strict mode 0.0 and −0.0 differ, so their inverses are compared too.
+pub(super) fn is_other(cx: &Context, value: Sym, fill: Value) -> Sym {
+    let (ty, symbols) = (fill.ty(), &cx.symbols);
     let fill = symbols.value(fill);
     let differ = |a: Sym, b: Sym| symbols.op(Fn::Ne, [a, b]);
     if cx.simplify.mode == Mode::Algebraic || !ty.is_float() {
         return differ(value, fill);
     }
-    let inverse = |x: Sym| symbols.op(Fn::Div, [symbols.value(fiberloom_core::algebra::Value::one(ty)), x]);
+    let inverse = |x: Sym| symbols.op(Fn::Div, [symbols.value(Value::one(ty)), x]);
     symbols.or(differ(value, fill), differ(inverse(value), inverse(fill)))
 }
 

@@ -115,8 +115,8 @@ pub(super) struct Follow<'s, 'a> {
 impl Follow<'_, '_> {
     /// The nest with every access that cannot be followed replaced by one to a transposed copy.
     pub fn followed(mut self, mut nest: Nest) -> Nest {
-        let all = nest.rhs.accesses();
-        nest.rhs = self.follow(nest.rhs, &mut nest.order, &all);
+        let value = nest.rhs.clone();
+        nest.rhs = self.follow(nest.rhs, &mut nest.order, &value);
         nest
     }
 
@@ -133,11 +133,11 @@ impl Follow<'_, '_> {
         self.copied(place, format)
     }
 
-    /// The expression, with every access that is not followed beside `all` replaced by one to a transposed copy.
-    fn follow(&mut self, e: Expr, bound: &mut Vec<Index>, all: &[AccessId]) -> Expr {
+    /// The expression, a part of `value`, with every access that is not followed replaced by one to a transposed copy.
+    fn follow(&mut self, e: Expr, bound: &mut Vec<Index>, value: &Expr) -> Expr {
         match e {
             Expr::Access(a, ty) => {
-                if is_followed(self.out, self.given.classes, (a, all), bound) {
+                if is_followed(self.out, (self.given.classes, self.given.simplify), (a, value), bound) {
                     return Expr::Access(a, ty);
                 }
                 let access = self.out.accesses[a.0].clone();
@@ -146,7 +146,7 @@ impl Follow<'_, '_> {
                 let copy = self.transposed(access.tensor, &times);
                 Expr::Access(self.out.accessed(concrete::Access { tensor: copy, ..access }), ty)
             }
-            other => other.map_parts(bound, &mut |part, bound| self.follow(part, bound, all)),
+            other => other.map_parts(bound, &mut |part, bound| self.follow(part, bound, value)),
         }
     }
 

@@ -93,19 +93,19 @@ impl View<'_> {
         self.program.computed(w).is_some_and(|c| c.is_read() && !c.permit)
     }
 
-    /// Whether the access's level under a coordinate is a list.
+    /// Whether a fiber of the access's level under a coordinate is short, so that it is walked rather than asked.
     fn is_list_under(self, a: AccessId, w: Index) -> bool {
         let (access, format) = (&self.program.accesses[a.0], &self.program.tensor(a).format);
-        (0..format.rank()).any(|l| self.program.level_var(access, l) == w && format.levels[l].is_list())
+        (0..format.rank()).any(|l| self.program.level_var(access, l) == w && format.levels[l].is_short())
     }
 
-    /// Whether an access can be walked instead of searched: its levels are lists and located ones, and no other coordinate depends on the
-    /// same loops.
+    /// Whether an access can be walked instead of searched: its levels are short or located, and no other coordinate depends on the same
+    /// loops.
     fn may_turn(self, a: AccessId, w: Index, of: &[Index]) -> bool {
         let (access, format) = (&self.program.accesses[a.0], &self.program.tensor(a).format);
         let once = access.vars.iter().filter(|v| **v == w).count() == 1;
         let apart = |v: &Index| *v == w || of.iter().all(|u| !self.program.follows(*v, *u));
-        let plain = format.levels.iter().all(|kind| kind.is_list() || kind.is_located());
+        let plain = format.levels.iter().all(|kind| kind.is_list() || kind.is_short() || kind.is_located());
         once && plain && access.protocols.is_empty() && access.vars.iter().all(apart)
     }
 

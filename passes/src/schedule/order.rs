@@ -49,6 +49,8 @@ const WORKSPACE: f64 = 3.0;
 const SORTED: f64 = 25.0;
 const COPIED: f64 = 30.0;
 const STRIDED: f64 = 1.5;
+/// The cost of a value that is stored in a temporary, and copied to the result unless it is the fill value.
+const THROUGH: f64 = 10.0;
 /// Factor on the visits of an order that needs a copy: the model is only this precise.
 const COPYING: f64 = 1.5;
 
@@ -434,13 +436,15 @@ impl<'a, 'b> Search<'a, 'b> {
 
     /// Whether loops in this order follow the access.
     fn followed(&self, order: &[Index], a: AccessId) -> bool {
-        is_followed(self.q.program, self.q.classes, (a, &self.accesses), order)
+        is_followed(self.q.program, (self.q.classes, self.q.simplify), (a, self.q.body), order)
     }
 
     /// The cost of an order besides its loops: transposed operands, and visits weighted by assembly and strides.
     fn leaf(&self, order: &[Index], visits: f64) -> f64 {
         let copies: f64 = self.accesses.iter().filter(|a| !self.followed(order, **a)).map(|a| self.copy(*a)).sum();
-        let mut factor = match assembly(self.q.target, order) {
+        let assembly = assembly(self.q.target, order);
+        let through = if assembly == Assembly::Append { 0.0 } else { self.stored_through() };
+        let mut factor = match assembly {
             _ if !self.inner.is_empty() => 1.0,
             Assembly::Append => 1.0,
             Assembly::InPlace => IN_PLACE,
@@ -454,7 +458,19 @@ impl<'a, 'b> Search<'a, 'b> {
             factor *= if self.inner.is_empty() && self.target_strided(inner) { STRIDED } else { 1.0 };
         }
         factor *= if copies > 0.0 { COPYING } else { 1.0 };
-        copies + visits * factor
+        copies + visits * factor + through
+    }
+
+    /// The values of a temporary that starts with the fold's identity, if the result, which has lists, has another fill value: every
+    /// coordinate has one.
+    fn stored_through(&self) -> f64 {
+        let Target { format, fill, vars, .. } = self.q.target;
+        let otherwise =
+            |fun: Fun| self.q.simplify.begins(fun, fill.ty()).is_none_or(|i| !self.q.simplify.same(i, fill));
+        match self.q.fold.is_some_and(otherwise) && !format.is_dense() {
+            true => THROUGH * self.coordinates(vars),
+            false => 0.0,
+        }
     }
 
     /// Whether several loops move the target's last level. Sorting its entries then costs more than copying an operand into the loops'
@@ -491,15 +507,14 @@ impl<'a, 'b> Search<'a, 'b> {
     }
 }
 
-/// Whether loops in this order follow an access: its lists are walked, or no loop inside asks a list again for the coordinate that a loop
-/// around has computed. `all` are the accesses that the loops are over.
+/// Whether loops in this order follow an access of a value: its lists are walked, or no loop inside asks a list or an interval again at the
+/// coordinate that a loop around has. A loop may that is over another list, which the loops around move.
 ///
-/// Of `B[p[k], j]` by columns a loop over j inside of k would search row p[k] in every column. It may where it is over another list,
-/// which the loops around move.
+/// Of `B[p[k], j]` by columns a loop over j inside of k would search row p[k] in every column.
 pub(crate) fn is_followed(
     program: &Program,
-    classes: &Classes,
-    (a, all): (AccessId, &[AccessId]),
+    (classes, simplify): (&Classes, Simplify),
+    (a, value): (AccessId, &Expr),
     order: &[Index],
 ) -> bool {
     let time = |b: AccessId, l: usize| {
@@ -513,14 +528,19 @@ pub(crate) fn is_followed(
         let over = |l: &usize| levels[*l].is_short() && program.binds(v, time(b, *l).0, |_| true);
         let level = (0..levels.len()).find(over);
         let open = |level: usize| (0..level).all(|l| time(b, l).1 < at || time(b, l).1 == ALWAYS);
-        b != a && level.is_some_and(open) && program.moved_by(b, &order[..at], v) > 0
+        level.is_some_and(open) && program.moved_by(b, &order[..at], v) > 0
+    };
+    let is_led = |v: Index, at: usize| {
+        let lists: Vec<AccessId> = value.accesses().into_iter().filter(|b| *b != a && leads(*b, (v, at))).collect();
+        let (sequence, rest) = background(value, &lists, &|a| program.tensor(a).fill, simplify);
+        sequence != Sequence::Full && matches!(rest, Expr::Literal(_))
     };
     let asks_again = |l: usize| {
-        let (w, at) = time(a, l);
-        let asked = format.levels[l].is_list() && program.computed(w).is_some() && at != ALWAYS;
-        let again =
-            |(v, later): (Index, usize)| later != ALWAYS && later > at && !all.iter().any(|b| leads(*b, (v, later)));
+        let ((w, at), kind) = (time(a, l), format.levels[l]);
+        let again = |(v, later): (Index, usize)| later != ALWAYS && later > at && !is_led(v, later);
+        let asked = kind.is_interval() && kind.is_short() || kind.is_list() && program.computed(w).is_some();
         asked
+            && at != ALWAYS
             && !access.protocols.contains_key(&format.order[l])
             && !are_few(program, classes, &program.made_of(w))
             && (0..l).any(|above| again(time(a, above)))
