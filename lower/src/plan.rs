@@ -215,7 +215,7 @@ struct Made<'c> {
 impl Made<'_> {
     /// The loops that are summed over.
     fn folded(&self, program: &concrete::Program) -> Vec<concrete::Index> {
-        let all = self.nest.order.iter().copied().chain(self.nest.rhs.fold_vars());
+        let all = self.nest.order().into_iter().chain(self.nest.rhs.fold_vars());
         all.filter(|v| !self.nest.target.vars.iter().any(|w| program.follows(*w, *v))).collect()
     }
 }
@@ -243,7 +243,7 @@ fn made_before<'c>(program: &typed::Program, s: &typed::Statement, concrete: &'c
 
 fn made_inside<'c>(concrete: &concrete::Program, concrete::Where { read, nest }: &'c concrete::Where) -> Made<'c> {
     let from = &concrete.accesses[read.0].vars;
-    let own = [&nest.order[..], &nest.rhs.fold_vars()].concat();
+    let own = [nest.order(), nest.rhs.fold_vars()].concat();
     let mut over: Vec<concrete::Index> =
         concrete.under(&nest.rhs).into_iter().flat_map(|v| concrete.roots(v)).filter(|v| !own.contains(v)).collect();
     over.sort();
@@ -278,7 +278,7 @@ fn ordered(
     let name = &program.tensors[s.tensor.index()].name;
     let mut nests = concrete.nests().filter(|nest| concrete.tensors[nest.target.tensor.0].name == *name);
     let nest = nests.next().filter(|_| nests.next().is_none())?;
-    let loops = nest.order.iter().copied().chain(nest.summed());
+    let loops = nest.order().into_iter().chain(nest.rhs.summed());
     let of_name = |v: concrete::Index| {
         let name = &concrete.vars[v.0].name;
         bare.order.iter().copied().find(|w| program.vars[w.index()].name == *name)

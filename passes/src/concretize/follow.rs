@@ -114,13 +114,15 @@ pub(super) struct Follow<'s, 'a> {
 impl Follow<'_, '_> {
     /// The nest with every access that cannot be followed replaced by one to a transposed copy.
     pub fn followed(mut self, mut nest: Nest) -> Nest {
-        nest.rhs = self.follow(nest.rhs, &mut nest.order);
+        let mut bound = nest.order();
+        nest.rhs = self.follow(nest.rhs, &mut bound);
         nest
     }
 
     /// The nest with every list that would be walked again in each iteration of a loop replaced by a copy that is asked for coordinates.
     pub fn spread(mut self, mut nest: Nest) -> Nest {
-        nest.rhs = self.ask(nest.rhs, &mut nest.order);
+        let mut bound = nest.order();
+        nest.rhs = self.ask(nest.rhs, &mut bound);
         nest
     }
 

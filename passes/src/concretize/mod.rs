@@ -158,7 +158,7 @@ impl<'a> Concretize<'a> {
     fn define(&mut self, s: Draft) {
         let given = self.given;
         let s = elements::changed(s, self);
-        if s.scatter.is_some() {
+        if s.assign.scatters() {
             return self.scatter(s);
         }
         if let Some(nest) = mirror::mirrored(&s, &mut self.out, given) {
