@@ -24,22 +24,9 @@ use fiberloom_core::notation::typed::{self, TensorId};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
-/// A copy that replaces a tensor wherever a statement reads it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Copied {
-    /// The statement, by its place in the program.
-    pub statement: usize,
-    /// The tensor that is copied.
-    pub tensor: TensorId,
-    /// The copy's format.
-    pub format: Format,
-}
-
 /// The copies of operands.
 #[derive(Default)]
 pub(super) struct Copies {
-    /// The statement at hand.
-    statement: usize,
     /// The copies that the statement's commands ask for.
     wanted: Vec<(TensorId, Format)>,
     /// Copies still to be emitted, before the first nest that reads them: each as (copy, source).
@@ -59,8 +46,7 @@ impl Copies {
     }
 
     /// Begins a statement.
-    pub fn begin(&mut self, number: usize, s: &typed::Statement) {
-        self.statement = number;
+    pub fn begin(&mut self, s: &typed::Statement) {
         let copy = |c: &typed::Command| match &c.kind {
             typed::CommandKind::Tensor(typed::TensorCommand::Copy(tensor, format)) => {
                 Some((*tensor, format.assembled()))
@@ -76,16 +62,16 @@ impl Copies {
         Some(self.waiting.remove(n))
     }
 
-    /// Records the tensors that a nest reads.
-    pub fn note(&mut self, nest: &Nest, program: &Program) {
+    /// Records the tensors that a statement's nest reads.
+    pub fn note(&mut self, (statement, nest): (usize, &Nest), program: &Program) {
         if !self.copying {
-            let places = program.read_by(nest).map(|a| (self.statement, program.accesses[a.0].tensor));
+            let places = program.read_by(nest).map(|a| (statement, program.accesses[a.0].tensor));
             self.read.extend(places);
         }
     }
 
-    /// The tensors that a statement reads through one copy only.
-    pub fn whole(&self, program: &Program) -> Vec<Copied> {
+    /// The copies through which alone statements read tensors, as commands.
+    pub fn whole(&self, program: &Program) -> Vec<(usize, typed::CommandKind)> {
         let mut whole = vec![];
         for (statement, copy) in &self.read {
             let Some((_, of)) = self.made.iter().find(|(made, _)| made == copy) else { continue };
@@ -96,7 +82,8 @@ impl Copies {
             };
             if !self.read.iter().any(|(s, place)| s == statement && other(place)) {
                 let format = program.tensors[copy.0].format.clone();
-                whole.push(Copied { statement: *statement, tensor, format });
+                let copy = typed::TensorCommand::Copy(tensor, format);
+                whole.push((*statement, typed::CommandKind::Tensor(copy)));
             }
         }
         whole

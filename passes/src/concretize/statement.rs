@@ -26,6 +26,9 @@ impl<'a> Statements<'a> {
             s if s.is_part() => self.part(of),
             _ => self.assigned(of),
         };
+        let nest = self.c.steps.since(made).next().filter(|nest| nest.target.tensor == made);
+        let order = nest.and_then(|nest| self.c.scheduled.reordered(nest));
+        self.c.chosen.commands.extend(order.map(|order| (self.c.statement, order)));
         self.c.out.defined(of.s.tensor, made);
     }
 
