@@ -16,7 +16,7 @@ use fiberloom_core::stack::with_room;
 use fiberloom_loops::lower::Options;
 use fiberloom_loops::plan::{Fiber, Loop, Plan, Refused};
 use fiberloom_loops::{Kernel, REWRITES, Rewrite, Sound};
-use fiberloom_passes::concretize::{Copied, concretize};
+use fiberloom_passes::concretize::{Chosen, concretize};
 use fiberloom_passes::schedule::divide::divided;
 use fiberloom_passes::schedule::eliminate::eliminate;
 use fiberloom_passes::schedule::stage::{given, summed};
@@ -127,8 +127,8 @@ pub(crate) struct Decided<'a> {
     pub(crate) stages: Vec<(usize, Stage)>,
     /// As [`Asked::summed`].
     summed: BTreeSet<VarId>,
-    /// Copies of operands.
-    pub(crate) copied: Vec<Copied>,
+    /// What is decided of statements while loops are made of them.
+    pub(crate) chosen: Chosen,
     /// Loops.
     pub(crate) concrete: concrete::Program,
 }
@@ -154,10 +154,10 @@ pub(crate) fn decide<T, E: From<Vec<Diagnostic>>>(
     let program = divided.as_ref().unwrap_or(&staged);
     let classes = if as_it_was { classes } else { Classes::of(program)? };
     let sizes = Sizes::new(&classes, &options.sizes, options.extents.as_ref());
-    let (concrete, copied) =
+    let (concrete, chosen) =
         concretize(program, (&classes, &sizes), options.mode, (&options.initial, &options.thin), options.held)?;
     concrete.check().map_err(defect)?;
-    then(Decided { program, classes: &classes, sizes: &sizes, stages, summed, copied, concrete })
+    then(Decided { program, classes: &classes, sizes: &sizes, stages, summed, chosen, concrete })
 }
 
 /// The kernel after all rewrites, checked. `seen` is shown it as it is given, and after each rewrite.

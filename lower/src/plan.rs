@@ -8,17 +8,15 @@
 //! A command is said only where it reads back: what is decided of the program that has it is what was decided without.
 
 use crate::{Decided, decide};
-use fiberloom_core::algebra::Mode;
 use fiberloom_core::format::Format;
 use fiberloom_core::notation::spell::{self, Planned};
 use fiberloom_core::notation::syntax::{self, Command, Item, Schedule};
-use fiberloom_core::notation::typed::{self, CommandKind, Parts, Stage, VarId};
+use fiberloom_core::notation::typed::{self, CommandKind, Parts, Stage, TensorCommand};
 use fiberloom_core::notation::{Diagnostic, Span, concrete};
 use fiberloom_core::stack::with_room;
 use fiberloom_loops::lower::Options;
 use fiberloom_passes::check::Checker;
-use fiberloom_passes::concretize::Copied;
-use fiberloom_passes::schedule::loops::Loops;
+use fiberloom_passes::concretize::Materialized;
 
 /// What the planner decides of a program, which `check` checks, as commands, each with its statement: those that read back. `options` are those of a checked
 /// program: one that has commands numbers its tensors otherwise.
@@ -34,7 +32,7 @@ pub fn plan(
         let typed = check(program)?;
         let own = options(&typed);
         let (decided, concrete) = decide(&typed, &own, |decided| {
-            let commands = Decisions::of(&typed, &decided, own.mode);
+            let commands = Decisions::of(&typed, &decided);
             Ok::<_, Vec<Diagnostic>>((commands, decided.concrete))
         })?;
         let reads_back = |said: &[Planned]| {
@@ -91,44 +89,45 @@ struct Decisions {
 }
 
 impl Decisions {
-    fn of(original: &typed::Program, decided: &Decided, mode: Mode) -> Decisions {
-        let Decided { program, stages, copied, concrete, .. } = decided;
+    fn of(original: &typed::Program, decided: &Decided) -> Decisions {
+        let Decided { program, stages, chosen, concrete, .. } = decided;
         let own = |s: &typed::Statement| s.tensor.index() < original.tensors.len() && !original.is_staged(s.tensor);
         let owner = |n: usize| program.statements[..n].iter().filter(|s| own(s)).count();
+        let said = |n: usize, command: &CommandKind| Planned {
+            statement: owner(n),
+            command: spell::command(program, command),
+        };
         let stage = |(_, stage): &(usize, Stage)| {
             let made = program.statements.iter().position(|s| s.tensor == stage.tensor).expect("it has a statement");
             let temporary = &program.tensors[stage.tensor.index()];
-            let format = temporary.format.as_ref().filter(|format| format.rank() > 0);
-            let stored = format.map(|format| spell::store(&temporary.name, format));
-            let commands = [spell::stage(program, stage)].into_iter().chain(stored);
-            commands.map(|command| Planned { statement: owner(made), command }).collect::<Vec<_>>()
-        };
-        let order = |(n, s): (usize, &typed::Statement)| {
-            let loops = ordered(program, s, concrete, mode).filter(|_| own(s))?;
-            let names = loops.iter().map(|v| program.vars[v.index()].name.as_str());
-            Some(Planned { statement: owner(n), command: spell::reorder(names) })
+            let command = said(made, &CommandKind::Tensor(TensorCommand::Stage(stage.clone())));
+            [command].into_iter().chain(stored(&temporary.name, temporary.format.as_ref(), owner(made)))
         };
         let split = |(n, s): (usize, &typed::Statement)| {
             let asked = s.schedule.is_some() || !own(s);
-            let command = |command: &typed::Command| match command.kind {
-                CommandKind::Split { from, to: (outer, inner), parts: Parts::Of(by) } if !asked => {
-                    let [from, outer, inner] = [from, outer, inner].map(|v| &program.vars[v.index()].name[..]);
-                    Some(Planned { statement: owner(n), command: spell::split(from, (outer, inner), by) })
-                }
-                _ => None,
-            };
-            s.commands.iter().filter_map(command).collect::<Vec<_>>()
+            let is_split = |c: &&typed::Command| matches!(c.kind, CommandKind::Split { parts: Parts::Of(_), .. });
+            let splits = s.commands.iter().filter(|_| !asked).filter(is_split);
+            splits.map(|command| said(n, &command.kind)).collect::<Vec<_>>()
         };
         let statements = || program.statements.iter().enumerate();
+        let is_order = |command: &CommandKind| matches!(command, CommandKind::Reorder(_));
+        let orders = chosen.commands.iter().filter(|(n, c)| is_order(c) && own(&program.statements[*n]));
+        let mut copies: Vec<Planned> = vec![];
+        for (n, copy) in chosen.commands.iter().filter(|(_, c)| !is_order(c)) {
+            // A command is about all statements that a statement has become.
+            let copy = said(*n, copy);
+            copies.extend((!copies.contains(&copy)).then_some(copy));
+        }
+        let sums = |(n, s): (usize, &typed::Statement)| {
+            let made = chosen.folds.iter().filter(|(of, _)| *of == n && own(s));
+            sums((program, s), concrete, made.map(|(_, made)| made), owner(n))
+        };
         Decisions {
             splits: statements().flat_map(split).collect(),
             stages: stages.iter().flat_map(stage).collect(),
-            sums: statements()
-                .filter(|(_, s)| own(s))
-                .flat_map(|(n, s)| sums(program, s, concrete, owner(n)))
-                .collect(),
-            copies: copies(program, copied, &owner),
-            orders: statements().filter_map(order).collect(),
+            sums: statements().flat_map(sums).collect(),
+            copies,
+            orders: orders.map(|(n, order)| said(*n, order)).collect(),
         }
     }
 
@@ -163,128 +162,56 @@ impl Decisions {
     }
 }
 
-/// The sums inside a statement's value that were made before it, each with how it is stored: those of the names that the temporaries have.
-fn sums(
-    program: &typed::Program,
-    s: &typed::Statement,
+/// How a temporary is stored, if it has levels.
+fn stored(name: &str, format: Option<&Format>, statement: usize) -> Option<Planned> {
+    let format = format.filter(|format| format.rank() > 0)?;
+    Some(Planned { statement, command: syntax::CommandKind::Tensor(spell::store(name, format)) })
+}
+
+/// The folds inside of a statement's value that were `made`, each with how it is stored: before the statement, then inside of its loops.
+fn sums<'m>(
+    (program, s): (&typed::Program, &typed::Statement),
     concrete: &concrete::Program,
+    made: impl Iterator<Item = &'m Materialized>,
     statement: usize,
 ) -> Vec<Planned> {
-    let mut reduced = vec![];
+    let mut folds = vec![];
     s.rhs.walk(&mut |e| {
         // A sum that is the whole value is the statement's own.
         let inside = matches!(e.kind, typed::Kind::Reduce { .. }) && !std::ptr::eq(e, &s.rhs);
-        reduced.extend(inside.then_some(e));
+        folds.extend(inside.then_some(e));
     });
-    let mut planned = vec![];
-    for made in made_before(program, s, concrete) {
-        let over: Vec<&String> = made.over.iter().map(|v| &concrete.vars[v.0].name).collect();
-        let var = |e: &typed::Expr, name: &String| e.free().into_iter().find(|v| program.vars[v.index()].name == *name);
-        let is_it = |e: &&typed::Expr| e.free().len() == over.len() && over.iter().all(|name| var(e, name).is_some());
-        let names = |e: &typed::Expr| e.bound().iter().map(|v| &program.vars[v.index()].name).collect::<Vec<_>>();
-        let folded: Vec<&String> = made.folded(concrete).iter().map(|v| &concrete.vars[v.0].name).collect();
+    let [mut before, mut within] = [vec![], vec![]];
+    for Materialized { place, free, folded } in made {
         // Of several over the same variables, the one that sums over these.
-        let alike = |e: &&typed::Expr| is_it(e) && names(e).iter().all(|name| folded.contains(name));
-        let of = reduced.iter().position(alike).or_else(|| reduced.iter().position(is_it));
-        let Some(n) = of else { continue };
-        let (e, t) = (reduced.remove(n), &concrete.tensors[made.nest.target.tensor.0]);
-        let vars: Vec<VarId> = over.iter().filter_map(|name| var(e, name)).collect();
-        let name = |v: &concrete::Index| concrete.vars[v.0].name.clone();
-        let (command, format) = match &made.loops[..] {
-            [] => (spell::sum(program, e, (&t.name, &vars)), t.format.clone()),
-            loops => {
-                let loops: Vec<(String, String)> = loops.iter().map(|(from, to)| (name(from), name(to))).collect();
-                (spell::precompute(program, e, (&t.name, &loops)), Format::dense(over.len()))
+        let is_it = |e: &&typed::Expr| {
+            e.free() == free.iter().copied().collect() && e.bound().iter().all(|v| folded.contains(v))
+        };
+        let found = folds.iter().position(is_it);
+        let Some(e) = found.map(|n| folds.remove(n)) else { continue };
+        let t = &concrete.tensors[place.0];
+        let (planned, command, format) = match inside(concrete, *place) {
+            None => (&mut before, spell::sum(program, e, (&t.name, free)), t.format.clone()),
+            Some(concrete::Where { read, nest }) => {
+                let name = |v: &concrete::Index| &concrete.vars[v.0].name[..];
+                let from = concrete.accesses[read.0].vars.iter().map(name);
+                let loops: Vec<(&str, &str)> = from.zip(nest.target.vars.iter().map(name)).collect();
+                (&mut within, spell::precompute(program, e, (&t.name, &loops)), Format::dense(free.len()))
             }
         };
-        let stored = (format.rank() > 0).then(|| spell::store(&t.name, &format));
-        planned.extend([command].into_iter().chain(stored).map(|command| Planned { statement, command }));
+        planned.push(Planned { statement, command: syntax::CommandKind::Tensor(command) });
+        planned.extend(stored(&t.name, Some(&format), statement));
     }
-    planned
+    [before, within].concat()
 }
 
-/// A temporary that a statement reads.
-struct Made<'c> {
-    nest: &'c concrete::Nest,
-    /// The variables for which it is made.
-    over: Vec<concrete::Index>,
-    /// Those that it ranges over itself, where it is made inside of loops, each with the loop that makes it.
-    loops: Vec<(concrete::Index, concrete::Index)>,
-}
-
-impl Made<'_> {
-    /// The loops that are summed over.
-    fn folded(&self, program: &concrete::Program) -> Vec<concrete::Index> {
-        let all = self.nest.order.iter().copied().chain(self.nest.rhs.fold_vars());
-        all.filter(|v| !self.nest.target.vars.iter().any(|w| program.follows(*w, *v))).collect()
-    }
-}
-
-/// The temporaries of a statement, in the order in which they are made: before it, and inside of its loops.
-fn made_before<'c>(program: &typed::Program, s: &typed::Statement, concrete: &'c concrete::Program) -> Vec<Made<'c>> {
-    let is_own = |t: &concrete::Tensor| program.tensors.iter().any(|known| known.name == t.name);
-    let target = &program.tensors[s.tensor.index()].name;
-    let mut made = vec![];
+/// Where a temporary is made inside of loops, if it is.
+fn inside(concrete: &concrete::Program, place: concrete::Place) -> Option<&concrete::Where> {
+    let mut found = None;
     for nest in concrete.nests() {
-        let t = &concrete.tensors[nest.target.tensor.0];
-        let (is_target, is_temporary) = (t.name == *target, t.role == concrete::Role::Temporary);
-        if is_own(t) && !is_target {
-            made.clear();
-            continue;
-        }
-        nest.rhs.wheres(&mut |inside| made.push(made_inside(concrete, inside)));
-        if is_target {
-            break;
-        }
-        made.extend(is_temporary.then(|| Made { nest, over: nest.target.vars.clone(), loops: vec![] }));
+        nest.rhs.wheres(&mut |made| found = found.or((made.nest.target.tensor == place).then_some(made)));
     }
-    made
-}
-
-fn made_inside<'c>(concrete: &concrete::Program, concrete::Where { read, nest }: &'c concrete::Where) -> Made<'c> {
-    let from = &concrete.accesses[read.0].vars;
-    let own = [&nest.order[..], &nest.rhs.fold_vars()].concat();
-    let mut over: Vec<concrete::Index> =
-        concrete.under(&nest.rhs).into_iter().flat_map(|v| concrete.roots(v)).filter(|v| !own.contains(v)).collect();
-    over.sort();
-    over.dedup();
-    over.extend(from);
-    Made { nest, over, loops: from.iter().copied().zip(nest.target.vars.iter().copied()).collect() }
-}
-
-/// Copies as commands, each once: a command is about all statements that a statement has become.
-fn copies(program: &typed::Program, copied: &[Copied], owner: &dyn Fn(usize) -> usize) -> Vec<Planned> {
-    let command = |copy: &Copied| {
-        let name = &program.tensors[copy.tensor.index()].name;
-        Planned { statement: owner(copy.statement), command: spell::copy(name, &copy.format) }
-    };
-    let mut planned: Vec<Planned> = vec![];
-    for copy in copied.iter().map(command) {
-        if !planned.contains(&copy) {
-            planned.push(copy);
-        }
-    }
-    planned
-}
-
-/// The loops of a statement that is one nest, outermost first, where their order is not the meaning's and no command is about them.
-fn ordered(
-    program: &typed::Program,
-    s: &typed::Statement,
-    concrete: &concrete::Program,
-    mode: Mode,
-) -> Option<Vec<VarId>> {
-    let bare = Loops::of(program, s, mode).ok().filter(Loops::is_bare)?;
-    let name = &program.tensors[s.tensor.index()].name;
-    let mut nests = concrete.nests().filter(|nest| concrete.tensors[nest.target.tensor.0].name == *name);
-    let nest = nests.next().filter(|_| nests.next().is_none())?;
-    let loops = nest.order.iter().copied().chain(nest.summed());
-    let of_name = |v: concrete::Index| {
-        let name = &concrete.vars[v.0].name;
-        bare.order.iter().copied().find(|w| program.vars[w.index()].name == *name)
-    };
-    let loops: Vec<VarId> = loops.map(of_name).collect::<Option<_>>()?;
-    (!bare.order.starts_with(&loops)).then_some(loops)
+    found
 }
 
 /// Whether two programs are the same but for the order in which their tensors are named.

@@ -60,7 +60,7 @@ impl Simplify<'_> {
 
     /// Simplifies a temporary of a single value to that value.
     pub(super) fn made(self, made: Where, ty: Type) -> Expr {
-        match (literal(&made.nest.rhs), made.nest.fold) {
+        match (literal(&made.nest.rhs), made.nest.assign().fold()) {
             (Some(v), None) => Expr::Literal(v),
             (Some(v), Some(fun)) if self.neutral(fun, v) && self.begins(fun, ty).is_some_and(|i| i == v) => {
                 Expr::Literal(v)

@@ -1,10 +1,11 @@
 //! Concrete notation: statements as loops over index variables, before anything is known of how fibers are walked.
 //!
 //! ```text
-//!  forall i                                  Nest { order: [i, k, j],
-//!    where(forall j: C[i,j] = w[j],            workspace: prefix 1 }
-//!          forall k: forall j:               [k, j]
-//!            w[j] += A[i,k] * D[k,j])
+//!  S ::= forall i: S                                        Nest, its loops outermost first
+//!      | T[…] = e | T[…] += e                               Assign::Once, Assign::Fold
+//!      | T[m = place, …] += e from T_in                     Assign::Scatter
+//!      | (forall …: T[…] = w[…]) where kind (S)             Body::Where: S assigns to w, which is then drained
+//!      | T[i] = e also T[j] += e                            Body::Also
 //! ```
 //!
 //! Invariants, held by [`Program::check`]: tensors and extents have names, each its own; every index variable of an
@@ -214,52 +215,56 @@ impl Access {
     }
 }
 
-/// One statement: loops around an assignment.
+/// A statement: loops, and what stands in them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Nest {
+    /// The loops around all of it, outermost first: of the target's variables and of sums that could not be left inside.
+    pub loops: Vec<Index>,
+    /// What stands in them.
+    pub body: Body,
     /// What is defined, under distinct variables.
     pub target: Access,
-    /// Loops, outermost first: of the target's variables and of sums that could not be left inside.
-    pub order: Vec<Index>,
-    /// How values that meet are joined; `None` where each is written once. A scatter folds with any function, in the order of
-    /// its loops, from what was there on, or writes each place once, over what was there; any other nest with a built-in whose folds may begin with its identity.
-    pub fold: Option<Fun>,
     /// The value.
     pub rhs: Expr,
-    /// Of a scatter: for each mode the coordinate that is written, as a function of the loops' variables; the target's
-    /// own variables are bound by none of the loops.
-    pub places: Option<Vec<Expr>>,
-    /// Of a scatter: what was there, under the target's own variables; where there is none, the target's fill was.
-    pub before: Option<AccessId>,
-    /// What the sum in it adds elsewhere in the target, too.
-    pub both: Option<Both>,
-    /// If coordinates arrive out of order: the first `prefix` loops are around a workspace over the target's other
-    /// variables, which the rest of the loops fill and which is then drained in order.
-    pub workspace: Option<Workspace>,
 }
 
-impl Nest {
-    /// The loops that fill its workspace: all of them, if it has none.
-    pub fn filling(&self) -> &[Index] {
-        &self.order[self.workspace.map_or(0, |w| w.prefix)..]
-    }
+/// What stands in the loops of a statement.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Body {
+    /// `T[…] += e`
+    Assign(Assign),
+    /// `(forall …: T[…] = w[…]) where kind (forall …: w[…] += e)`: coordinates arrive out of order. The workspace has the target's
+    /// variables that no loop around binds, and is drained in the order of the target's levels.
+    Where(Workspace, Assign),
+    /// `T[i] = e also T[j] += e`
+    Also(Also),
+}
 
-    /// The variables of the first sum in its value.
-    pub fn summed(&self) -> Vec<Index> {
-        let mut found = None;
-        self.rhs.each(&mut |e| {
-            if let Expr::Reduce(_, vars, ..) = e {
-                found.get_or_insert_with(|| vars.clone());
-            }
-        });
-        found.unwrap_or_default()
-    }
+/// How values come to their places.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Assign {
+    /// Each place is written once.
+    Once,
+    /// Values that meet are folded with a function whose folds may begin with its identity.
+    Fold(Fun),
+    /// `T[m = place, …] += e from T_in`: for each mode the coordinate that is written, a function of the loops' variables, of which none
+    /// binds the target's own.
+    Scatter(Vec<Expr>, Onto),
+}
+
+/// What the values of a scatter meet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Onto {
+    /// The target's fill: they are folded with any function, in the order of the loops.
+    Fill(Fun),
+    /// What was there, under the target's own variables: they are folded into it, or each is written over it, to a place of its own.
+    Before(AccessId, Option<Fun>),
 }
 
 /// Of a sum that stands in a nest over a vector: at each of its turns this is folded in at another place of the vector, which has
 /// been written before. What is read is read in the nest's value, too.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Both {
+pub struct Also {
     /// The place: a variable of the sum.
     pub at: Index,
     /// What joins it with what is there: in any order.
@@ -269,32 +274,68 @@ pub struct Both {
 }
 
 /// A temporary of assembly.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Workspace {
-    /// Number of loops around it.
-    pub prefix: usize,
     /// How it is stored.
     pub kind: WorkspaceKind,
-    /// Of a list or a hashed one: whether a key has a word for each variable, because one number for all coordinates does
-    /// not fit 63 bits.
-    pub apart: bool,
+    /// The loops that fill it, outermost first.
+    pub loops: Vec<Index>,
 }
 
-impl Workspace {
-    /// Around none of the loops, counting.
-    pub const COUNTS: Workspace = Workspace { prefix: 0, kind: WorkspaceKind::Counts, apart: false };
+impl Nest {
+    /// All loops, outermost first.
+    pub fn order(&self) -> Vec<Index> {
+        let filling = self.workspace().map_or(&[][..], |w| &w.loops);
+        [&self.loops, filling].concat()
+    }
 
-    /// Whether it may range over so many variables, with or without a fold.
-    fn fits(self, vars: usize, folds: bool) -> bool {
-        let apart = !self.apart || vars > 1;
-        apart
-            && match self.kind {
-                WorkspaceKind::Dense => vars == 1 && !self.apart,
-                WorkspaceKind::Hashed => vars > 0 && folds,
-                WorkspaceKind::List => vars > 0,
-                WorkspaceKind::Counts => vars == 2 && !folds && !self.apart,
-                WorkspaceKind::Row => vars == 1 && folds && !self.apart,
-            }
+    /// The loops that fill its workspace: all of them, if it has none.
+    pub fn filling(&self) -> &[Index] {
+        self.workspace().map_or(&self.loops, |w| &w.loops)
+    }
+
+    /// Its workspace.
+    pub fn workspace(&self) -> Option<&Workspace> {
+        if let Body::Where(workspace, _) = &self.body { Some(workspace) } else { None }
+    }
+
+    /// What is folded in at a second place.
+    pub fn also(&self) -> Option<&Also> {
+        if let Body::Also(also) = &self.body { Some(also) } else { None }
+    }
+
+    /// How values come to the target's places, or to the workspace's.
+    pub fn assign(&self) -> &Assign {
+        match &self.body {
+            Body::Assign(assign) | Body::Where(_, assign) => assign,
+            Body::Also(_) => &Assign::Once,
+        }
+    }
+
+    /// The coordinates that a scatter writes, a mode each; of any other statement none.
+    pub fn places(&self) -> &[Expr] {
+        if let Assign::Scatter(places, _) = self.assign() { places } else { &[] }
+    }
+}
+
+impl Assign {
+    /// What joins values that meet.
+    pub fn fold(&self) -> Option<Fun> {
+        match self {
+            Assign::Once => None,
+            Assign::Fold(fun) | Assign::Scatter(_, Onto::Fill(fun)) => Some(*fun),
+            Assign::Scatter(_, Onto::Before(_, fun)) => *fun,
+        }
+    }
+
+    /// Whether places are computed.
+    pub fn scatters(&self) -> bool {
+        matches!(self, Assign::Scatter(..))
+    }
+
+    /// What was there, if values meet it.
+    pub fn before(&self) -> Option<AccessId> {
+        if let Assign::Scatter(_, Onto::Before(a, _)) = self { Some(*a) } else { None }
     }
 }
 
@@ -304,28 +345,64 @@ pub enum WorkspaceKind {
     /// Over one variable: a place for each coordinate, and a set of those that were touched.
     Dense,
     /// Over any: a value for each coordinate that is touched, found by hashing, sorted before they are drained.
-    Hashed,
+    Hashed(Keys),
     /// Over any: values in order of arrival, sorted before they are drained; those that meet are folded in that order.
-    List,
+    List(Keys),
     /// Over two, of a copy: how many entries each row gets; the loops run once to count and once to place.
     Counts,
     /// Over one of few values, which the program says: an array that is all drained, so short that it stays in registers.
     Row,
 }
 
+/// What a key of a workspace holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keys {
+    /// One number for all coordinates.
+    Together,
+    /// A word for each variable: one number does not fit 63 bits.
+    Apart,
+}
+
 impl WorkspaceKind {
     /// All kinds.
-    pub const ALL: [WorkspaceKind; 5] =
-        [WorkspaceKind::Dense, WorkspaceKind::Hashed, WorkspaceKind::List, WorkspaceKind::Counts, WorkspaceKind::Row];
+    pub const ALL: [WorkspaceKind; 7] = [
+        WorkspaceKind::Dense,
+        WorkspaceKind::Hashed(Keys::Together),
+        WorkspaceKind::Hashed(Keys::Apart),
+        WorkspaceKind::List(Keys::Together),
+        WorkspaceKind::List(Keys::Apart),
+        WorkspaceKind::Counts,
+        WorkspaceKind::Row,
+    ];
 
     /// The word for it in prints.
     pub fn name(self) -> &'static str {
         match self {
             WorkspaceKind::Dense => "dense",
-            WorkspaceKind::Hashed => "hashed",
-            WorkspaceKind::List => "list",
+            WorkspaceKind::Hashed(_) => "hashed",
+            WorkspaceKind::List(_) => "list",
             WorkspaceKind::Counts => "counts",
             WorkspaceKind::Row => "row",
+        }
+    }
+
+    /// What its keys hold, if it has keys.
+    pub fn keys(self) -> Option<Keys> {
+        match self {
+            WorkspaceKind::Hashed(keys) | WorkspaceKind::List(keys) => Some(keys),
+            WorkspaceKind::Dense | WorkspaceKind::Counts | WorkspaceKind::Row => None,
+        }
+    }
+
+    /// Whether it may range over so many variables, and values come to it so.
+    fn fits(self, vars: usize, assign: &Assign) -> bool {
+        let keyed = vars > (self.keys() == Some(Keys::Apart)) as usize;
+        match self {
+            WorkspaceKind::Dense => vars == 1,
+            WorkspaceKind::Hashed(_) => keyed && assign.fold().is_some(),
+            WorkspaceKind::List(_) => keyed,
+            WorkspaceKind::Counts => vars == 2 && *assign == Assign::Once,
+            WorkspaceKind::Row => vars == 1 && matches!(assign, Assign::Fold(_)),
         }
     }
 }
@@ -484,6 +561,17 @@ impl Expr {
         }
     }
 
+    /// The variables of the first sum in it.
+    pub fn summed(&self) -> Vec<Index> {
+        let mut found = None;
+        self.each(&mut |e| {
+            if let Expr::Reduce(_, vars, ..) = e {
+                found.get_or_insert_with(|| vars.clone());
+            }
+        });
+        found.unwrap_or_default()
+    }
+
     /// The variables of its folds, in order of appearance.
     pub fn fold_vars(&self) -> Vec<Index> {
         let mut all = Vec::new();
@@ -554,7 +642,7 @@ impl Expr {
             Expr::Concat(c, ty) => Expr::Concat(Box::new(c.map(|e| f(e, bound))), ty),
             Expr::Where(made, ty) => {
                 let outer = bound.len();
-                bound.extend(&made.nest.order);
+                bound.extend(made.nest.order());
                 let made = made.map(|e| f(e, bound));
                 bound.truncate(outer);
                 Expr::Where(Box::new(made), ty)
@@ -725,18 +813,17 @@ impl Program {
 
     /// The variables over which a nest's workspace is drained, outermost first.
     pub fn drained(&self, nest: &Nest) -> Vec<Index> {
-        let outer = &nest.order[..nest.workspace.map_or(0, |w| w.prefix)];
         let order = &self.tensors[nest.target.tensor.0].format.order;
-        order.iter().map(|&m| nest.target.vars[m]).filter(|v| self.time(*v, outer).is_none()).collect()
+        order.iter().map(|&m| nest.target.vars[m]).filter(|v| self.time(*v, &nest.loops).is_none()).collect()
     }
 
     /// The modes of a nest's target in the order in which its coordinates stand where it is written: a workspace's are
     /// those that it is drained over.
     fn written(&self, nest: &Nest) -> Vec<usize> {
         let vars = &nest.target.vars;
-        match nest.workspace {
-            None => (0..vars.len()).collect(),
-            Some(_) => self.drained(nest).iter().filter_map(|v| vars.iter().position(|u| u == v)).collect(),
+        match nest.body {
+            Body::Assign(_) | Body::Also(_) => (0..vars.len()).collect(),
+            Body::Where(..) => self.drained(nest).iter().filter_map(|v| vars.iter().position(|u| u == v)).collect(),
         }
     }
 

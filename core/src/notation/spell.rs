@@ -14,7 +14,7 @@ use crate::notation::syntax::{
     TensorCommand, Term, UnaryOp,
 };
 use crate::notation::typed::{
-    Bound, Expr, Fun, Function, Index, Kind, LocalId, Map, Program, Property, Set, SizeId, Stage, Statement, Stmt,
+    self, Bound, Expr, Fun, Function, Index, Kind, LocalId, Map, Program, Property, Set, SizeId, Statement, Stmt,
     TensorId, VarId,
 };
 use rustc_hash::FxHashMap;
@@ -28,17 +28,23 @@ pub struct Planned {
     pub command: CommandKind,
 }
 
-/// A stage as a command. `program` has its tensors and variables.
-pub fn stage(program: &Program, stage: &Stage) -> CommandKind {
-    sum(program, &stage.expr, (&program.tensors[stage.tensor.index()].name, &stage.vars))
+/// A command as it is written. `program` has its tensors and variables.
+pub fn command(program: &Program, command: &typed::CommandKind) -> CommandKind {
+    let tensor = |t: &TensorId| &program.tensors[t.index()].name;
+    let of = |c: &typed::TensorCommand| match c {
+        typed::TensorCommand::Copy(t, format) => Some(TensorCommand::Copy(ident(tensor(t)), written(format))),
+        typed::TensorCommand::Stage(stage) => Some(sum(program, &stage.expr, (tensor(&stage.tensor), &stage.vars))),
+    };
+    let mut var = |v: &VarId| Some(ident(&program.vars[v.index()].name));
+    command.resolved(&mut var, &mut |t| Some(ident(tensor(t))), of).expect("all have names")
 }
 
 /// A sum that becomes a temporary over these variables as a command.
-pub fn sum(program: &Program, expr: &Expr, (name, vars): (&str, &[VarId])) -> CommandKind {
+pub fn sum(program: &Program, expr: &Expr, (name, vars): (&str, &[VarId])) -> TensorCommand {
     let spell = Spell::new(program, expr);
     let under = |v: &VarId| spell.index(&Index { permit: false, map: Map::Var(*v), span: Span::default() });
     let into = Access { tensor: ident(name), indices: vars.iter().map(under).collect(), span: Span::default() };
-    CommandKind::Tensor(TensorCommand::Stage { expr: spell.expr(expr), into })
+    TensorCommand::Stage { expr: spell.expr(expr), into }
 }
 
 /// An expression as it is written.
@@ -47,24 +53,14 @@ pub fn spelled(program: &Program, expr: &Expr) -> syntax::Expr {
 }
 
 /// A sum that is made inside of loops as a command: for each of some of its variables there is a loop of its own.
-pub fn precompute(program: &Program, expr: &Expr, (name, loops): (&str, &[(String, String)])) -> CommandKind {
+pub fn precompute(program: &Program, expr: &Expr, (name, loops): (&str, &[(&str, &str)])) -> TensorCommand {
     let (from, to) = loops.iter().map(|(from, to)| (ident(from), ident(to))).unzip();
-    CommandKind::Tensor(TensorCommand::Precompute {
-        expr: Spell::new(program, expr).expr(expr),
-        from,
-        to,
-        workspace: ident(name),
-    })
-}
-
-/// A copy as a command.
-pub fn copy(tensor: &str, format: &Format) -> CommandKind {
-    CommandKind::Tensor(TensorCommand::Copy(ident(tensor), written(format)))
+    TensorCommand::Precompute { expr: Spell::new(program, expr).expr(expr), from, to, workspace: ident(name) }
 }
 
 /// How a temporary is stored as a command.
-pub fn store(tensor: &str, format: &Format) -> CommandKind {
-    CommandKind::Tensor(TensorCommand::Store(ident(tensor), written(format)))
+pub fn store(tensor: &str, format: &Format) -> TensorCommand {
+    TensorCommand::Store(ident(tensor), written(format))
 }
 
 /// A loop in parts of so many turns as a command.

@@ -39,8 +39,8 @@ pub struct Budget {
 impl Budget {
     /// The budget of a nest, outside of its loops.
     pub fn of(cx: &Facts, nest: &Nest) -> Budget {
-        let others = nest.both.iter().map(|both| &both.rhs);
-        let text: u64 = others.chain([&nest.rhs]).map(|e| of_text(cx, e)).sum();
+        let second = nest.also().map(|also| &also.rhs);
+        let text: u64 = second.into_iter().chain([&nest.rhs]).map(|e| of_text(cx, e)).sum();
         Budget { most: FEW.max(LINES.saturating_mul(text)), ranges: 1 }
     }
 

@@ -5,7 +5,7 @@ use fiberloom_core::notation::concrete::{self, Nest, Where};
 
 /// Whether loops around have bound all variables that a nest does not bind.
 pub fn is_bound(cx: &Facts, scope: &Scope, nest: &Nest) -> bool {
-    let own = [&nest.order[..], &nest.rhs.fold_vars()].concat();
+    let own = [nest.order(), nest.rhs.fold_vars()].concat();
     let mut roots = cx.program.under(&nest.rhs).into_iter().flat_map(|v| cx.program.roots(v));
     roots.all(|u| own.contains(&u) || scope.coordinate(u).is_some())
 }

@@ -1,9 +1,12 @@
 //! Results that share an operand's arrays.
 
 use crate::choose::Facts;
+use fiberloom_core::algebra::Value;
 use fiberloom_core::format::Format;
 use fiberloom_core::map::{Map, Size};
-use fiberloom_core::notation::concrete::{self, AccessId, Index, Nest, Place, Role};
+use fiberloom_core::notation::concrete::{
+    self, AccessId, Assign, Body, Index, Nest, Place, Role, Workspace, WorkspaceKind,
+};
 
 /// The maximum number of rows for which a split's quotients are found by multiplication (`lower/quotient.rs`).
 pub const ROWS: i64 = 1 << 27;
@@ -13,11 +16,23 @@ pub fn is_finished(cx: &Facts, place: Place) -> bool {
     matches!(cx.program.tensors[place.0].role, Role::Result(_)) || cx.moving.contains(&place)
 }
 
+/// The value of a nest's result before anything is stored: the fill value, which a scatter folds into, or the identity of a fold in place.
+pub fn initial(cx: &Facts, nest: &Nest) -> Value {
+    let tensor = &cx.program.tensors[nest.target.tensor.0];
+    match &nest.body {
+        Body::Assign(Assign::Fold(fun))
+        | Body::Where(Workspace { kind: WorkspaceKind::Row, .. }, Assign::Fold(fun)) => {
+            cx.simplify.begins(*fun, tensor.ty).expect("folds in place have an identity")
+        }
+        _ => tensor.fill,
+    }
+}
+
 /// Whether a nest's result may share arrays with an access's tensor: that is an operand, and the nest neither folds nor scatters. A
 /// result that is moved has arrays of its own.
 pub fn may_have(cx: &Facts, nest: &Nest, a: AccessId) -> bool {
     let moves = cx.moving.contains(&nest.target.tensor);
-    let added = nest.places.is_some() || nest.fold.is_some();
+    let added = *nest.assign() != Assign::Once;
     matches!(cx.program.tensor(a).role, Role::Operand(_)) && !added && !moves
 }
 
@@ -48,7 +63,7 @@ pub fn may_share(cx: &Facts, nest: &Nest, a: AccessId) -> bool {
     let kinds = operand.format.levels.get(..rank) == Some(&result.format.levels[..])
         && result.format.levels.iter().all(|k| k.is_full() || k.is_plain())
         && result.format.levels.last().is_some_and(|k| k.is_plain());
-    may_have(cx, nest, a) && kinds && nest.order == vars(&nest.target) && vars(access) == nest.order
+    may_have(cx, nest, a) && kinds && nest.order() == vars(&nest.target) && vars(access) == vars(&nest.target)
 }
 
 /// Whether loops in this order visit all coordinates of an access's levels once, in ascending order, from the outermost level in. Each
@@ -95,8 +110,15 @@ pub fn is_of_entries(format: &Format, l: usize) -> bool {
 
 /// The nest that copies the old version of a scatter's target to the place into which the scatter folds.
 pub fn before(cx: &Facts, nest: &Nest) -> Option<Nest> {
-    let (a, target) = (nest.before?, nest.target.clone());
-    let order = (0..target.vars.len()).map(|l| cx.program.level_var(&cx.program.accesses[a.0], l)).collect();
+    let (a, target) = (nest.assign().before()?, nest.target.clone());
+    let loops: Vec<Index> =
+        (0..target.vars.len()).map(|l| cx.program.level_var(&cx.program.accesses[a.0], l)).collect();
     let rhs = concrete::Expr::Access(a, cx.program.tensor(a).ty);
-    Some(Nest { target, order, rhs, fold: None, places: None, before: None, both: None, workspace: nest.workspace })
+    Some(match nest.workspace() {
+        Some(Workspace { kind, .. }) => {
+            let body = Body::Where(Workspace { kind: *kind, loops }, Assign::Once);
+            Nest { target, loops: vec![], body, rhs }
+        }
+        None => Nest { target, loops, body: Body::Assign(Assign::Once), rhs },
+    })
 }

@@ -13,7 +13,7 @@ pub fn marked_in(cx: &Facts, nest: &Nest) -> Vec<plan::Marks> {
     let mut all = Vec::new();
     for a in nest.rhs.accesses() {
         let Some(sums) = nest.rhs.around(a) else { continue };
-        let order = [&nest.order[..], &sums].concat();
+        let order = [nest.order(), sums].concat();
         let (format, access) = (&cx.program.tensor(a).format, &cx.program.accesses[a.0]);
         let level = |l: usize| cx.program.level_var(access, l);
         for l in (0..format.rank()).filter(|l| format.levels[*l].is_plain()) {

@@ -27,7 +27,7 @@ use crate::stream::{ListFiber, slot};
 use crate::{BufferId, Entry, Failure, Stmt, Symbolic, Term, Var};
 use fiberloom_core::algebra::{Op, Type, Value};
 use fiberloom_core::format::hash;
-use fiberloom_core::notation::concrete::{Nest, Workspace, WorkspaceKind};
+use fiberloom_core::notation::concrete::{self, Nest, WorkspaceKind};
 use fiberloom_core::notation::typed::Fun;
 
 /// The maximum number of slots that an insertion inspects. In a half-full table, unless keys are chosen to collide, one entry in some
@@ -51,28 +51,29 @@ pub(super) struct Keyed {
 }
 
 impl Keyed {
-    pub fn begin(cx: &Context, d: &mut Symbolic, nest: &Nest, w: Workspace) -> Keyed {
-        let front = Front::of(cx, nest);
+    pub fn begin(cx: &Context, d: &mut Symbolic, nest: &Nest, kind: WorkspaceKind) -> Keyed {
+        let (front, is_apart) = (Front::of(cx, nest), kind.keys() == Some(concrete::Keys::Apart));
         let mut buffer = |what: &str, ty| d.private(&format!("{}_w{what}", front.name), ty);
         let values = buffer("", front.initial.ty());
-        let words: Vec<BufferId> = match w.apart {
+        let words: Vec<BufferId> = match is_apart {
             true => front.vars.iter().map(|_| buffer("keys", Type::I64)).collect(),
             false => vec![buffer("keys", Type::I64)],
         };
         let order = buffer("order", Type::I64);
-        let apart = w.apart.then(|| [buffer("word", Type::I64), buffer("turn", Type::I64)]);
-        let hashed =
-            (w.kind == WorkspaceKind::Hashed).then(|| [buffer("table", Type::I64), buffer("places", Type::I64)]);
+        let apart = is_apart.then(|| [buffer("word", Type::I64), buffer("turn", Type::I64)]);
+        let hashed = matches!(kind, WorkspaceKind::Hashed(_));
+        let hashed = hashed.then(|| [buffer("table", Type::I64), buffer("places", Type::I64)]);
         for b in words.iter().chain(apart.iter().flatten()).chain([&values, &order]) {
             alloc(d, *b, int(LEAST), None);
         }
-        let shifts = if w.apart { None } else { Some(shifts(d, &front.extents)) };
+        let shifts = if is_apart { None } else { Some(shifts(d, &front.extents)) };
         let count = d.fresh(&format!("{}_wcount", front.name), Type::I64);
         d.assign(count, int(0));
         let table = hashed.map(|[table, places]| Table::begin(d, table, places));
-        let laid = nest.fold.filter(|_| table.is_none()).map(|_| d.fresh(&format!("{}_wlaid", front.name), Type::I64));
+        let fold = nest.assign().fold();
+        let laid = fold.filter(|_| table.is_none()).map(|_| d.fresh(&format!("{}_wlaid", front.name), Type::I64));
         let keys = Keys { words, shifts, order, apart };
-        Keyed { front, keys, values, count, table, fold: nest.fold, laid }
+        Keyed { front, keys, values, count, table, fold, laid }
     }
 }
 

@@ -40,7 +40,7 @@ use crate::{BufferId, Entry, Failure, Stmt, Symbolic, Term, Var};
 use fiberloom_core::algebra::{Mode, Op, Type, Value};
 use fiberloom_core::format::Maker;
 use fiberloom_core::format::triangle::Triangle;
-use fiberloom_core::notation::concrete::{self, AccessId, Nest, Place, WorkspaceKind};
+use fiberloom_core::notation::concrete::{self, AccessId, Nest, Place};
 
 /// The largest factor by which an array grows beyond what is needed.
 const GROWTH: i64 = 32;
@@ -85,12 +85,6 @@ impl Output {
         let place = nest.target.tensor;
         let (tensor, arrays) = (&cx.program.tensors[place.0], lower::arrays_of(cx, place));
         let rank = tensor.format.rank();
-        let in_place = nest.fold.filter(|_| nest.workspace.is_none_or(|w| w.kind == WorkspaceKind::Row));
-        // A scatter folds into the old version.
-        let initial = match in_place.filter(|_| nest.places.is_none()) {
-            Some(fun) => cx.simplify.begins(fun, tensor.ty).expect("folds in place have an identity"),
-            _ => tensor.fill,
-        };
         let form = Form::of(cx, d, nest);
         let counts = counts(d, tensor);
         let is_kept = |b: BufferId| kept.as_ref().is_some_and(|kept: &Kept| kept.has(b));
@@ -106,7 +100,7 @@ impl Output {
                 extent: form.extents[level].clone(),
                 fill: tensor.fill,
                 mode: cx.simplify.mode,
-                resumed: form.is_mapped(level) || nest.order.iter().any(|v| cx.program.counts_pieces(*v)),
+                resumed: form.is_mapped(level) || nest.order().iter().any(|v| cx.program.counts_pieces(*v)),
             };
             Last::of(d, *maker, &ground, lists[level].as_ref())
         });
@@ -121,7 +115,7 @@ impl Output {
             fill: tensor.fill,
             mode: cx.simplify.mode,
             result: result::is_finished(cx, place),
-            initial,
+            initial: result::initial(cx, nest),
             assembly: assembly.clone(),
             room: assembly.room.as_ref().map(|room| stored::room_for(cx, d, room)),
             kept,

@@ -23,6 +23,7 @@ use super::scratch::{Front, Into, Scratch, begun};
 use super::set::Set;
 use super::{Context, Expr, binary, call, int, plus};
 use crate::arith::yes;
+use crate::choose::result;
 use crate::plan::{Driver, Work};
 use crate::stream::{Domain, ListFiber};
 use crate::{BufferId, Stmt, Symbolic, Term, Var};
@@ -34,11 +35,11 @@ use std::rc::Rc;
 /// Makes a nest's workspace.
 pub(super) fn begin(cx: &Context, d: &mut Symbolic, work: &Work) {
     let nest = &work.nest;
-    let w = nest.workspace.expect("a nest with a workspace");
-    let made: Rc<dyn Scratch> = match w.kind {
+    let kind = nest.workspace().expect("a nest with a workspace").kind;
+    let made: Rc<dyn Scratch> = match kind {
         WorkspaceKind::Row => Rc::new(Row::begin(cx, d, nest)),
         WorkspaceKind::Dense => Rc::new(Dense::begin(cx, d, work)),
-        WorkspaceKind::List | WorkspaceKind::Hashed => Rc::new(Keyed::begin(cx, d, nest, w)),
+        WorkspaceKind::List(_) | WorkspaceKind::Hashed(_) => Rc::new(Keyed::begin(cx, d, nest, kind)),
         WorkspaceKind::Counts => unreachable!("counted copies have a nest of their own"),
     };
     cx.names.borrow_mut().works.insert(work.it, made);
@@ -60,8 +61,7 @@ impl Row {
         let extent = cx.extent(cx.program.vars[var.0].extent);
         let values = d.private(&format!("{}_row", tensor.name), tensor.ty);
         alloc(d, values, extent.clone(), None);
-        let fold = nest.fold.expect("rows are folded: checked");
-        let initial = cx.simplify.begins(fold, tensor.ty).expect("folds in place have an identity");
+        let (fold, initial) = (nest.assign().fold().expect("rows are folded: checked"), result::initial(cx, nest));
         Row { name: cx.program.vars[var.0].name.clone(), extent, values, fold, initial }
     }
 
@@ -151,7 +151,7 @@ impl Dense {
         let values = d.private(&name, ty);
         // Fresh memory is all zero bits: if that is the initial value, allocation touches no page that is not used.
         let free = front.initial == Value::zero(ty) || work.within.is_some();
-        let clear = (work.nest.fold.is_some() && free).then_some(front.initial);
+        let clear = (work.nest.assign().fold().is_some() && free).then_some(front.initial);
         alloc(d, values, front.extents[0].clone(), clear);
         let Some(bound) = work.most else {
             let there = d.private(&format!("{name}there"), Type::Bool);

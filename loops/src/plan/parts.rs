@@ -751,7 +751,7 @@ impl Part for Work {
         v.name(*it);
         v.word("of");
         v.place(nest.target.tensor);
-        v.word(&nest.workspace.map_or(String::new(), |w| format!("{:?}", w.kind).to_lowercase()));
+        v.word(nest.workspace().map_or("", |w| w.kind.name()));
         maybe(v, "for", output);
         maybe(v, "within", within);
         if let Some(most) = most {
@@ -768,7 +768,7 @@ impl Part for Work {
         let it = r.new_name()?;
         r.the("of")?;
         let nest = r.nest()?;
-        nest.workspace.iter().try_for_each(|w| r.the(&format!("{:?}", w.kind).to_lowercase()))?;
+        nest.workspace().map_or(Ok(()), |w| r.the(w.kind.name()))?;
         let (output, within) = (read_behind(&["for"], r)?, read_behind(&["within"], r)?);
         let most = if r.found("most") { Some(r.define()?) } else { None };
         let few = if r.found("few") { Some(r.new_name()?) } else { None };

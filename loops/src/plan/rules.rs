@@ -73,7 +73,7 @@ impl Checker<'_> {
                 vec![(*below, Thing::Insertion(*output, level + 1))]
             }
             Op::Work { work } => {
-                let w = work.nest.workspace.ok_or("the nest has no workspace")?;
+                let w = work.nest.workspace().ok_or("the nest has no workspace")?;
                 let place = work.nest.target.tensor;
                 let it = |most| Thing::Workspace(place, self.program.drained(&work.nest).len(), w.kind, most);
                 let few = work.few.map(|few| (few, it(None)));

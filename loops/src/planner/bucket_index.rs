@@ -45,7 +45,7 @@ fn entries(cx: &Facts, of: (AccessId, usize)) -> Sym {
 /// needed access along the same loop.
 fn sought_in(cx: &Context, nest: &Nest, a: AccessId) -> Option<Sym> {
     let w = cx.program.level_var(&cx.program.accesses[a.0], 0);
-    let order = [&nest.order[..], &nest.rhs.around(a)?].concat();
+    let order = [nest.order(), nest.rhs.around(a)?].concat();
     let at = order.iter().position(|v| cx.program.root_map(w) == Map::var(*v)).filter(|at| *at > 0)?;
     let lists = match cx.program.protocol(a, 0) {
         Some(Iterated::As(Protocol::Gallop | Protocol::Locate)) => true,

@@ -2,12 +2,12 @@
 
 use super::{Context, output::Insertion, output::Output, workspace::Scratch};
 use crate::choose::{
-    Effect,
+    Effect, result,
     symbol::Sym,
     walk::{Goal, Stored},
 };
 use fiberloom_core::algebra::Type;
-use fiberloom_core::notation::concrete::{self, Index, Nest};
+use fiberloom_core::notation::concrete::{self, Assign, Index, Nest};
 use fiberloom_core::notation::typed::Fun;
 
 /// The destination of a nest's values.
@@ -46,20 +46,16 @@ pub(super) struct Tally<'a> {
 
 /// How a destination uses a value: it folds the value, or stores it.
 pub(super) fn effect(cx: &Context, destination: &Destination) -> Effect {
-    let stored = |nest: &Nest, initial| match (nest.fold, nest.before) {
+    let nest = match destination {
+        Destination::Scalar { fun, begun, .. } => return Effect::Folded { fun: *fun, begins: begun.is_some() },
+        Destination::Tally(tally) => tally.nest,
+        Destination::Store { nest, .. } | Destination::Around { nest, .. } => nest,
+        Destination::Scatter { nest, .. } | Destination::Bound { nest, .. } => nest,
+    };
+    match (nest.assign().fold(), nest.assign().before()) {
         (Some(fun), _) => Effect::Folded { fun, begins: false },
         (None, Some(_)) => Effect::Replaces,
-        (None, None) => Effect::Stored(initial),
-    };
-    match destination {
-        Destination::Scalar { fun, begun, .. } => Effect::Folded { fun: *fun, begins: begun.is_some() },
-        Destination::Scatter { nest, scratch } | Destination::Bound { nest, scratch, .. } => {
-            stored(nest, scratch.initial)
-        }
-        Destination::Tally(tally) => Effect::Stored(cx.program.tensors[tally.nest.target.tensor.0].fill),
-        Destination::Store { nest, output, .. } | Destination::Around { nest, output, .. } => {
-            stored(nest, output.initial)
-        }
+        (None, None) => Effect::Stored(result::initial(cx, nest)),
     }
 }
 
@@ -85,7 +81,7 @@ impl<'a> Destination<'a> {
             Destination::Store { nest, output, insertion } => {
                 let appends = self.appends(v).is_some();
                 Goal::Result(Stored {
-                    assigned: nest.places.is_none() && nest.fold.is_none(),
+                    assigned: *nest.assign() == Assign::Once,
                     appends,
                     last: appends && output.appends_last(insertion),
                     chained: output.form.chained(insertion.level),
@@ -94,7 +90,8 @@ impl<'a> Destination<'a> {
                 })
             }
             Destination::Scatter { nest, scratch } => {
-                Goal::Workspace { in_bulk: nest.places.is_none() && scratch.has_set(v, nest.fold.is_some()) }
+                let assign = nest.assign();
+                Goal::Workspace { in_bulk: !assign.scatters() && scratch.has_set(v, assign.fold().is_some()) }
             }
             Destination::Tally(_) => Goal::Counts,
             Destination::Bound { .. } | Destination::Around { .. } => Goal::Around,
@@ -176,6 +173,6 @@ impl<'a> Destination<'a> {
         };
         let computed =
             |place: &concrete::Expr| matches!(place, concrete::Expr::Index(u) if program.computed(*u).is_some());
-        nest.places.iter().flatten().any(computed)
+        nest.places().iter().any(computed)
     }
 }

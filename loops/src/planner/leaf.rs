@@ -10,7 +10,7 @@ use super::{
 use crate::choose::{coordinate, result, scope::Scope, symbol::Sym};
 use crate::plan::{Block, Op};
 use fiberloom_core::algebra::{Op as Fn, Type};
-use fiberloom_core::notation::concrete::{self, Both, Index, Nest};
+use fiberloom_core::notation::concrete::{self, Also, Index, Nest};
 use fiberloom_core::notation::typed::Fun;
 
 /// Plans the bottom of a nest. A scatter runs only where no coordinate is missing.
@@ -30,15 +30,15 @@ fn leaf(cx: &Context, b: &mut Block, body: &concrete::Expr, scope: &Scope, desti
     match destination {
         Destination::Scalar { var, fun, begun } => {
             // Values that both destinations use are loaded once.
-            let shared = cx.both.map(|(both, _)| {
+            let shared = cx.also.map(|(also, _)| {
                 let mut scope = scope.clone();
-                value::keep_values(cx, b, &mut scope, &both.rhs);
+                value::keep_values(cx, b, &mut scope, &also.rhs);
                 scope
             });
             let scope = shared.as_ref().unwrap_or(scope);
             let value = value::value(cx, b, scope, body);
             accumulate(cx, b, (*var, *fun), *begun, value);
-            if let Some((Both { at, fun, rhs }, of)) = cx.both {
+            if let Some((Also { at, fun, rhs }, of)) = cx.also {
                 let value = value::value(cx, b, scope, rhs);
                 let at = coordinate::of(cx, scope, *at).expect("bound: checked concrete notation");
                 b.push(Op::FoldIn { of, at, fun: *fun, value });
@@ -48,7 +48,7 @@ fn leaf(cx: &Context, b: &mut Block, body: &concrete::Expr, scope: &Scope, desti
             let value = value::value(cx, b, scope, body);
             let scope = places::placed(cx, b, nest, scope);
             let insertion = output.locate(cx, b, *insertion, &scope);
-            output.store(b, &insertion, nest.fold, value);
+            output.store(b, &insertion, nest.assign().fold(), value);
         }
         Destination::Tally(tally) => counting::tally(cx, b, tally, scope),
         // There is no loop inside.
@@ -58,7 +58,7 @@ fn leaf(cx: &Context, b: &mut Block, body: &concrete::Expr, scope: &Scope, desti
             let scope = places::placed(cx, b, nest, scope);
             let coordinate = |v: &Index| coordinate::of(cx, &scope, *v).expect("all loops are bound");
             let at = scratch.vars.iter().map(coordinate).collect();
-            b.push(Op::Put { work: scratch.name, at, fold: nest.fold, value });
+            b.push(Op::Put { work: scratch.name, at, fold: nest.assign().fold(), value });
         }
         Destination::Around { nest, output, insertion, scratch } => {
             around(cx, b, body, scope, (nest, output, insertion, scratch))

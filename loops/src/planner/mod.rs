@@ -54,7 +54,7 @@ mod workspace;
 use super::choose::{Costs, Facts, scope::Scope};
 use super::plan;
 use destination::Destination;
-use fiberloom_core::notation::concrete::{AccessId, Both, Expr, Index, Place};
+use fiberloom_core::notation::concrete::{AccessId, Also, Expr, Index, Place};
 use plan::Block;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -69,7 +69,7 @@ struct Context<'a> {
     /// Tensors that reuse the arrays of an earlier version.
     taken: BTreeMap<Place, Place>,
     /// The second destination, if any, into which the current statement's sum is folded (`also`).
-    both: Option<(&'a Both, Place)>,
+    also: Option<(&'a Also, Place)>,
     /// What is prepared before the current statement's loops.
     prepared: Prepared,
     /// Plans the loops of a nest, or of a fold inside of a value.
@@ -122,7 +122,7 @@ pub(super) fn plan<'a>(facts: &'a Facts<'a>, Costs { few, sought, narrow }: Cost
     let prepared = Prepared::default();
     let (ranges, aside) = (RefCell::default(), Cell::new(0));
     let nest = nest::plan;
-    let mut cx = Context { facts, few, sought, narrow, taken, both: None, prepared, nest, ranges, aside };
+    let mut cx = Context { facts, few, sought, narrow, taken, also: None, prepared, nest, ranges, aside };
     let steps = repeat::in_order(&mut cx, &facts.program.steps);
     plan::Plan::new(steps, cx.ranges.into_inner())
 }

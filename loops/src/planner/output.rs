@@ -9,9 +9,8 @@ use crate::choose::{
 };
 use crate::plan::{Arrays, Assembly, Level, Room};
 use crate::plan::{Block, Driver, Op};
-use fiberloom_core::algebra::Value;
 use fiberloom_core::format::{Holds, LevelKind, Maker};
-use fiberloom_core::notation::concrete::{AccessId, Index, Nest, Place, WorkspaceKind};
+use fiberloom_core::notation::concrete::{AccessId, Index, Nest, Place};
 
 /// How a loop comes to a coordinate of the result.
 pub(super) struct Arrival {
@@ -79,8 +78,6 @@ pub(super) struct Output {
     /// Its name in the plan.
     pub name: Name,
     pub form: Form,
-    /// The value of every element before anything is stored: the fill value, or the identity of a fold in place.
-    pub initial: Value,
     /// The owner of its arrays.
     arrays: Arrays,
     /// The accesses whose levels it may share.
@@ -110,23 +107,16 @@ pub(super) struct Insertion {
 impl Output {
     /// The nest's result, with nothing stored.
     pub fn begin(cx: &Context, nest: &Nest, arrays: Arrays) -> Output {
-        let tensor = &cx.program.tensors[nest.target.tensor.0];
-        let in_place = nest.fold.filter(|_| nest.workspace.is_none_or(|w| w.kind == WorkspaceKind::Row));
-        // A scatter folds into the old version.
-        let initial = match in_place.filter(|_| nest.places.is_none()) {
-            Some(fun) => cx.simplify.begins(fun, tensor.ty).expect("folds in place have an identity"),
-            _ => tensor.fill,
-        };
         let form = Form::of(cx, nest);
         let triangles = form.makers.iter().any(|maker| matches!(maker, Maker::Triangle(_)));
         // A fold in place leaves its initial value where nothing is folded in; a workspace drains the values that were put into it.
-        let gaps = if nest.workspace.is_some() { triangles } else { in_place.is_some() };
+        let gaps = if nest.workspace().is_some() { triangles } else { nest.assign().fold().is_some() };
         let appended = form.makers.iter().map(|maker| maker.appends()).collect();
         let (name, root) = (cx.symbols.name(), cx.symbols.name());
-        let own = arrays == Arrays::Own && nest.workspace.is_none();
+        let own = arrays == Arrays::Own && nest.workspace().is_none();
         let mut may_share = if own { nest.rhs.accesses() } else { vec![] };
         may_share.retain(|a| result::may_share(cx, nest, *a));
-        Output { name, notes: Notes::of(appended, gaps), form, initial, arrays, may_share, root }
+        Output { name, notes: Notes::of(appended, gaps), form, arrays, may_share, root }
     }
 
     /// The earlier version whose arrays the result reuses.
@@ -153,7 +143,7 @@ impl Output {
             return some(vec![], seen.gaps, None);
         }
         // Nothing bounds the number of entries that a workspace drains, unless its leaders are known.
-        let led = nest.workspace.is_none() || seen.leaders.as_ref().is_some_and(|all| !all.is_empty());
+        let led = nest.workspace().is_none() || seen.leaders.as_ref().is_some_and(|all| !all.is_empty());
         let leaders = seen.leaders.filter(|_| led && self.form.last() == Some(Maker::List));
         let room = leaders.map(|all| Room { leaders: all.into_iter().collect(), spare: seen.speculative });
         some(seen.carried.into_iter().collect(), false, room)

@@ -8,7 +8,7 @@ use fiberloom_core::notation::concrete::{self, Nest};
 
 /// The condition that no coordinate to which a scatter writes is missing; `None` if none can be.
 pub(super) fn lands(cx: &Context, b: &mut Block, nest: &Nest, scope: &mut Scope) -> Option<Sym> {
-    let places = nest.places.iter().flatten().filter_map(|place| match place {
+    let places = nest.places().iter().filter_map(|place| match place {
         concrete::Expr::Index(u) if cx.program.may_miss(*u) => Some(*u),
         _ => None,
     });
@@ -23,7 +23,7 @@ pub(super) fn lands(cx: &Context, b: &mut Block, nest: &Nest, scope: &mut Scope)
 /// The scope in which a scatter's target variables are bound to the coordinates that it writes to.
 pub(super) fn placed(cx: &Context, b: &mut Block, nest: &Nest, scope: &Scope) -> Scope {
     let mut inner = scope.clone();
-    for (v, place) in nest.target.vars.iter().zip(nest.places.iter().flatten()) {
+    for (v, place) in nest.target.vars.iter().zip(nest.places()) {
         let at = value::value(cx, b, scope, place);
         let at = b.define(cx, &cx.program.vars[v.0].name, Type::I64, at);
         inner.bind(*v, at);

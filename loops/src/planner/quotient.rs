@@ -11,7 +11,7 @@ pub(super) fn splits(cx: &Context, nest: &Nest) -> Option<Split> {
     let concrete::Expr::Access(of, _) = nest.rhs else { return None };
     let (result, operand) = (&cx.program.tensors[nest.target.tensor.0], cx.program.tensor(of));
     let [level] = operand.format.levels[..] else { return None };
-    let [row, column] = nest.order[..] else { return None };
+    let [row, column] = nest.order()[..] else { return None };
     // Both loops must determine the coordinate: otherwise a loop comes to each entry more than once.
     let counted = cx.program.roots(cx.program.accesses[of.0].vars[0]);
     if !level.is_plain() || ![row, column].iter().all(|v| counted.contains(v)) {

@@ -23,7 +23,7 @@ fn repeat<'a>(cx: &mut Context<'a>, block: &'a Repeat) -> plan::Step {
         Turns::While(condition) => {
             let go = cx.symbols.held("go", Type::Bool);
             let destination = Destination::Scalar { var: (go, Type::Bool), fun: Fun::Op(Fn::AndAlso), begun: None };
-            cx.both = None;
+            cx.also = None;
             let plan = |b: &mut Block| (cx.nest)(cx, b, &[], condition, Scope::default(), &destination);
             let condition = Block::of(plan);
             plan::Turns::While { go, condition }

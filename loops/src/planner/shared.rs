@@ -2,7 +2,7 @@
 
 use super::Context;
 use crate::choose::result;
-use fiberloom_core::notation::concrete::{AccessId, Iterated, Nest, Role};
+use fiberloom_core::notation::concrete::{AccessId, Assign, Body, Iterated, Nest, Role};
 use fiberloom_core::notation::syntax::Protocol;
 
 /// The operand whose entries a nest's result has, all of them in their order, in another format or with other modes.
@@ -10,7 +10,7 @@ pub(super) fn entries(cx: &Context, nest: &Nest) -> Option<AccessId> {
     let a = result::copied(cx, nest)?;
     let (result, operand) = (&cx.program.tensors[nest.target.tensor.0], cx.program.tensor(a));
     let access = &cx.program.accesses[a.0];
-    let plain = nest.workspace.is_none() && nest.before.is_none() && nest.both.is_none();
+    let plain = nest.body == Body::Assign(Assign::Once);
     // Loops that look entries up count coordinates, and store values that differ from the fill value.
     let walked = access.protocols.values().all(|protocol| *protocol != Iterated::As(Protocol::Locate));
     let same = plain
@@ -18,7 +18,7 @@ pub(super) fn entries(cx: &Context, nest: &Nest) -> Option<AccessId> {
         && matches!(result.role, Role::Result(_))
         && result::is_list(&operand.format)
         && result::is_list(&result.format)
-        && result::is_in_order(cx, access, &nest.order)
-        && result::is_in_order(cx, &nest.target, &nest.order);
+        && result::is_in_order(cx, access, &nest.loops)
+        && result::is_in_order(cx, &nest.target, &nest.loops);
     same.then_some(a)
 }

@@ -32,7 +32,7 @@ pub(super) fn statement<'a>(cx: &mut Context<'a>, nest: &'a Nest) -> Step {
         marks: marks.iter().map(|mark| (mark.list, mark.by)).collect(),
         bucket_indices: bucket_indices.iter().map(|(a, ..)| *a).collect(),
     };
-    cx.both = nest.both.as_ref().map(|both| (both, target));
+    cx.also = nest.also().map(|also| (also, target));
     let arrays = arrays(cx, nest);
     let output = Output::begin(cx, nest, arrays);
     let body = body(cx, nest, &output, arrays);
@@ -45,7 +45,7 @@ pub(super) fn statement<'a>(cx: &mut Context<'a>, nest: &'a Nest) -> Step {
         appends_all || !matches!(arrays, Arrays::Entries(_)),
         "an operand's entries are not all of a result's"
     );
-    let along = along.filter(|_| arrays == Arrays::Own && nest.workspace.is_none());
+    let along = along.filter(|_| arrays == Arrays::Own && nest.workspace().is_none());
     if let Some(a) = along.filter(|a| result::may_share(cx, nest, *a)) {
         assembly = Assembly { arrays: Arrays::Levels(a), ..Assembly::default() };
     }
@@ -56,7 +56,7 @@ pub(super) fn statement<'a>(cx: &mut Context<'a>, nest: &'a Nest) -> Step {
 
 /// The arrays that a statement shows without its loops.
 fn arrays(cx: &Context, nest: &Nest) -> Arrays {
-    if nest.workspace.is_some_and(|w| w.kind == WorkspaceKind::Counts) {
+    if nest.workspace().is_some_and(|w| w.kind == WorkspaceKind::Counts) {
         return Arrays::Counted;
     }
     if let Some(was) = cx.taken.get(&nest.target.tensor) {
@@ -71,7 +71,7 @@ fn body(cx: &Context, nest: &Nest, output: &Output, arrays: Arrays) -> Body {
     if arrays == Arrays::Counted {
         let pass = |places: bool| {
             let tally = Tally { nest, places };
-            Block::of(|b| (cx.nest)(cx, b, &nest.order, &nest.rhs, scope.clone(), &Destination::Tally(&tally)))
+            Block::of(|b| (cx.nest)(cx, b, nest.filling(), &nest.rhs, scope.clone(), &Destination::Tally(&tally)))
         };
         let counted = cx.aside(|| pass(false));
         return Body::Counted([counted, pass(true)]);
@@ -87,15 +87,15 @@ fn body(cx: &Context, nest: &Nest, output: &Output, arrays: Arrays) -> Body {
 /// Plans the loops of a statement inside of a scope, through its workspace if it has one.
 pub(super) fn fill_output(cx: &Context, b: &mut Block, nest: &Nest, output: &Output, scope: &Scope) {
     let insertion = output.root();
-    let Some(w) = nest.workspace else {
+    let Some(w) = nest.workspace() else {
         let copied = result::before(cx, nest).filter(|_| output.takes().is_none());
         for nest in copied.iter().chain([nest]) {
             let destination = Destination::Store { nest, output, insertion };
-            (cx.nest)(cx, b, &nest.order, &nest.rhs, scope.clone(), &destination);
+            (cx.nest)(cx, b, &nest.loops, &nest.rhs, scope.clone(), &destination);
         }
         return;
     };
     let scratch = Scratch::begin(cx, b, nest, w, output);
     let destination = Destination::Around { nest, output, insertion, scratch: &scratch };
-    (cx.nest)(cx, b, &nest.order[..w.prefix], &nest.rhs, scope.clone(), &destination);
+    (cx.nest)(cx, b, &nest.loops, &nest.rhs, scope.clone(), &destination);
 }

@@ -2,13 +2,13 @@
 
 use super::{Context, levels, output::Insertion, output::Output};
 use crate::choose::{
-    access,
+    access, result,
     scope::Scope,
     symbol::{Name, Sym},
 };
 use crate::plan::{Block, Driver, Op, Work};
 use fiberloom_core::algebra::{Type, Value};
-use fiberloom_core::notation::concrete::{self, AccessId, Index, Nest, Origin, Workspace, WorkspaceKind};
+use fiberloom_core::notation::concrete::{self, AccessId, Assign, Index, Nest, Origin, Workspace, WorkspaceKind};
 
 /// A workspace of one nest.
 #[derive(Clone)]
@@ -17,8 +17,6 @@ pub(super) struct Scratch {
     pub name: Name,
     /// Its variables, in the order of the tensor's levels.
     pub vars: Vec<Index>,
-    /// The value of coordinates at which nothing is put.
-    pub initial: Value,
     /// The record of the coordinates at which values were put.
     pub reached: Reached,
     /// Whether all places hold one value between rows, so that a value needs no test for the first one.
@@ -42,24 +40,18 @@ pub(super) enum Reached {
 
 impl Scratch {
     /// Makes a nest's workspace.
-    pub fn begin(cx: &Context, b: &mut Block, nest: &Nest, w: Workspace, output: &Output) -> Scratch {
+    pub fn begin(cx: &Context, b: &mut Block, nest: &Nest, w: &Workspace, output: &Output) -> Scratch {
         let tensor = &cx.program.tensors[nest.target.tensor.0];
         let it = cx.symbols.name();
         let mut work = Work { nest: nest.clone(), it, output: output.name, within: None, most: None, few: None };
         let row = cx.program.level_var(&nest.target, tensor.format.rank().saturating_sub(1));
-        let (vars, initial) = match w.kind {
-            WorkspaceKind::Row => {
-                let fold = nest.fold.expect("rows are folded: checked");
-                (vec![row], cx.simplify.begins(fold, tensor.ty).expect("folds in place have an identity"))
-            }
-            _ => (cx.program.drained(nest), tensor.fill),
-        };
+        let vars = if w.kind == WorkspaceKind::Row { vec![row] } else { cx.program.drained(nest) };
         let reached = match w.kind {
             WorkspaceKind::Row => Reached::All,
-            WorkspaceKind::List | WorkspaceKind::Hashed => Reached::Keys,
+            WorkspaceKind::List(_) | WorkspaceKind::Hashed(_) => Reached::Keys,
             WorkspaceKind::Counts => unreachable!("counted copies have a nest of their own"),
             WorkspaceKind::Dense => {
-                work.within = puts_within(cx, nest, w, vars[0]);
+                work.within = puts_within(cx, nest, vars[0]);
                 work.within.map_or_else(
                     || {
                         let most = cx.symbols.held("most", Type::I64);
@@ -72,9 +64,10 @@ impl Scratch {
             }
         };
         // Fresh memory is all zero bits: if that is the initial value, allocation touches no page that is not used.
-        let is_clear = nest.fold.is_some() && (initial == Value::zero(initial.ty()) || work.within.is_some());
+        let is_zero = result::initial(cx, nest) == Value::zero(tensor.ty);
+        let is_clear = nest.assign().fold().is_some() && (is_zero || work.within.is_some());
         b.push(Op::Work { work: Box::new(work) });
-        Scratch { name: it, vars, initial, reached, is_clear }
+        Scratch { name: it, vars, reached, is_clear }
     }
 
     /// The bound on the number of values that are put before the next drain, if the workspace needs one.
@@ -137,16 +130,18 @@ impl Scratch {
 
 /// A list at whose entries alone a nest puts values in its workspace over `v`: it is spread while the workspace is filled, and without an
 /// entry of it the folded value is neutral.
-fn puts_within(cx: &Context, nest: &Nest, w: Workspace, v: Index) -> Option<AccessId> {
-    let fun = nest.fold.filter(|_| nest.places.is_none() && cx.program.vars[v.0].origin == Origin::Loop)?;
-    let around = &nest.order[..w.prefix];
+fn puts_within(cx: &Context, nest: &Nest, v: Index) -> Option<AccessId> {
+    let Assign::Fold(fun) = *nest.assign() else { return None };
+    if cx.program.vars[v.0].origin != Origin::Loop {
+        return None;
+    }
     let stays = |a: &AccessId| {
         let access = &cx.program.accesses[a.0];
         let level = |l: usize| cx.program.level_var(access, l);
         let along = (0..access.vars.len()).find(|l| level(*l) == v);
         along.is_some_and(|l| {
             let above = (0..l).flat_map(|k| cx.program.roots(level(k)));
-            cx.prepared.tables.contains_key(&(*a, l)) && above.into_iter().all(|u| around.contains(&u))
+            cx.prepared.tables.contains_key(&(*a, l)) && above.into_iter().all(|u| nest.loops.contains(&u))
         })
     };
     let needed = |a: &AccessId| {

@@ -1,8 +1,9 @@
 //! A statement on its way from the program to a nest.
 
 use crate::schedule::order::Assembly;
-use fiberloom_core::notation::concrete::{Access, AccessId, Expr, Index, Nest, Place, Provenance, Workspace};
-use fiberloom_core::notation::typed::Fun;
+use fiberloom_core::notation::concrete::{
+    Access, Assign, Body, Expr, Index, Nest, Onto, Place, Provenance, Workspace, WorkspaceKind,
+};
 
 /// A statement as it stands between two decisions: each takes it and returns it changed (`mod.rs`).
 ///
@@ -16,8 +17,8 @@ pub(super) struct Draft {
     pub place: Place,
     /// The variables of its coordinates, one a mode.
     pub target: Vec<Index>,
-    /// The function that joins values at the same coordinate, if there can be several.
-    pub fold: Option<Fun>,
+    /// How values come to their places.
+    pub assign: Assign,
     /// The loops that are folded over.
     pub sums: Vec<Index>,
     /// The value.
@@ -26,45 +27,30 @@ pub(super) struct Draft {
     pub order: Option<Vec<Index>>,
     /// The order in which the loops produce coordinates.
     pub assembly: Assembly,
-    /// The workspace in which values wait.
-    pub workspace: Option<Workspace>,
-    /// The coordinates of the values, if they are not the loops' own.
-    pub scatter: Option<Scatter>,
-}
-
-/// The destination of the values of a scatter.
-pub(super) struct Scatter {
-    /// The coordinates, one a mode: functions of the loops.
-    pub places: Vec<Expr>,
-    /// The access to the version before; without it every coordinate held the tensor's fill.
-    pub before: Option<AccessId>,
+    /// The number of loops around the workspace in which values wait, and its kind.
+    pub workspace: Option<(usize, WorkspaceKind)>,
 }
 
 impl Draft {
     /// The statement `place[target] = rhs`.
     pub fn new(place: Place, target: Vec<Index>, rhs: Expr) -> Draft {
-        let (order, assembly, workspace) = (None, Assembly::Append, None);
-        let bare = Draft { place, target, fold: None, sums: vec![], rhs, order, assembly, workspace, scatter: None };
-        bare.opened()
+        Draft::of(place, target, Assign::Once, (vec![], rhs)).opened()
     }
 
-    /// A scatter over these loops, which run in this order if the function depends on the order.
-    pub fn scatter(place: Place, target: Vec<Index>, (fun, loops): (Fun, Vec<Index>), to: Scatter, rhs: Expr) -> Draft {
-        let (order, assembly, workspace) = (None, Assembly::Append, None);
-        Draft { place, target, fold: Some(fun), sums: loops, rhs, order, assembly, workspace, scatter: Some(to) }
+    /// A scatter over these loops, which run in this order if its function depends on the order.
+    pub fn scatter(place: Place, target: Vec<Index>, loops: Vec<Index>, to: (Vec<Expr>, Onto), rhs: Expr) -> Draft {
+        Draft::of(place, target, Assign::Scatter(to.0, to.1), (loops, rhs))
     }
 
-    /// A scatter that overwrites, to distinct places.
-    pub fn put(place: Place, target: Vec<Index>, loops: Vec<Index>, to: Scatter, rhs: Expr) -> Draft {
-        let (order, assembly, workspace) = (None, Assembly::Append, None);
-        Draft { place, target, fold: None, sums: loops, rhs, order, assembly, workspace, scatter: Some(to) }
+    fn of(place: Place, target: Vec<Index>, assign: Assign, (sums, rhs): (Vec<Index>, Expr)) -> Draft {
+        Draft { place, target, assign, sums, rhs, order: None, assembly: Assembly::Append, workspace: None }
     }
 
     /// The draft with a sum that is its whole value taken as the statement's fold.
     pub fn opened(self) -> Draft {
         match self.rhs {
-            Expr::Reduce(fun, sums, rhs, _) if self.fold.is_none() => {
-                Draft { fold: Some(fun), sums, rhs: *rhs, ..self }
+            Expr::Reduce(fun, sums, rhs, _) if self.assign == Assign::Once => {
+                Draft { assign: Assign::Fold(fun), sums, rhs: *rhs, ..self }
             }
             _ => self,
         }
@@ -72,9 +58,9 @@ impl Draft {
 
     /// The loops over the result's coordinates.
     pub fn outer(&self, graph: &Provenance) -> Vec<Index> {
-        match self.scatter {
-            Some(_) => vec![],
-            None => self.target.iter().flat_map(|v| graph.roots(*v)).collect(),
+        match self.assign {
+            Assign::Scatter(..) => vec![],
+            Assign::Once | Assign::Fold(_) => self.target.iter().flat_map(|v| graph.roots(*v)).collect(),
         }
     }
 
@@ -85,16 +71,11 @@ impl Draft {
 
     /// The nest of a statement for which everything is decided.
     pub fn nest(self) -> Nest {
-        let (places, before) = self.scatter.map(|to| (to.places, to.before)).unzip();
-        Nest {
-            target: Access::of(self.place, self.target),
-            order: self.order.expect("its loops are ordered before"),
-            fold: self.fold,
-            rhs: self.rhs,
-            workspace: self.workspace,
-            places,
-            before: before.flatten(),
-            both: None,
-        }
+        let mut loops = self.order.expect("its loops are ordered before");
+        let body = match self.workspace {
+            Some((around, kind)) => Body::Where(Workspace { kind, loops: loops.split_off(around) }, self.assign),
+            None => Body::Assign(self.assign),
+        };
+        Nest { target: Access::of(self.place, self.target), loops, body, rhs: self.rhs }
     }
 }

@@ -10,13 +10,13 @@
 //! value reads of it is read before, into a temporary with one value for each element that is written.
 
 use super::Concretize;
-use super::draft::{Draft, Scatter};
+use super::draft::Draft;
 use super::free::free_in;
 use super::out::Out;
 use super::temporary::made_apart;
 use fiberloom_core::algebra::{Op, Type};
 use fiberloom_core::map::{Map, Size};
-use fiberloom_core::notation::concrete::{AccessId, Computed, Expr, Index, Origin, Place, Role};
+use fiberloom_core::notation::concrete::{AccessId, Assign, Computed, Expr, Index, Onto, Origin, Place, Role};
 use fiberloom_core::notation::typed::Fun;
 
 /// The coordinates at which a statement's value differs from the version before.
@@ -31,7 +31,8 @@ struct Changed {
 
 /// The statement as a scatter of the elements that it changes, if it changes only some.
 pub(super) fn changed(s: Draft, c: &mut Concretize) -> Draft {
-    let found = if s.fold.is_none() && c.scheduled.is_bare() { View { out: &c.out, s: &s }.changed() } else { None };
+    let bare = s.assign == Assign::Once && c.scheduled.is_bare();
+    let found = if bare { View { out: &c.out, s: &s }.changed() } else { None };
     let Some(Changed { was, fixed, parts, value }) = found else { return s };
     let out = &mut c.out;
     let mut places: Vec<Expr> = s.target.iter().map(|v| Expr::Index(*v)).collect();
@@ -59,14 +60,14 @@ pub(super) fn changed(s: Draft, c: &mut Concretize) -> Draft {
     let extents = out.tensors[s.place.0].extents.clone();
     let target = out.modes(&extents);
     let tensor = out.accesses[was.0].tensor;
-    let before = out.access(tensor, target.clone());
-    Draft::put(s.place, target, loops, Scatter { places, before: Some(before) }, value)
+    let onto = Onto::Before(out.access(tensor, target.clone()), None);
+    Draft::scatter(s.place, target, loops, (places, onto), value)
 }
 
 /// A scatter whose reads of the version before are materialized first, where they are fewer than the tensor's elements. Then the scatter
 /// can reuse that version's arrays.
 pub(super) fn read_before(s: Draft, c: &mut Concretize) -> Draft {
-    let Some(before) = s.scatter.as_ref().and_then(|to| to.before) else { return s };
+    let Some(before) = s.assign.before() else { return s };
     let (was, rank) = (c.out.accesses[before.0].tensor, s.target.len());
     let reads = c.out.reads(&s.rhs).iter().any(|a| c.out.accesses[a.0].tensor == was);
     if !reads || s.sums.len() >= rank || !is_own(&c.out, was, s.place) {

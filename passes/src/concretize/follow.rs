@@ -25,22 +25,9 @@ use fiberloom_core::notation::typed::{self, TensorId};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
-/// A copy that replaces a tensor wherever a statement reads it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Copied {
-    /// The statement, by its place in the program.
-    pub statement: usize,
-    /// The tensor that is copied.
-    pub tensor: TensorId,
-    /// The copy's format.
-    pub format: Format,
-}
-
 /// The copies of operands.
 #[derive(Default)]
 pub(super) struct Copies {
-    /// The statement at hand.
-    statement: usize,
     /// The copies that the statement's commands ask for.
     wanted: Vec<(TensorId, Format)>,
     /// Copies still to be emitted, before the first nest that reads them: each as (copy, source).
@@ -60,8 +47,7 @@ impl Copies {
     }
 
     /// Begins a statement.
-    pub fn begin(&mut self, number: usize, s: &typed::Statement) {
-        self.statement = number;
+    pub fn begin(&mut self, s: &typed::Statement) {
         let copy = |c: &typed::Command| match &c.kind {
             typed::CommandKind::Tensor(typed::TensorCommand::Copy(tensor, format)) => {
                 Some((*tensor, format.assembled()))
@@ -77,16 +63,16 @@ impl Copies {
         Some(self.waiting.remove(n))
     }
 
-    /// Records the tensors that a nest reads.
-    pub fn note(&mut self, nest: &Nest, program: &Program) {
+    /// Records the tensors that a statement's nest reads.
+    pub fn note(&mut self, (statement, nest): (usize, &Nest), program: &Program) {
         if !self.copying {
-            let places = program.read_by(nest).map(|a| (self.statement, program.accesses[a.0].tensor));
+            let places = program.read_by(nest).map(|a| (statement, program.accesses[a.0].tensor));
             self.read.extend(places);
         }
     }
 
-    /// The tensors that a statement reads through one copy only.
-    pub fn whole(&self, program: &Program) -> Vec<Copied> {
+    /// The copies through which alone statements read tensors, as commands.
+    pub fn whole(&self, program: &Program) -> Vec<(usize, typed::CommandKind)> {
         let mut whole = vec![];
         for (statement, copy) in &self.read {
             let Some((_, of)) = self.made.iter().find(|(made, _)| made == copy) else { continue };
@@ -97,7 +83,8 @@ impl Copies {
             };
             if !self.read.iter().any(|(s, place)| s == statement && other(place)) {
                 let format = program.tensors[copy.0].format.clone();
-                whole.push(Copied { statement: *statement, tensor, format });
+                let copy = typed::TensorCommand::Copy(tensor, format);
+                whole.push((*statement, typed::CommandKind::Tensor(copy)));
             }
         }
         whole
@@ -115,14 +102,15 @@ pub(super) struct Follow<'s, 'a> {
 impl Follow<'_, '_> {
     /// The nest with every access that cannot be followed replaced by one to a transposed copy.
     pub fn followed(mut self, mut nest: Nest) -> Nest {
-        let value = nest.rhs.clone();
-        nest.rhs = self.follow(nest.rhs, &mut nest.order, &value);
+        let (value, mut bound) = (nest.rhs.clone(), nest.order());
+        nest.rhs = self.follow(nest.rhs, &mut bound, &value);
         nest
     }
 
     /// The nest with every list that would be walked again in each iteration of a loop replaced by a copy that is asked for coordinates.
     pub fn spread(mut self, mut nest: Nest) -> Nest {
-        nest.rhs = self.ask(nest.rhs, &mut nest.order);
+        let mut bound = nest.order();
+        nest.rhs = self.ask(nest.rhs, &mut bound);
         nest
     }
 

@@ -29,7 +29,7 @@ use super::schedule::Scheduled;
 use super::temporary::{folded_apart, made_already, summed_apart};
 use fiberloom_core::algebra::{Op, Type, Value, evaluate};
 use fiberloom_core::iteration::{Simplify, background, literal};
-use fiberloom_core::notation::concrete::{self, AccessId, Expr, Fold, Index, Program};
+use fiberloom_core::notation::concrete::{self, AccessId, Assign, Expr, Fold, Index, Program};
 use fiberloom_core::notation::typed::Fun;
 
 /// The lists beside a part of a body.
@@ -48,7 +48,7 @@ type Known<'s> = (&'s Program, Simplify<'s>);
 /// A statement `if condition then sum else identity` as the sum of its body under the condition, so that no temporary is needed. A sum
 /// that can run inside stays.
 pub(super) fn taken_in(s: Draft, scheduled: &mut Scheduled, out: &mut Out, given: Given) -> Draft {
-    if s.fold.is_some() {
+    if s.assign != Assign::Once {
         return s;
     }
     let (outer, over) = (s.outer(out), s.target.clone());
@@ -61,7 +61,7 @@ pub(super) fn hoisted(s: Draft, c: &mut Concretize) -> Draft {
     let loops = s.loops(&c.out);
     let rhs = match s.rhs {
         // The fold that is the statement's value runs in the statement's loops.
-        Expr::Fold(fold, ty) if s.scatter.is_none() => Expr::Fold(Box::new(hoist_parts(*fold, &loops, c)), ty),
+        Expr::Fold(fold, ty) if !s.assign.scatters() => Expr::Fold(Box::new(hoist_parts(*fold, &loops, c)), ty),
         body => hoist(body, &loops, c),
     };
     Draft { rhs, ..s }

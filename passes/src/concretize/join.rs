@@ -48,7 +48,7 @@ struct Join {
 
 /// The statement with joins by value where they pay.
 pub(super) fn looked_up(s: Draft, c: &mut Concretize) -> Draft {
-    let around = s.fold.map_or(Around::Fill(c.out.tensors[s.place.0].fill), Around::Fold);
+    let around = s.assign.fold().map_or(Around::Fill(c.out.tensors[s.place.0].fill), Around::Fold);
     let loops = s.loops(&c.out);
     Draft { rhs: look_up(s.rhs, &loops, around, c), ..s }
 }

@@ -15,12 +15,13 @@ use super::draft::Draft;
 use super::given::Given;
 use super::out::Out;
 use fiberloom_core::algebra::{Op, Type};
-use fiberloom_core::notation::concrete::{Access, AccessId, Both, Expr, Index, Nest, Origin, Program};
+use fiberloom_core::notation::concrete::{Access, AccessId, Also, Assign, Body, Expr, Index, Nest, Origin, Program};
 use fiberloom_core::notation::typed::Fun;
 
 /// The nest that visits each stored entry once, if that is possible.
 pub(super) fn mirrored(s: &Draft, out: &mut Out, given: Given) -> Option<Nest> {
-    let (&[i], Some(fun), &[j], body) = (&s.target[..], s.fold, &s.sums[..], &s.rhs) else { return None };
+    let (&[i], Assign::Fold(fun), &[j], body) = (&s.target[..], &s.assign, &s.sums[..], &s.rhs) else { return None };
+    let fun = *fun;
     let ty = out.tensors[s.place.0].ty;
     let none = given.gathered(fun, ty, false)?;
     let loops = [i, j].iter().all(|v| out.vars[v.0].origin == Origin::Loop);
@@ -34,9 +35,8 @@ pub(super) fn mirrored(s: &Draft, out: &mut Out, given: Given) -> Option<Nest> {
     let row = Expr::Call(Fun::Op(Op::Select), vec![left, row, Expr::Literal(none)], ty);
     let row = Expr::Reduce(fun, vec![j], Box::new(row), ty);
     let rhs = Expr::Call(fun, vec![row, diagonal], ty);
-    let both = Some(Both { at: j, fun, rhs: column });
-    let target = Access::of(s.place, vec![i]);
-    Some(Nest { target, order: vec![i], fold: None, rhs, places: None, before: None, both, workspace: None })
+    let body = Body::Also(Also { at: j, fun, rhs: column });
+    Some(Nest { target: Access::of(s.place, vec![i]), loops: vec![i], body, rhs })
 }
 
 /// The one symmetric access of a body whose other accesses are all dense, under `j` alone.

@@ -73,10 +73,9 @@ use draft::Draft;
 use fiberloom_core::algebra::Mode;
 use fiberloom_core::iteration::{Simplify, Thin};
 use fiberloom_core::notation::Diagnostic;
-use fiberloom_core::notation::concrete::{self, Nest, Program};
-use fiberloom_core::notation::typed::{self, TensorId};
+use fiberloom_core::notation::concrete::{self, Nest, Place, Program};
+use fiberloom_core::notation::typed::{self, CommandKind, TensorId, VarId};
 use fiberloom_core::shape::Classes;
-pub use follow::Copied;
 use follow::{Copies, Follow};
 use given::Given;
 use out::Out;
@@ -86,9 +85,28 @@ use std::collections::BTreeSet;
 use steps::{Statements, Steps};
 use temporary::Sums;
 
-/// The concrete program of a typed one, and the copies that its statements read in the place of tensors. Results among `initial`
-/// start from what the caller gives; those among `thin` are [thin](Thin). Whether they are `held` the options
-/// of loops say.
+/// What the planner decides of statements, each by its place in the program.
+#[derive(Clone, Debug, Default)]
+pub struct Chosen {
+    /// Copies of operands and orders of loops, as commands.
+    pub commands: Vec<(usize, CommandKind)>,
+    /// Folds that are materialized, in the order in which they are computed.
+    pub folds: Vec<(usize, Materialized)>,
+}
+
+/// A fold of a statement that is computed before it, or inside of its loops.
+#[derive(Clone, Debug)]
+pub struct Materialized {
+    /// The temporary.
+    pub place: Place,
+    /// The variables that are free in the fold, in the order of the temporary's modes.
+    pub free: Vec<VarId>,
+    /// The variables of the fold's loops.
+    pub folded: Vec<VarId>,
+}
+
+/// The concrete program of a typed one, and what was decided of its statements. Results among `initial` start from what the caller gives;
+/// those among `thin` are [thin](Thin). Whether they are `held` the options of loops say.
 ///
 /// # Errors
 /// A diagnostic for each construct that is not lowered yet, with its name and place.
@@ -98,7 +116,7 @@ pub fn concretize(
     mode: Mode,
     (initial, thin): (&BTreeSet<TensorId>, &Thin),
     held: bool,
-) -> Result<(Program, Vec<Copied>), Vec<Diagnostic>> {
+) -> Result<(Program, Chosen), Vec<Diagnostic>> {
     let refused = refuse(program);
     if !refused.is_empty() {
         return Err(refused);
@@ -109,11 +127,11 @@ pub fn concretize(
     let given = Given { typed: program, classes, sizes, simplify, initial, held };
     let mut statements = Statements::of(Concretize::new(given), program.formats(thin), loops);
     statements.steps(&program.order);
-    let Concretize { mut out, steps, copies, sums, .. } = statements.c;
+    let Concretize { mut out, steps, copies, sums, mut chosen, .. } = statements.c;
     out.steps = steps.finish();
     precompute::precomputed(&mut out, given, &sums.planned);
-    let copied = copies.whole(&out);
-    Ok((out.named().numbered(), copied))
+    chosen.commands.extend(copies.whole(&out));
+    Ok((out.named().numbered(), chosen))
 }
 
 /// The concrete program under construction. Decisions that add statements before their own, which may add more, take all of it; others
@@ -132,6 +150,10 @@ struct Concretize<'a> {
     scheduled: Scheduled,
     /// Sums that are materialized before statements.
     sums: Sums,
+    /// The statement at hand, by its place in the program.
+    statement: usize,
+    /// What is decided of statements.
+    chosen: Chosen,
 }
 
 impl<'a> Concretize<'a> {
@@ -144,12 +166,15 @@ impl<'a> Concretize<'a> {
             columns: Columns::of(given.typed),
             scheduled: Scheduled::default(),
             sums: Sums::default(),
+            statement: 0,
+            chosen: Chosen::default(),
         }
     }
 
     /// Begins a statement of the program, with the loops that its schedule makes.
     fn begin(&mut self, number: usize, s: &typed::Statement, loops: Loops) {
-        self.copies.begin(number, s);
+        self.statement = number;
+        self.copies.begin(s);
         self.scheduled = Scheduled::of(loops);
         self.sums.begin();
     }
@@ -158,7 +183,7 @@ impl<'a> Concretize<'a> {
     fn define(&mut self, s: Draft) {
         let given = self.given;
         let s = elements::changed(s, self);
-        if s.scatter.is_some() {
+        if s.assign.scatters() {
             return self.scatter(s);
         }
         if let Some(nest) = mirror::mirrored(&s, &mut self.out, given) {
@@ -191,7 +216,7 @@ impl<'a> Concretize<'a> {
     fn emit(&mut self, nest: Nest) {
         let nest = self.follow().followed(nest);
         let nest = self.follow().spread(nest);
-        self.copies.note(&nest, &self.out);
+        self.copies.note((self.statement, &nest), &self.out);
         self.make_copies(&nest);
         let nest = Nest { rhs: self.given.simplify.simplify(&nest.rhs), ..nest };
         let nest = self.columns.walked(nest, &mut self.out);

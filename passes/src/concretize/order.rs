@@ -14,7 +14,7 @@ use super::schedule::{Scheduled, pieces_of};
 use super::store::counted;
 use crate::schedule::order::{Question, Target, assembly, choose};
 use fiberloom_core::format::Format;
-use fiberloom_core::notation::concrete::{Expr, Index};
+use fiberloom_core::notation::concrete::{Assign, Expr, Index};
 
 /// The statement with its loops' order, and the assembly of its result in that order. (Reading the schedule may add loops over pieces.)
 pub(super) fn ordered(s: Draft, scheduled: &mut Scheduled, out: &mut Out, given: Given) -> Draft {
@@ -31,14 +31,14 @@ pub(super) fn ordered(s: Draft, scheduled: &mut Scheduled, out: &mut Out, given:
 
 /// Whether values have to arrive in the given order of the loops: a scatter with a function that depends on the order.
 fn is_in_order(s: &Draft, out: &Out, given: Given) -> bool {
-    let (Some(to), Some(fun)) = (&s.scatter, s.fold) else { return false };
-    given.gathered(fun, out.tensors[s.place.0].ty, to.before.is_some()).is_none()
+    let (Assign::Scatter(..), Some(fun)) = (&s.assign, s.assign.fold()) else { return false };
+    given.gathered(fun, out.tensors[s.place.0].ty, s.assign.before().is_some()).is_none()
 }
 
 /// The statement's result. A scatter's is taken as a scalar, as no loop is over its coordinates.
 fn target<'s>(s: &'s Draft, out: &'s Out, nowhere: &'s Format) -> Target<'s> {
     let tensor = &out.tensors[s.place.0];
-    let (format, vars) = if s.scatter.is_some() { (nowhere, &[][..]) } else { (&tensor.format, &s.target[..]) };
+    let (format, vars) = if s.assign.scatters() { (nowhere, &[][..]) } else { (&tensor.format, &s.target[..]) };
     Target { program: out, format, fill: tensor.fill, vars }
 }
 
@@ -46,7 +46,7 @@ fn target<'s>(s: &'s Draft, out: &'s Out, nowhere: &'s Format) -> Target<'s> {
 fn cheapest(s: &Draft, scheduled: &Scheduled, out: &Out, given: Given) -> Vec<Index> {
     let nowhere = Format::dense(0);
     let (target, sums, body) = (target(s, out, &nowhere), &s.sums[..], &s.rhs);
-    let (fold, scatters, classes, simplify) = (s.fold, s.scatter.is_some(), given.classes, given.simplify);
+    let (fold, scatters, classes, simplify) = (s.assign.fold(), s.assign.scatters(), given.classes, given.simplify);
     let question = Question { program: out, target, sums, fold, scatters, body, classes, simplify };
     let Some((program, parts)) = scheduled.unsplit(out) else { return choose(&question) };
     let whole = |v: &Index| parts.iter().find(|(_, parts)| parts.contains(v)).map_or(*v, |(whole, _)| *whole);
@@ -60,13 +60,13 @@ fn cheapest(s: &Draft, scheduled: &Scheduled, out: &Out, given: Given) -> Vec<In
 
 /// The statement with its innermost sums moved inside of its value.
 pub(super) fn inward(s: Draft) -> Draft {
-    let Draft { order: Some(mut order), fold, sums, mut rhs, .. } = s else { return s };
+    let Draft { order: Some(mut order), assign, sums, mut rhs, .. } = s else { return s };
     let trailing = order.iter().rev().take_while(|v| sums.contains(v)).count();
     let inner = order.split_off(order.len() - trailing);
-    if let (Some(fun), false) = (fold, inner.is_empty()) {
+    if let (Some(fun), false) = (assign.fold(), inner.is_empty()) {
         let ty = rhs.ty();
         rhs = Expr::Reduce(fun, inner, Box::new(rhs), ty);
     }
-    let fold = fold.filter(|_| order.iter().any(|v| sums.contains(v)));
-    Draft { order: Some(order), fold, sums, rhs, ..s }
+    let assign = if order.iter().any(|v| sums.contains(v)) { assign } else { Assign::Once };
+    Draft { order: Some(order), assign, sums, rhs, ..s }
 }

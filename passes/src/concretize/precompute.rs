@@ -26,7 +26,7 @@ use super::rename::Renaming;
 use fiberloom_core::format::{Format, LevelKind};
 use fiberloom_core::iteration::{Sequence, background};
 use fiberloom_core::notation::concrete::{
-    self, ALWAYS, AccessId, Expr, Index, Iterated, Nest, Origin, Place, Program, Step, Where, WorkspaceKind,
+    self, ALWAYS, AccessId, Body, Expr, Index, Iterated, Nest, Origin, Place, Program, Step, Where, WorkspaceKind,
 };
 use fiberloom_core::notation::syntax;
 use fiberloom_core::notation::typed::{Command, CommandKind, Statement, TensorCommand, TensorId};
@@ -60,8 +60,9 @@ pub(super) fn precomputed(out: &mut Out, given: Given, sums: &[Place]) {
 fn row_of(place: Place, out: &Out) -> Option<Precomputed> {
     let maker = out.nests().find(|nest| nest.target.tensor == place)?;
     let vars = &maker.target.vars;
-    let around = maker.order.iter().take_while(|v| vars.contains(v)).count();
-    let own: Vec<usize> = (0..vars.len()).filter(|m| !maker.order[..around].contains(&vars[*m])).collect();
+    let order = maker.order();
+    let around = order.iter().take_while(|v| vars.contains(v)).count();
+    let own: Vec<usize> = (0..vars.len()).filter(|m| !order[..around].contains(&vars[*m])).collect();
     (around > 0 && !own.is_empty()).then_some(Precomputed { place, own, stored: false, planned: true })
 }
 
@@ -112,7 +113,6 @@ fn moved(maker: &Nest, reader: &Nest, asked: &Precomputed, out: &mut Out, given:
     let reads = |a: &AccessId| out.accesses[a.0].tensor == place;
     let a = reader.rhs.accesses().into_iter().find(reads)?;
     let access = out.accesses[a.0].clone();
-    let plain = |nest: &Nest| nest.places.is_none() && nest.both.is_none();
     let concat = |e: &Expr| {
         let mut found = false;
         e.each(&mut |e| found |= matches!(e, Expr::Concat(..) | Expr::Where(..)));
@@ -121,13 +121,12 @@ fn moved(maker: &Nest, reader: &Nest, asked: &Precomputed, out: &mut Out, given:
     // A copy reads all of the temporary.
     let copies = matches!(reader.rhs, Expr::Access(..));
     let loops = maker.target.vars.iter().all(|v| out.vars[v.0].origin == Origin::Loop);
-    // Sums of a row in registers are the row itself: they need no workspace.
-    let waits = maker.workspace.is_some_and(|w| w.kind != WorkspaceKind::Row);
-    if copies || !loops || !plain(maker) || waits || reader.both.is_some() || concat(&maker.rhs) {
+    let plain = !maker.assign().scatters() && maker.also().is_none();
+    if copies || !loops || !plain || waits(maker) || reader.also().is_some() || concat(&maker.rhs) {
         return None;
     }
     let is_own = |m: &usize| own.contains(m);
-    let around = [&reader.order[..], &reader.rhs.around(a)?].concat();
+    let around = [reader.order(), reader.rhs.around(a)?].concat();
     let when = |m: usize| out.time(access.vars[m], &around);
     let outer: Vec<usize> = (0..access.vars.len()).filter(|m| !is_own(m)).collect();
     let bound: Vec<usize> = outer.iter().map(|m| when(*m)).collect::<Option<_>>()?;
@@ -140,8 +139,8 @@ fn moved(maker: &Nest, reader: &Nest, asked: &Precomputed, out: &mut Out, given:
     if asked.planned && !is_once(reader, &around[..bound.map_or(0, |bound| bound + 1)], &outer, &access, out) {
         return None;
     }
-    let order: Vec<Index> =
-        maker.order.iter().copied().filter(|v| outer.iter().all(|m| maker.target.vars[*m] != *v)).collect();
+    let mut order = maker.order();
+    order.retain(|v| outer.iter().all(|m| maker.target.vars[*m] != *v));
     let format = own_format((maker, &order), &when, asked, out, given)?;
     let mut fresh: Renaming = outer.iter().map(|m| (maker.target.vars[*m], access.vars[*m])).collect();
     let rhs = out.rename(&maker.rhs, &mut fresh);
@@ -166,8 +165,7 @@ fn moved(maker: &Nest, reader: &Nest, asked: &Precomputed, out: &mut Out, given:
     tensor.format = format;
     let target = concrete::Access::of(place, own.iter().map(|m| maker.target.vars[*m]).collect());
     let read = out.access(place, own.iter().map(|m| access.vars[*m]).collect());
-    let nest = Nest { target, order, rhs, workspace: None, ..maker.clone() };
-    let read = Where { read, nest };
+    let read = Where { read, nest: Nest { target, loops: order, body: Body::Assign(maker.assign().clone()), rhs } };
     Some(reader.rhs.clone().map_accesses(&mut |b, ty| match b == a {
         true => Expr::Where(Box::new(read.clone()), ty),
         false => Expr::Access(b, ty),
@@ -177,9 +175,13 @@ fn moved(maker: &Nest, reader: &Nest, asked: &Precomputed, out: &mut Out, given:
 /// Whether a nest visits each coordinate at which a temporary is computed once, apart from loops that only the temporary needs: the loops
 /// up to the last that binds one of these coordinates bind nothing else.
 fn is_once(reader: &Nest, loops: &[Index], outer: &[usize], access: &concrete::Access, out: &Out) -> bool {
-    let waits = reader.workspace.is_some_and(|w| w.kind != WorkspaceKind::Row);
     let binds = |v: &Index| outer.iter().any(|m| out.follows(access.vars[*m], *v));
-    !waits && reader.places.is_none() && loops.iter().all(binds)
+    !waits(reader) && !reader.assign().scatters() && loops.iter().all(binds)
+}
+
+/// Whether values wait in a workspace. Sums of a row in registers are the row itself: they need none.
+fn waits(nest: &Nest) -> bool {
+    nest.workspace().is_some_and(|w| w.kind != WorkspaceKind::Row)
 }
 
 /// The expression with lists walked instead of held in a position map: inside of loops there is none.
@@ -224,16 +226,22 @@ fn own_format(
         let listed = set != Sequence::Full
             && set != Sequence::Empty
             && matches!(rest, Expr::Literal(v) if given.simplify.same(v, tensor.fill));
-        let kind = if listed && in_order && maker.fold.is_none() { LevelKind::Compressed } else { LevelKind::Dense };
+        let kind = if listed && in_order && maker.assign().fold().is_none() {
+            LevelKind::Compressed
+        } else {
+            LevelKind::Dense
+        };
         vec![kind; kept.len()]
     };
     let extents: Vec<_> = own.iter().map(|m| tensor.extents[*m]).collect();
-    let short = || given.sizes.workspace(&extents, true).0 == WorkspaceKind::Dense || extents.len() > 1;
+    let short = || given.sizes.workspace(&extents, true) == WorkspaceKind::Dense || extents.len() > 1;
     let dense = levels.iter().all(|kind| kind.is_full());
     let made = if dense {
         short()
     } else {
-        in_order && maker.fold.is_none() && levels.iter().all(|k| k.is_full() || k.is_plain() || k.is_flagged())
+        in_order
+            && maker.assign().fold().is_none()
+            && levels.iter().all(|k| k.is_full() || k.is_plain() || k.is_flagged())
     };
     made.then(|| Format { levels: levels.into(), order: modes.into() })
 }
@@ -250,7 +258,7 @@ fn read(e: &Expr, program: &Program) -> Vec<Index> {
 /// Renames the variables of a temporary's nest that share a name with those around it.
 fn names_apart(order: &[Index], rhs: &Expr, (around, reader): (&[Index], &Nest), program: &mut Program) {
     let others =
-        [around, &reader.order, &reader.rhs.fold_vars(), &reader.target.vars, &read(&reader.rhs, program)].concat();
+        [around, &reader.order(), &reader.rhs.fold_vars(), &reader.target.vars, &read(&reader.rhs, program)].concat();
     let mut own = [order, &rhs.fold_vars(), &read(rhs, program)].concat();
     own.retain(|v| !others.contains(v));
     let mut taken: Vec<String> = others.iter().map(|v| program.vars[v.0].name.clone()).collect();
@@ -279,10 +287,10 @@ fn reads(program: &Program, steps: &[Step], place: Place) -> usize {
             reads(program, &block.steps, place) + condition + 2 * carried
         }
         Step::Nest(nest) => {
-            let both = nest.both.iter().map(|both| of(&both.rhs)).sum::<usize>();
-            let places = nest.places.iter().flatten().map(of).sum::<usize>();
-            let before = nest.before.is_some_and(|a| program.accesses[a.0].tensor == place);
-            of(&nest.rhs) + both + 2 * places + 2 * before as usize
+            let also = nest.also().map_or(0, |also| of(&also.rhs));
+            let places = nest.places().iter().map(of).sum::<usize>();
+            let before = nest.assign().before().is_some_and(|a| program.accesses[a.0].tensor == place);
+            of(&nest.rhs) + also + 2 * places + 2 * before as usize
         }
     };
     steps.iter().map(step).sum()

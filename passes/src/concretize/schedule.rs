@@ -13,8 +13,10 @@ use crate::schedule::loops::{Cut, Loops, Split};
 use fiberloom_core::algebra::Mode;
 use fiberloom_core::map::{Map, Size};
 use fiberloom_core::notation::Diagnostic;
-use fiberloom_core::notation::concrete::{self, Index, Length, Limit, Origin, Program, Provenance, Terms, Within};
-use fiberloom_core::notation::typed::{self, Kind, Parts, VarId};
+use fiberloom_core::notation::concrete::{
+    self, Index, Length, Limit, Nest, Origin, Program, Provenance, Terms, Within,
+};
+use fiberloom_core::notation::typed::{self, CommandKind, Kind, Parts, VarId};
 use rustc_hash::FxHashMap;
 
 /// The schedule of a statement, applied to its loops.
@@ -23,7 +25,7 @@ pub(super) struct Scheduled {
     /// The loops that commands derive.
     loops: Loops,
     /// The schedule's variable of each loop in the concrete program.
-    pub named: FxHashMap<Index, VarId>,
+    named: FxHashMap<Index, VarId>,
     /// The loops over the pieces of each cut, by the loops that it cuts.
     pieces: FxHashMap<(VarId, Vec<Index>), Pieces>,
 }
@@ -164,6 +166,11 @@ impl Scheduled {
         vec![own]
     }
 
+    /// The schedule's variables of loops, if all of them have one.
+    pub fn names(&self, loops: &[Index]) -> Option<Vec<VarId>> {
+        loops.iter().map(|v| self.named.get(v).copied()).collect()
+    }
+
     /// Records the schedule's variable of a loop.
     fn stands_for(&mut self, own: Index, v: VarId, out: &mut Out) {
         self.named.insert(own, v);
@@ -200,6 +207,13 @@ impl Scheduled {
 
 /// The order of loops.
 impl Scheduled {
+    /// The order of a nest's loops as a command, where it is not the meaning's and no command is about loops.
+    pub fn reordered(&self, nest: &Nest) -> Option<CommandKind> {
+        let loops = self.names(&[nest.order(), nest.rhs.summed()].concat())?;
+        let meant = loops.iter().map(|v| self.loops.order.iter().position(|w| w == v)).collect::<Option<Vec<_>>>()?;
+        (self.is_bare() && !meant.is_sorted()).then_some(CommandKind::Reorder(loops))
+    }
+
     /// The loops in the schedule's order, if it orders all of them; with loops over the pieces of cuts.
     pub fn said(&mut self, loops: &[Index], out: &mut Out) -> Option<Vec<Index>> {
         let says = |said: &Loops| said.ordered || said.none || !said.cuts.is_empty();

@@ -7,7 +7,7 @@
 //! ```
 
 use super::bare::Bare;
-use super::draft::{Draft, Scatter};
+use super::draft::Draft;
 use super::ground::Ground;
 use super::steps::{Stated, Statements};
 use super::temporary::folding;
@@ -15,7 +15,7 @@ use crate::schedule::protocol;
 use fiberloom_core::algebra::Value;
 use fiberloom_core::format::Format;
 use fiberloom_core::map::ClassId;
-use fiberloom_core::notation::concrete::{AccessId, Expr, Fold, Index, Place, Role, Tensor};
+use fiberloom_core::notation::concrete::{AccessId, Expr, Fold, Index, Onto, Place, Role, Tensor};
 use fiberloom_core::notation::typed::{self, Fun};
 
 impl<'a> Statements<'a> {
@@ -26,6 +26,9 @@ impl<'a> Statements<'a> {
             s if s.is_part() => self.part(of),
             _ => self.assigned(of),
         };
+        let nest = self.c.steps.since(made).next().filter(|nest| nest.target.tensor == made);
+        let order = nest.and_then(|nest| self.c.scheduled.reordered(nest));
+        self.c.chosen.commands.extend(order.map(|order| (self.c.statement, order)));
         self.c.out.defined(of.s.tensor, made);
     }
 
@@ -84,22 +87,22 @@ impl<'a> Statements<'a> {
         let own = before.accesses().first().is_some_and(|a| self.is_own(*a, of.format));
         let Some(fill) = given.gathered(fun, ty, there).filter(|_| !own) else {
             let place = self.version(of, &target, &before);
-            let to = Scatter { places, before: before.accesses().first().copied() };
-            self.c.scatter(Draft::scatter(place, target, (fun, loops), to, rhs));
+            let onto = before.accesses().first().map_or(Onto::Fill(fun), |a| Onto::Before(*a, Some(fun)));
+            self.c.scatter(Draft::scatter(place, target, loops, (places, onto), rhs));
             return place;
         };
-        let to = Scatter { places, before: None };
+        let to = (places, Onto::Fill(fun));
         let is_identity = |v: Value| given.simplify.same(v, fill);
         let nothing = matches!(&before, Expr::Literal(v) if is_identity(*v)) && tensor.fill.is_some_and(is_identity);
         if nothing && tensor.format.is_some() {
             let place = self.version(of, &target, &before);
-            self.c.scatter(Draft::scatter(place, target, (fun, loops), to, rhs));
+            self.c.scatter(Draft::scatter(place, target, loops, to, rhs));
             return place;
         }
         let (name, own) = (format!("{}_{}", tensor.name, folding(fun)), self.c.out.modes(&extents));
         let format = tensor.format.as_ref().map_or_else(|| Format::dense(extents.len()), Format::assembled);
         let made = self.c.out.place(Tensor { name, ty, extents, format, fill, role: Role::Temporary });
-        self.c.scatter(Draft::scatter(made, own, (fun, loops), to, rhs));
+        self.c.scatter(Draft::scatter(made, own, loops, to, rhs));
         let fallen = self.c.out.read(made, target.clone());
         let rhs = given.simplify.call(fun, vec![before, fallen], ty);
         let place = self.version(of, &target, &rhs);

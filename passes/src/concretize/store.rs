@@ -16,7 +16,7 @@ use fiberloom_core::format::Format;
 use fiberloom_core::iteration::Simplify;
 use fiberloom_core::map::{ClassId, Map};
 use fiberloom_core::notation::concrete::{
-    self, AccessId, Expr, Index, Origin, Program, Role, Tensor, Workspace, WorkspaceKind,
+    self, AccessId, Assign, Expr, Index, Origin, Program, Role, Tensor, WorkspaceKind,
 };
 use fiberloom_core::notation::typed::Fun;
 use fiberloom_core::shape::Classes;
@@ -28,12 +28,11 @@ const LONGEST_ROW: u64 = 256;
 pub(super) fn stored(s: Draft, out: &Out, given: Given) -> Draft {
     let tensor = &out.tensors[s.place.0];
     let workspace = match s.assembly {
-        Assembly::Workspace { .. } if counted(&s, out, given) == s.order => Some(Workspace::COUNTS),
+        Assembly::Workspace { .. } if counted(&s, out, given) == s.order => Some((0, WorkspaceKind::Counts)),
         Assembly::Workspace { prefix, vars } => {
             let levels = &tensor.format.order[tensor.format.rank() - vars..];
             let extents: Vec<ClassId> = levels.iter().map(|&m| tensor.extents[m]).collect();
-            let (kind, apart) = given.sizes.workspace(&extents, s.fold.is_some());
-            Some(Workspace { prefix, kind, apart })
+            Some((prefix, given.sizes.workspace(&extents, s.assign.fold().is_some())))
         }
         Assembly::InPlace => row(&s, out, given.classes),
         Assembly::Append => None,
@@ -43,14 +42,11 @@ pub(super) fn stored(s: Draft, out: &Out, given: Given) -> Draft {
 
 /// The scatter with the workspace that it needs: its coordinates arrive in any order.
 pub(super) fn scattered(s: Draft, out: &Out, given: Given) -> Draft {
-    let (tensor, before) = (&out.tensors[s.place.0], s.scatter.as_ref().and_then(|to| to.before));
-    let gathers = s.fold.is_some_and(|fun| given.gathered(fun, tensor.ty, before.is_some()).is_some());
+    let (tensor, before) = (&out.tensors[s.place.0], s.assign.before());
+    let gathers = s.assign.fold().is_some_and(|fun| given.gathered(fun, tensor.ty, before.is_some()).is_some());
     let in_place = tensor.format.levels.iter().all(|k| k.holds_any());
-    let workspace = (!in_place).then(|| {
-        // A hashed workspace folds a value for whose key the search gives up behind values that came later.
-        let (kind, apart) = given.sizes.scattered(&tensor.extents, gathers);
-        Workspace { prefix: 0, kind, apart }
-    });
+    // A hashed workspace folds a value for whose key the search gives up behind values that came later.
+    let workspace = (!in_place).then(|| (0, given.sizes.scattered(&tensor.extents, gathers)));
     Draft { workspace, ..s }
 }
 
@@ -58,7 +54,7 @@ pub(super) fn scattered(s: Draft, out: &Out, given: Given) -> Draft {
 /// once, and those of a row in the order of the row. The tensor is a matrix, of which the copy's column says which column is read, or a
 /// vector that is split into columns. `None` for any other statement.
 pub(super) fn counted(s: &Draft, program: &Program, given: Given) -> Option<Vec<Index>> {
-    let (Expr::Access(a, _), None) = (&s.rhs, s.fold) else { return None };
+    let (Expr::Access(a, _), Assign::Once) = (&s.rhs, &s.assign) else { return None };
     let (to, from) = (&program.tensors[s.place.0], program.tensor(*a));
     let levels = |format: &Format, vars: &[Index]| format.order.iter().map(|&m| vars[m]).collect::<Vec<_>>();
     let mut columns = levels(&to.format, &s.target);
@@ -85,7 +81,7 @@ fn is_split(v: Index, loops: &[Index], program: &Program, classes: &Classes) -> 
 
 /// The workspace of sums around the innermost loop, over a short dense row of the result whose coordinates are all visited: the row is
 /// added up in registers and written once.
-fn row(s: &Draft, program: &Program, classes: &Classes) -> Option<Workspace> {
+fn row(s: &Draft, program: &Program, classes: &Classes) -> Option<(usize, WorkspaceKind)> {
     let (tensor, order) = (&program.tensors[s.place.0], s.order.as_ref()?);
     let levels: Vec<Index> = tensor.format.order.iter().map(|&m| s.target[m]).collect();
     let (row, rows) = levels.split_last()?;
@@ -100,17 +96,15 @@ fn row(s: &Draft, program: &Program, classes: &Classes) -> Option<Workspace> {
         (0..format.rank()).all(|l| !along(l) || format.levels[l].is_located())
     };
     let always = s.rhs.accesses().iter().all(located);
-    (short && dense && together && always).then_some(Workspace {
-        prefix: rows.len(),
-        kind: WorkspaceKind::Row,
-        apart: false,
-    })
+    (short && dense && together && always).then_some((rows.len(), WorkspaceKind::Row))
 }
 
 /// Whether values are folded in the result itself, from the fold's identity on, while the result's fill is another value.
 pub(super) fn begins_otherwise(s: &Draft, program: &Program, given: Given) -> bool {
     let tensor = &program.tensors[s.place.0];
-    s.fold.is_some_and(|fun| s.assembly != Assembly::Append && !starts_as_identity(tensor, fun, given.simplify))
+    s.assign
+        .fold()
+        .is_some_and(|fun| s.assembly != Assembly::Append && !starts_as_identity(tensor, fun, given.simplify))
 }
 
 /// Whether the fold's identity equals the tensor's fill, or the tensor is dense.
@@ -121,7 +115,8 @@ fn starts_as_identity(tensor: &Tensor, fun: Fun, simplify: Simplify) -> bool {
 impl Concretize<'_> {
     /// Defines a fold whose identity is not the result's fill: a temporary with the identity as fill, then a copy.
     pub(super) fn define_through(&mut self, s: Draft) {
-        let (tensor, fun) = (self.out.tensors[s.place.0].clone(), s.fold.expect("only folds have an identity"));
+        let (tensor, fun) =
+            (self.out.tensors[s.place.0].clone(), s.assign.fold().expect("only folds have an identity"));
         let sums = s.sums.into_iter().filter(|v| !self.out.counts_pieces(*v)).collect();
         let ty = s.rhs.ty();
         let rhs = Expr::Reduce(fun, sums, Box::new(s.rhs), ty);

@@ -8,10 +8,10 @@
 //!
 //! A temporary is sparse if it has a single value wherever its lists have no entry: that is its fill.
 
-use super::Concretize;
 use super::apart::{Apart, levels};
 use super::draft::Draft;
 use super::out::Out;
+use super::{Concretize, Materialized};
 use fiberloom_core::algebra::Value;
 use fiberloom_core::format::{Format, LevelKind};
 use fiberloom_core::iteration::background;
@@ -135,6 +135,10 @@ fn made_over(
     let extents = free.iter().chain(&own).map(|v| c.out.vars[v.0].extent).collect();
     let (name, ty) = (name.to_string(), value.ty());
     let place = c.out.place(Tensor { name, ty, extents, format, fill, role: Role::Temporary });
+    let names = c.scheduled.names(&free).zip(c.scheduled.names(&value.fold_vars()));
+    if let (Some((free, folded)), Expr::Reduce(..) | Expr::Fold(..)) = (names, &value) {
+        c.chosen.folds.push((c.statement, Materialized { place, free, folded }));
+    }
     let mut fresh = c.scheduled.fresh_loops(&free, &mut c.out);
     let value = c.out.rename(&value, &mut fresh);
     let target = free.iter().map(|v| fresh[v]).chain(own).collect();

@@ -14,7 +14,7 @@
 //! of floats.
 
 use super::Concretize;
-use super::draft::{Draft, Scatter};
+use super::draft::Draft;
 use super::given::Given;
 use super::mirror::is_arithmetic;
 use super::out::Out;
@@ -24,7 +24,7 @@ use fiberloom_core::format::{Format, LevelKind};
 use fiberloom_core::iteration::{Sequence, Simplify, background};
 use fiberloom_core::map::ClassId;
 use fiberloom_core::notation::concrete::{
-    Access, AccessId, Computed, Expr, Index, Origin, Place, Program, Role, Tensor,
+    Access, AccessId, Assign, Computed, Expr, Index, Onto, Origin, Place, Program, Role, Tensor,
 };
 use fiberloom_core::notation::typed::Fun;
 
@@ -48,9 +48,9 @@ pub(super) fn turned(s: Draft, c: &mut Concretize) -> Draft {
         return s;
     }
     let (loops, fill) = (s.loops(&c.out), c.out.tensors[s.place.0].fill);
-    let rhs = turned_in(s.rhs, &Nested { loops: &loops, fold: s.fold, fill }, c);
+    let rhs = turned_in(s.rhs, &Nested { loops: &loops, fold: s.assign.fold(), fill }, c);
     match rhs {
-        Expr::Reduce(inner, more, rhs, _) if s.fold == Some(inner) => {
+        Expr::Reduce(inner, more, rhs, _) if s.assign == Assign::Fold(inner) => {
             Draft { sums: [s.sums, more].concat(), rhs: *rhs, ..s }
         }
         rhs => Draft { rhs, ..s }.opened(),
@@ -221,8 +221,8 @@ fn reversed(body: Expr, a: AccessId, line: &Line, c: &mut Concretize) -> Expr {
     // Like every copy it is filled before the blocks that do not change its source.
     let inner = c.steps.leave(from);
     let join = c.given.joins(tensor.fill).expect("looked at before");
-    let to = Scatter { places: vec![Expr::Index(at)], before: None };
-    c.scatter(Draft::scatter(made, target, (join, own), to, rhs));
+    let to = (vec![Expr::Index(at)], Onto::Fill(join));
+    c.scatter(Draft::scatter(made, target, own, to, rhs));
     c.steps.enter_again(inner);
     let read = c.out.read(made, vec![line.of]);
     body.map_accesses(&mut |b, ty| if b == a { read.clone() } else { Expr::Access(b, ty) })
@@ -295,8 +295,8 @@ pub(super) fn inverse(w: Index, loops: &[Index], others: &[ClassId], c: &mut Con
     let there = others
         .iter()
         .fold(Expr::Literal(Value::bool(true)), |there, class| where_some(*class, there, &mut c.out, c.given.simplify));
-    let to = Scatter { places, before: None };
-    c.scatter(Draft::scatter(place, target, (Fun::Op(Op::OrElse), own), to, there));
+    let to = (places, Onto::Fill(Fun::Op(Op::OrElse)));
+    c.scatter(Draft::scatter(place, target, own, to, there));
     place
 }
 

@@ -15,7 +15,7 @@
 //! for fill values of undeclared results that depend on them, such as a sum of a tensor that is filled with 2.
 
 use fiberloom_core::map::ClassId;
-use fiberloom_core::notation::concrete::WorkspaceKind;
+use fiberloom_core::notation::concrete::{Keys, WorkspaceKind};
 use fiberloom_core::notation::typed::Extents;
 use fiberloom_core::notation::typed::{Program, SizeId, VarId};
 use fiberloom_core::shape::{Classes, Magnitude};
@@ -80,19 +80,19 @@ impl<'a> Sizes<'a> {
         self.magnitude(extent).is_some_and(Magnitude::is_wide)
     }
 
-    /// The kind of a workspace over these extents, and whether its keys need a word for each extent.
-    pub fn workspace(&self, extents: &[ClassId], folds: bool) -> (WorkspaceKind, bool) {
+    /// The kind of a workspace over these extents.
+    pub fn workspace(&self, extents: &[ClassId], folds: bool) -> WorkspaceKind {
         match extents {
-            [extent] if !self.wide(*extent) => return (WorkspaceKind::Dense, false),
+            [extent] if !self.wide(*extent) => return WorkspaceKind::Dense,
             _ => {}
         }
         let kind = if folds { WorkspaceKind::Hashed } else { WorkspaceKind::List };
-        (kind, !self.together(extents))
+        kind(if self.together(extents) { Keys::Together } else { Keys::Apart })
     }
 
     /// The kind of a scatter's workspace, whose coordinates arrive in any order. Values at the same coordinates are folded as they arrive
     /// if there are few coordinates, so that many values meet; else they are sorted, which costs less than a search for each.
-    pub fn scattered(&self, extents: &[ClassId], folds: bool) -> (WorkspaceKind, bool) {
+    pub fn scattered(&self, extents: &[ClassId], folds: bool) -> WorkspaceKind {
         let few = |e: &ClassId| self.magnitude(*e).is_none_or(|m| m <= Magnitude::ALL[0]);
         let all_few = extents.iter().filter(|e| !few(e)).count() == 0;
         self.workspace(extents, folds && all_few)

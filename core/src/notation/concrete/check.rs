@@ -92,70 +92,72 @@ impl Checker<'_> {
 
     pub fn nest(self, nest: &Nest) -> Result<(), String> {
         let mut bound = Vec::new();
-        for &v in &nest.order {
-            bind(&mut bound, v, self.program)?;
-        }
-        let tensor = &self.program.tensors[nest.target.tensor.0];
-        let rank = tensor.extents.len();
-        let distinct = |vars: &[Index]| (0..vars.len()).all(|m| !vars[..m].contains(&vars[m]));
-        let scatters = nest.places.is_some();
-        let bad = |v: &Index| self.program.time(*v, &bound).is_some() == scatters;
-        let wrong = |what: &str| Err(format!("{what} in `{}`", Shown(self.program, nest)));
-        if nest.target.vars.len() != rank || !distinct(&nest.target.vars) || nest.target.vars.iter().any(bad) {
-            return wrong("the target is not bound mode by mode");
-        }
-        if nest.target.vars.iter().zip(&tensor.extents).any(|(v, e)| scatters && self.program.vars[v.0].extent != *e) {
-            return wrong("the target's variables run over other extents");
-        }
-        let folds = |fun: Fun| match scatters {
-            false => self.program.unordered(fun, tensor.ty).is_some(),
-            true => self.result(fun, &[tensor.ty, tensor.ty]) == Some(tensor.ty),
-        };
-        if nest.rhs.ty() != tensor.ty || !nest.fold.is_none_or(folds) {
-            return wrong("the target is of another type");
-        }
-        let was = nest.before.map(|a| (&self.program.accesses[a.0].vars, self.program.tensor(a)));
-        let fits = |(vars, t): (&Vec<Index>, &Tensor)| {
-            scatters && *vars == nest.target.vars && (&t.extents, t.fill) == (&tensor.extents, tensor.fill)
-        };
-        if !was.is_none_or(fits) {
-            return wrong("what was there is another tensor than the target");
-        }
-        if nest.workspace.is_some_and(|w| w.prefix > nest.order.len()) {
-            return wrong("there are fewer loops than around the workspace");
-        }
-        if nest.workspace.is_some_and(|w| !w.fits(self.program.drained(nest).len(), nest.fold.is_some())) {
-            return wrong("the kind of the workspace does not fit");
-        }
-        if let Some(places) = &nest.places {
-            if places.len() != rank || rank == 0 || nest.fold.is_none() && nest.before.is_none() {
-                return wrong("the scatter has not a place a mode, or nothing to fold and nothing that was there");
+        nest.order().iter().try_for_each(|v| bind(&mut bound, *v, self.program))?;
+        self.form(nest, &bound).map_err(|what| format!("{what} in `{}`", Shown(self.program, nest)))?;
+        nest.places().iter().chain([&nest.rhs]).try_for_each(|e| self.expr(e, &mut bound))?;
+        let Some(also) = nest.also() else { return Ok(()) };
+        nest.rhs.summed().iter().try_for_each(|v| bind(&mut bound, *v, self.program))?;
+        self.expr(&also.rhs, &mut bound)
+    }
+
+    /// What is wrong with a statement apart from its expressions.
+    fn form(self, nest: &Nest, bound: &[Index]) -> Result<(), &'static str> {
+        let (vars, tensor) = (&nest.target.vars, &self.program.tensors[nest.target.tensor.0]);
+        let distinct = (0..vars.len()).all(|m| !vars[..m].contains(&vars[m]));
+        let scatters = nest.assign().scatters();
+        let bad = |v: &Index| self.program.time(*v, bound).is_some() == scatters;
+        match &nest.body {
+            _ if vars.len() != tensor.extents.len() || !distinct || vars.iter().any(bad) => {
+                Err("the target is not bound mode by mode")
             }
-            places.iter().try_for_each(|place| self.expr(place, &mut bound))?;
-        }
-        self.expr(&nest.rhs, &mut bound)?;
-        match &nest.both {
-            Some(both) => self.both(nest, both, bound),
-            None => Ok(()),
+            _ if nest.rhs.ty() != tensor.ty => Err("the target is of another type"),
+            Body::Where(w, assign) if !w.kind.fits(self.program.drained(nest).len(), assign) => {
+                Err("the kind of the workspace does not fit")
+            }
+            Body::Assign(assign) | Body::Where(_, assign) => self.assign(nest, assign),
+            Body::Also(also) => self.also(nest, also),
         }
     }
 
-    fn both(self, nest: &Nest, Both { at, fun, rhs }: &Both, mut bound: Vec<Index>) -> Result<(), String> {
+    fn assign(self, nest: &Nest, assign: &Assign) -> Result<(), &'static str> {
         let tensor = &self.program.tensors[nest.target.tensor.0];
-        let plain = nest.fold.is_none() && nest.places.is_none() && nest.workspace.is_none();
-        let vector = matches!(tensor.format.levels[..], [kind] if kind.is_full()) && nest.order == nest.target.vars;
-        if !plain || !vector || !nest.summed().contains(at) || self.program.vars[at.0].extent != tensor.extents[0] {
-            return Err(format!("what is added elsewhere has no place in `{}`", Shown(self.program, nest)));
+        let folds = |fun: Fun| match assign {
+            Assign::Scatter(..) => self.result(fun, &[tensor.ty, tensor.ty]) == Some(tensor.ty),
+            Assign::Once | Assign::Fold(_) => self.program.unordered(fun, tensor.ty).is_some(),
+        };
+        let vars = &nest.target.vars;
+        let was = assign.before().map(|a| (&self.program.accesses[a.0].vars, self.program.tensor(a)));
+        let alike = |t: &Tensor| (&t.extents, t.fill) == (&tensor.extents, tensor.fill);
+        let extents = || vars.iter().map(|v| &self.program.vars[v.0].extent).eq(&tensor.extents);
+        match assign {
+            _ if !assign.fold().is_none_or(folds) => Err("the target is of another type"),
+            _ if !was.is_none_or(|(under, t)| under == vars && alike(t)) => {
+                Err("what was there is another tensor than the target")
+            }
+            Assign::Scatter(places, _) if places.is_empty() || places.len() != vars.len() => {
+                Err("the scatter has not a place a mode")
+            }
+            Assign::Scatter(..) if !extents() => Err("the target's variables run over other extents"),
+            _ => Ok(()),
         }
+    }
+
+    fn also(self, nest: &Nest, Also { at, fun, rhs }: &Also) -> Result<(), &'static str> {
+        let tensor = &self.program.tensors[nest.target.tensor.0];
+        let vector = matches!(tensor.format.levels[..], [kind] if kind.is_full()) && nest.loops == nest.target.vars;
         let known = nest.rhs.accesses();
-        if rhs.ty() != tensor.ty || self.program.unordered(*fun, tensor.ty).is_none() {
-            return Err(format!("what is added elsewhere is of another type in `{}`", Shown(self.program, nest)));
+        match () {
+            _ if !vector || !nest.rhs.summed().contains(at) || self.program.vars[at.0].extent != tensor.extents[0] => {
+                Err("what is added elsewhere has no place")
+            }
+            _ if rhs.ty() != tensor.ty || self.program.unordered(*fun, tensor.ty).is_none() => {
+                Err("what is added elsewhere is of another type")
+            }
+            _ if rhs.has_loops() || !rhs.accesses().iter().all(|a| known.contains(a)) => {
+                Err("what is added elsewhere is not at hand")
+            }
+            () => Ok(()),
         }
-        if rhs.has_loops() || !rhs.accesses().iter().all(|a| known.contains(a)) {
-            return Err(format!("what is added elsewhere is not at hand in `{}`", Shown(self.program, nest)));
-        }
-        nest.summed().iter().try_for_each(|v| bind(&mut bound, *v, self.program))?;
-        self.expr(rhs, &mut bound)
     }
 
     fn expr(self, e: &Expr, bound: &mut Vec<Index>) -> Result<(), String> {
@@ -204,26 +206,24 @@ impl Checker<'_> {
         self.followed(*read, bound)?;
         let tensor = &self.program.tensors[nest.target.tensor.0];
         let wrong = |what: &str| Err(format!("{what} of {}, which is made inside of loops", tensor.name));
-        let plain = nest.places.is_none() && nest.before.is_none() && nest.both.is_none() && nest.workspace.is_none();
+        let plain = matches!(nest.body, Body::Assign(Assign::Once | Assign::Fold(_)));
         if !plain || self.program.accesses[read.0].tensor != nest.target.tensor || tensor.role != Role::Temporary {
             return wrong("another statement is that");
         }
-        if (nest.rhs.ty(), ty) != (tensor.ty, tensor.ty)
-            || nest.fold.is_some_and(|f| self.program.unordered(f, ty).is_none())
-        {
+        if (nest.rhs.ty(), ty) != (tensor.ty, tensor.ty) || self.assign(nest, nest.assign()).is_err() {
             return wrong("the value is of another type than that");
         }
         let places = self.program.accesses[read.0].vars.iter().flat_map(|v| self.program.roots(*v));
         let first = places.filter_map(|v| bound.iter().position(|u| *u == v)).min().unwrap_or(bound.len());
         let mut before = bound[..first].to_vec();
         let mut names = bound.to_vec();
-        for v in &nest.order {
+        for v in &nest.loops {
             bind(&mut names, *v, self.program)?;
             before.push(*v);
         }
         let vars = &nest.target.vars;
         let extents = vars.iter().map(|v| self.program.vars[v.0].extent);
-        if !vars.iter().all(|v| nest.order.contains(v)) || !extents.eq(tensor.extents.iter().copied()) {
+        if !vars.iter().all(|v| nest.loops.contains(v)) || !extents.eq(tensor.extents.iter().copied()) {
             return wrong("loops do not visit all");
         }
         self.expr(&nest.rhs, &mut before)

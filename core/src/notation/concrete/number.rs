@@ -1,8 +1,8 @@
 //! Numbering the variables and accesses of a program.
 
 use super::{
-    Access, AccessId, Both, Column, Computed, Concat, Expr, Fold, Index, Limit, Nest, Origin, Program, Repeat, Step,
-    Turns, Var, Where,
+    Access, AccessId, Also, Assign, Body, Column, Computed, Concat, Expr, Fold, Index, Limit, Nest, Onto, Origin,
+    Program, Repeat, Step, Turns, Var, Where, Workspace,
 };
 use crate::map::Map;
 
@@ -96,44 +96,53 @@ impl Number<'_> {
         steps.iter().map(step).collect()
     }
 
+    fn binds(&mut self, loops: &[Index]) -> Vec<Index> {
+        loops.iter().map(|v| self.bind(*v)).collect()
+    }
+
     fn nest(&mut self, nest: &Nest) -> Nest {
         self.scope.clear();
-        let (outer, inner) = nest.order.split_at(nest.workspace.map_or(0, |w| w.prefix));
-        let mut order: Vec<Index> = outer.iter().map(|v| self.bind(*v)).collect();
-        if nest.workspace.is_some() && nest.places.is_none() {
-            let drained = self.old.drained(nest);
-            for v in nest.target.vars.iter().filter(|v| !drained.contains(v)) {
-                self.of(*v);
-            }
-        }
-        order.extend(inner.iter().map(|v| self.bind(*v)));
-        let places = nest.places.as_ref().map(|places| {
-            let mut numbered = places.clone();
-            for m in self.old.written(nest) {
-                numbered[m] = self.expr(&places[m]);
-            }
-            numbered
-        });
-        let vars: Vec<Index> = match &nest.places {
-            Some(_) => nest.target.vars.iter().map(|v| self.bind(*v)).collect(),
-            None => {
-                // As they are written.
-                for m in self.old.written(nest) {
-                    self.of(nest.target.vars[m]);
+        let loops = self.binds(&nest.loops);
+        let workspace = nest.workspace().map(|w| {
+            if !nest.assign().scatters() {
+                let drained = self.old.drained(nest);
+                for v in nest.target.vars.iter().filter(|v| !drained.contains(v)) {
+                    self.of(*v);
                 }
-                nest.target.vars.iter().map(|v| self.of(*v)).collect()
             }
-        };
-        let rhs = self.expr(&nest.rhs);
-        let before = nest.before.map(|a| self.out.access(self.old.accesses[a.0].tensor, vars.clone()));
-        let target = Access::of(nest.target.tensor, vars);
-        let mut new =
-            Nest { target, order, fold: nest.fold, rhs, places, before, both: None, workspace: nest.workspace };
-        new.both = nest.both.as_ref().map(|Both { at, fun, rhs }| {
-            self.scope.extend(nest.summed().into_iter().zip(new.summed()));
-            Both { at: self.of(*at), fun: *fun, rhs: self.expr(rhs) }
+            Workspace { kind: w.kind, loops: self.binds(&w.loops) }
         });
-        new
+        let (target, assign, rhs) = self.assign(nest);
+        let body = match (&nest.body, workspace) {
+            (Body::Also(Also { at, fun, rhs: second }), _) => {
+                self.scope.extend(nest.rhs.summed().into_iter().zip(rhs.summed()));
+                Body::Also(Also { at: self.of(*at), fun: *fun, rhs: self.expr(second) })
+            }
+            (_, Some(workspace)) => Body::Where(workspace, assign),
+            (_, None) => Body::Assign(assign),
+        };
+        Nest { target, loops, body, rhs }
+    }
+
+    /// A statement's target, how values come to its places, and the value, in the order of the text.
+    fn assign(&mut self, nest: &Nest) -> (Access, Assign, Expr) {
+        let Access { tensor, vars, .. } = &nest.target;
+        let written = self.old.written(nest);
+        let Assign::Scatter(places, onto) = nest.assign() else {
+            for m in written {
+                self.of(vars[m]);
+            }
+            let vars = vars.iter().map(|v| self.of(*v)).collect();
+            return (Access::of(*tensor, vars), nest.assign().clone(), self.expr(&nest.rhs));
+        };
+        let mut numbered = places.clone();
+        written.into_iter().for_each(|m| numbered[m] = self.expr(&places[m]));
+        let (vars, rhs) = (self.binds(vars), self.expr(&nest.rhs));
+        let onto = match *onto {
+            Onto::Before(a, fun) => Onto::Before(self.out.access(self.old.accesses[a.0].tensor, vars.clone()), fun),
+            onto => onto,
+        };
+        (Access::of(*tensor, vars), Assign::Scatter(numbered, onto), rhs)
     }
 
     fn access(&mut self, a: AccessId) -> AccessId {
@@ -151,14 +160,14 @@ impl Number<'_> {
             Expr::Call(fun, args, ty) => Expr::Call(*fun, args.iter().map(|a| self.expr(a)).collect(), *ty),
             Expr::Reduce(op, vars, body, ty) => {
                 let outer = self.scope.len();
-                let vars = vars.iter().map(|v| self.bind(*v)).collect();
+                let vars = self.binds(vars);
                 let body = Box::new(self.expr(body));
                 self.scope.truncate(outer);
                 Expr::Reduce(*op, vars, body, *ty)
             }
             Expr::Fold(fold, ty) => {
                 let outer = self.scope.len();
-                let vars = fold.vars.iter().map(|v| self.bind(*v)).collect();
+                let vars = self.binds(&fold.vars);
                 let body = self.expr(&fold.body);
                 self.scope.truncate(outer);
                 let start = fold.start.as_ref().map(|e| self.expr(e));
@@ -168,12 +177,11 @@ impl Number<'_> {
                 let Where { read, nest } = &**made;
                 let read = self.access(*read);
                 let outer = self.scope.len();
-                let order = nest.order.iter().map(|v| self.bind(*v)).collect();
-                let vars = nest.target.vars.iter().map(|v| self.of(*v)).collect();
-                let rhs = self.expr(&nest.rhs);
+                let loops = self.binds(&nest.loops);
+                let (target, assign, rhs) = self.assign(nest);
                 self.scope.truncate(outer);
-                let target = Access::of(nest.target.tensor, vars);
-                Expr::Where(Box::new(Where { read, nest: Nest { target, order, rhs, ..nest.clone() } }), *ty)
+                let body = Body::Assign(assign);
+                Expr::Where(Box::new(Where { read, nest: Nest { target, loops, body, rhs } }), *ty)
             }
             Expr::Concat(c, ty) => {
                 let of = self.map(&c.of);

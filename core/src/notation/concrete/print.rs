@@ -43,8 +43,8 @@
 mod function;
 
 use super::{
-    Access, Both, Carried, Claim, Cut, Expr, Index, Length, Limit, Nest, Origin, Place, Program, Repeat, Role, Step,
-    Tensor, Terms, Turns, Within, Workspace, reduction_name,
+    Access, Also, Carried, Claim, Cut, Expr, Index, Keys, Length, Limit, Nest, Origin, Place, Program, Repeat, Role,
+    Step, Tensor, Terms, Turns, Within, Workspace, reduction_name,
 };
 use crate::algebra::{Op, Value};
 use crate::map::{ClassId, Map, Size};
@@ -143,7 +143,7 @@ impl Program {
         };
         let accesses = |e: &Expr| self.reads(e).into_iter().find_map(|a| at(&self.accesses[a.0]));
         let places = || {
-            let places = nest.places.as_ref()?;
+            let places = nest.places();
             self.written(nest).into_iter().find_map(|m| accesses(places.get(m)?))
         };
         // What is made inside of loops is read under loops, too.
@@ -270,12 +270,8 @@ impl Printer<'_, '_, '_> {
 
     fn nest(&mut self, nest: &Nest) -> fmt::Result {
         let name = self.program.tensors[nest.target.tensor.0].name.as_str();
-        let Some(Workspace { prefix, kind, apart }) = nest.workspace else {
-            self.foralls(&nest.order)?;
-            return self.assign(name, nest);
-        };
-        let (outer, inner) = nest.order.split_at(prefix.min(nest.order.len()));
-        self.foralls(outer)?;
+        self.foralls(&nest.loops)?;
+        let Some(Workspace { kind, loops }) = nest.workspace() else { return self.assign(name, nest) };
         let drained = self.program.drained(nest);
         write!(self.out, "(")?;
         for v in &drained {
@@ -285,9 +281,9 @@ impl Printer<'_, '_, '_> {
         let vars: Vec<String> = nest.target.vars.iter().map(left).collect();
         let own: Vec<String> = drained.iter().map(|v| self.bare(*v)).collect();
         let (vars, own) = (vars.join(", "), own.join(", "));
-        let apart = if apart { " apart" } else { "" };
+        let apart = if kind.keys() == Some(Keys::Apart) { " apart" } else { "" };
         write!(self.out, "{name}[{vars}] = w[{own}]) where {}{apart} (", kind.name())?;
-        self.foralls(inner)?;
+        self.foralls(loops)?;
         self.assign("w", nest)?;
         write!(self.out, ")")
     }
@@ -314,18 +310,18 @@ impl Printer<'_, '_, '_> {
         for (n, m) in self.program.written(nest).into_iter().enumerate() {
             let own = self.written(nest.target.vars[m]);
             write!(self.out, "{}{own}", if n > 0 { ", " } else { "" })?;
-            if let Some(place) = nest.places.as_ref().and_then(|places| places.get(m)) {
+            if let Some(place) = nest.places().get(m) {
                 write!(self.out, " = ")?;
                 self.expr(place, 0)?;
             }
         }
-        write!(self.out, "] {}= ", nest.fold.map_or(String::new(), |fun| self.joining(fun)))?;
+        write!(self.out, "] {}= ", nest.assign().fold().map_or(String::new(), |fun| self.joining(fun)))?;
         self.expr(&nest.rhs, 0)?;
-        if let Some(Both { at, fun, rhs }) = &nest.both {
+        if let Some(Also { at, fun, rhs }) = nest.also() {
             write!(self.out, " also {name}[{}] {}= ", self.bare(*at), self.joining(*fun))?;
             self.expr(rhs, 0)?;
         }
-        let was = nest.before.map(|a| &self.program.tensor(a).name);
+        let was = nest.assign().before().map(|a| &self.program.tensor(a).name);
         was.map_or(Ok(()), |name| write!(self.out, " from {name}"))
     }
 }

@@ -154,7 +154,7 @@ impl Provenance {
 
     /// The accesses of a nest of which values are read, and coordinates, also of places that are written.
     pub fn read_by(&self, nest: &Nest) -> impl Iterator<Item = AccessId> {
-        let read = std::iter::once(&nest.rhs).chain(nest.places.iter().flatten());
+        let read = [&nest.rhs].into_iter().chain(nest.places());
         read.flat_map(|e| self.reads(e))
     }
 

@@ -10,9 +10,9 @@ mod function;
 
 use super::check::Checker;
 use super::{
-    Access, AccessId, Both, Carried, Claim, Column, Computed, Concat, Counted, Cut, Deal, Expr, Fold, Index, Iterated,
-    Length, Limit, Nest, Origin, Place, Program, Repeat, Role, Step, Tensor, Terms, Turns, Var, Where, Within,
-    Workspace, WorkspaceKind, reduction_name,
+    Access, AccessId, Also, Assign, Body, Carried, Claim, Column, Computed, Concat, Counted, Cut, Deal, Expr, Fold,
+    Index, Iterated, Keys, Length, Limit, Nest, Onto, Origin, Place, Program, Repeat, Role, Step, Tensor, Terms, Turns,
+    Var, Where, Within, Workspace, WorkspaceKind, reduction_name,
 };
 use crate::algebra::{Op, Type, Value};
 use crate::map::{ClassId, Map, Size};
@@ -520,12 +520,18 @@ impl<'t> Reader<'t> {
         deeper(Expr::Where(Box::new(Where { read, nest }), ty), deepest)
     }
 
-    /// `T[…] op= e`
-    fn direct(&mut self, order: Vec<Index>) -> Read<Nest> {
+    /// `T[…] op= e`, and `also T[j] op= e`.
+    fn direct(&mut self, loops: Vec<Index>) -> Read<Nest> {
         let tensor = self.place()?;
         let coordinates = self.coordinates()?;
-        let names = coordinates.iter().map(|(name, _)| *name).collect();
-        self.assign(order, tensor, names, coordinates, None)
+        let names: Vec<&str> = coordinates.iter().map(|(name, _)| *name).collect();
+        let (target, assign, rhs) = self.assign(tensor, &names, coordinates)?;
+        let body = match self.eat(Token::Word("also")) {
+            true if assign != Assign::Once => return Err("what is added elsewhere has no place".to_string()),
+            true => Body::Also(self.also(tensor, &rhs)?),
+            false => Body::Assign(assign),
+        };
+        Ok(Nest { target, loops, body, rhs })
     }
 
     /// `(forall …: T[…] = w[…]) where kind (forall …: w[…] op= e)`
@@ -545,29 +551,31 @@ impl<'t> Reader<'t> {
         let own = self.enclosed("[", "]", Self::word)?;
         self.sign(")")?;
         self.expect(Token::Word("where"))?;
-        let kind = self.word()?;
-        let kind = WorkspaceKind::ALL.into_iter().find(|k| k.name() == kind);
-        let kind = kind.ok_or("expected the kind of the workspace: `dense`, `hashed`, `list`, `counts` or `row`")?;
-        let apart = self.peek() == Token::Word("apart");
-        if apart {
-            self.skip();
-        }
+        let kind = self.kind()?;
         self.sign("(")?;
-        let inner = self.foralls()?;
+        let filling = self.foralls()?;
         self.expect(Token::Word("w"))?;
         let coordinates = self.coordinates()?;
         if loops != own || !loops.iter().eq(coordinates.iter().map(|(name, _)| name)) {
             return Err("the workspace is drained in another order than that of its coordinates".into());
         }
-        let prefix = outer.len();
-        let order = [outer, inner].concat();
-        let nest = self.assign(order, tensor, names, coordinates, Some(Workspace { prefix, kind, apart }))?;
+        let (target, assign, rhs) = self.assign(tensor, &names, coordinates)?;
+        let nest = Nest { target, loops: outer, body: Body::Where(Workspace { kind, loops: filling }, assign), rhs };
         self.sign(")")?;
         let drained = self.program.drained(&nest);
         match drained.iter().map(|v| self.program.vars[v.0].name.as_str()).eq(loops) {
             true => Ok(nest),
             false => Err("the workspace is drained in another order than that of the target's levels".into()),
         }
+    }
+
+    /// `dense`, `list apart`, …
+    fn kind(&mut self) -> Read<WorkspaceKind> {
+        let word = self.word()?;
+        let keys = if self.eat(Token::Word("apart")) { Keys::Apart } else { Keys::Together };
+        let is_it = |k: &WorkspaceKind| k.name() == word && k.keys().unwrap_or(Keys::Together) == keys;
+        let kind = WorkspaceKind::ALL.into_iter().find(is_it);
+        kind.ok_or("expected the kind of the workspace: `dense`, `hashed`, `list`, `counts` or `row`".to_string())
     }
 
     /// `name`, or of a mapped variable `name: map`.
@@ -592,57 +600,52 @@ impl<'t> Reader<'t> {
         })
     }
 
-    /// The rest of a nest, from the operator on.
+    /// The rest of an assignment, from the operator on: what is assigned to, how, and the value.
     fn assign(
         &mut self,
-        order: Vec<Index>,
         tensor: Place,
-        names: Vec<&'t str>,
+        names: &[&'t str],
         mut coordinates: Vec<(&'t str, Option<Term>)>,
-        workspace: Option<Workspace>,
-    ) -> Read<Nest> {
+    ) -> Read<(Access, Assign, Expr)> {
         let fold = self.fold()?;
-        let scatters = coordinates.iter().any(|(_, place)| place.is_some());
-        let (target, places) = match scatters {
-            false => (self.access(tensor, &names)?, None),
-            true => {
-                let loops = self.scope.len();
-                names.iter().try_for_each(|name| self.bind(name, None, Origin::Loop).map(|_| ()))?;
-                let vars: Vec<Index> = self.scope.drain(loops..).map(|(_, v)| v).collect();
-                self.settle(tensor, &vars)?;
-                let mut place = |name: &&str| {
-                    let found = coordinates.iter_mut().find(|(n, place)| n == name && place.is_some());
-                    let term = found.and_then(|(_, place)| place.take());
-                    term.map(|term| term.expr).ok_or_else(|| format!("nothing says where {name} is"))
-                };
-                let places = names.iter().map(&mut place).collect::<Read<Vec<Expr>>>()?;
-                (Access::of(tensor, vars), Some(places))
-            }
+        if coordinates.iter().all(|(_, place)| place.is_none()) {
+            let target = self.access(tensor, names)?;
+            return Ok((target, fold.map_or(Assign::Once, Assign::Fold), self.expr()?.expr));
+        }
+        let loops = self.scope.len();
+        names.iter().try_for_each(|name| self.bind(name, None, Origin::Loop).map(|_| ()))?;
+        let vars: Vec<Index> = self.scope.drain(loops..).map(|(_, v)| v).collect();
+        self.settle(tensor, &vars)?;
+        let mut place = |name: &&str| {
+            let found = coordinates.iter_mut().find(|(n, place)| n == name && place.is_some());
+            let term = found.and_then(|(_, place)| place.take());
+            term.map(|term| term.expr).ok_or_else(|| format!("nothing says where {name} is"))
         };
+        let places = names.iter().map(&mut place).collect::<Read<Vec<Expr>>>()?;
         let rhs = self.expr()?.expr;
         let was = if self.eat(Token::Word("from")) { Some(self.place()?) } else { None };
-        let before = was.map(|tensor| self.program.access(tensor, target.vars.clone()));
-        let mut nest = Nest { target, order, fold, rhs, places, before, both: None, workspace };
-        if self.eat(Token::Word("also")) {
-            nest.both = Some(self.both(&nest)?);
-        }
-        Ok(nest)
+        let onto = match (was, fold) {
+            (Some(was), fold) => Onto::Before(self.program.access(was, vars.clone()), fold),
+            (None, Some(fun)) => Onto::Fill(fun),
+            (None, None) => return Err("the scatter has nothing to fold and nothing that was there".to_string()),
+        };
+        Ok((Access::of(tensor, vars), Assign::Scatter(places, onto), rhs))
     }
 
-    /// `T[j] op= e`, with the variables of the nest's sum.
-    fn both(&mut self, nest: &Nest) -> Read<Both> {
-        if self.place()? != nest.target.tensor {
+    /// `T[j] op= e`, with the variables of the sum in the value for the first place.
+    fn also(&mut self, tensor: Place, first: &Expr) -> Read<Also> {
+        if self.place()? != tensor {
             return Err("another tensor is added to".to_string());
         }
         let name = self.enclosed("[", "]", Self::word)?;
-        let outer = self.scope.len();
-        self.scope.extend(self.summed.iter().filter(|(_, v)| nest.summed().contains(v)));
+        let (outer, summed) = (self.scope.len(), first.summed());
+        self.scope.extend(self.summed.iter().filter(|(_, v)| summed.contains(v)));
         let [at] = &name[..] else { return Err("what is added to has one place".to_string()) };
         let at = self.bound(at)?;
         let fun = self.fold()?.ok_or("what is added elsewhere is joined with what is there")?;
         let rhs = self.expr()?.expr;
         self.scope.truncate(outer);
-        Ok(Both { at, fun, rhs })
+        Ok(Also { at, fun, rhs })
     }
 
     /// `=`, `+=`, `max=`, …

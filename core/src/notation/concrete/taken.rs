@@ -34,7 +34,7 @@ impl Program {
                     }
                     live.remove(&nest.target.tensor);
                     live.extend(self.places_of(nest));
-                    live.extend(nest.before.map(|a| self.accesses[a.0].tensor));
+                    live.extend(nest.assign().before().map(|a| self.accesses[a.0].tensor));
                 }
                 Step::Repeat(block) => self.around(block, live, take),
             }
@@ -69,7 +69,7 @@ impl Program {
 
     /// What was there, of a scatter that could go on in its arrays.
     fn may_take(&self, nest: &Nest) -> Option<Place> {
-        let was = self.accesses[nest.before?.0].tensor;
+        let was = self.accesses[nest.assign().before()?.0].tensor;
         let (old, new) = (&self.tensors[was.0], &self.tensors[nest.target.tensor.0]);
         let made = !matches!(old.role, Role::Operand(_));
         let alike = old.format.is_dense() && (&old.format, old.ty) == (&new.format, new.ty);
@@ -80,8 +80,8 @@ impl Program {
     fn places_of<'p>(&'p self, nest: &'p Nest) -> impl Iterator<Item = Place> + 'p {
         let mut inside = Vec::new();
         nest.rhs.inside(&mut |nest| inside.extend(self.read_by(nest)));
-        let both = nest.both.iter().flat_map(|both| self.reads(&both.rhs));
-        let all = self.read_by(nest).chain(both.collect::<Vec<_>>()).chain(inside);
+        let also = nest.also().into_iter().flat_map(|also| self.reads(&also.rhs));
+        let all = self.read_by(nest).chain(also).chain(inside);
         all.map(|a| self.accesses[a.0].tensor)
     }
 }
