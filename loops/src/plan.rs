@@ -17,7 +17,7 @@
 //! operation defines symbols and names; operations inside of it and behind it use these.
 //!
 //! [`Plan::show`] prints plans, and the checker (`check.rs`) checks them: symbols and names are defined once, before they are used, and levels are
-//! walked and opened in ways that they allow.
+//! walked and opened in ways that they allow; the arrays of results are made as the operations that fill them need it (`analysis`).
 
 pub(super) mod analysis;
 mod check;

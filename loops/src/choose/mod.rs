@@ -8,6 +8,7 @@
 //!             effect      where the loop's values go
 //!  asked      access      the levels that open at a loop, and the lists that are walked                 (access.rs)
 //!             coordinate  index variables, lines and sizes as symbols                          (coordinate.rs)
+//!             form        the levels of a result, and how each is made                          (form.rs)
 //!             along       lines `c + r·v` of variables along a loop, and what they reach                 (along.rs)
 //!             condition   conditions that loops around have decided, and bodies without effect           (condition.rs)
 //!  decided    split       the ends of a loop's ranges: choices, comparisons, phases      (split.rs, keys.rs, budget.rs)

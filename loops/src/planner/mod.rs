@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  repeat     blocks: loops around nests                                                             (repeat.rs)
-//!  statement  a statement's preparations, the arrays of its result, its loops    (statement.rs, shared.rs, quotient.rs, bucket_index.rs)
+//!  statement  a statement's preparations, its loops, the arrays of its result    (statement.rs, quotient.rs, bucket_index.rs)
 //!  nest       loop by loop: sequence expression, lattice, one loop shape for each lattice point        (nest.rs, stepped.rs)
 //!  walks      a whole extent, one list, lists that store speculatively             (dense.rs, entries.rs, speculative.rs)
 //!  arrive     a coordinate of a loop: levels open, guards are tested                                  (arrive.rs)
