@@ -75,8 +75,7 @@ pub fn planned(
     lower::lower("kernel", program, classes, options, |facts, costs, extents| match text {
         None => {
             let plan = planner::plan(facts, costs);
-            plan.check(program, &facts.symbols, extents)
-                .map_err(|wrong| plan::Refused { line: 0, what: wrong.what })?;
+            plan.check(facts, extents).map_err(|wrong| plan::Refused { line: 0, what: wrong.what })?;
             Ok(plan)
         }
         Some(text) => plan::Plan::read(text, facts),

@@ -17,8 +17,9 @@
 //! operation defines symbols and names; operations inside of it and behind it use these.
 //!
 //! [`Plan::show`] prints plans, and the checker (`check.rs`) checks them: symbols and names are defined once, before they are used, and levels are
-//! walked and opened in ways that they allow.
+//! walked and opened in ways that they allow; the arrays of results are made as the operations that fill them need it (`analysis`).
 
+pub(super) mod analysis;
 mod check;
 mod parts;
 mod print;
@@ -89,8 +90,6 @@ pub enum Arrays {
     Own,
     /// The result's own arrays: entries are counted in one walk, and stored in another.
     Counted,
-    /// An operand's arrays: the result equals it.
-    Operand(Place),
     /// The arrays of an earlier version that nothing reads any more.
     Taken(Place),
     /// The levels are those of an access, all of whose entries the loops visit; a value is stored for each.
@@ -357,6 +356,15 @@ macro_rules! operations {
                 )*}
             }
 
+            /// The operation's blocks, each with the coordinate that a loop has in it.
+            fn blocks(&self) -> Vec<(Option<Sym>, &Block)> {
+                let (at, mut all) = (self.coordinate(), vec![]);
+                match self {$(
+                    Op::$name { $($field),* } => { $(operations!(@blocks $field at all $($role)?);)* }
+                )*}
+                all
+            }
+
             /// Reads an operation.
             fn read(r: &mut Reader) -> Read<Op> {
                 match r.word()? {
@@ -369,6 +377,8 @@ macro_rules! operations {
             }
         }
     };
+    (@blocks $field:ident $at:ident $all:ident new) => { let _ = $field; };
+    (@blocks $field:ident $at:ident $all:ident) => { parts::Part::blocks($field, $at, &mut $all) };
     (@scope $ty:ty = new) => { false };
     (@scope $ty:ty) => { <$ty as parts::Part>::SCOPE };
     (@read $r:ident ($($before:literal)?)) => { parts::read_behind(&[$($before)?], $r) };
@@ -543,6 +553,25 @@ operations! {
     "mark_old" MarkOld { work: Name }
     /** A workspace is drained into the result, along a list if values were put at its entries alone. */
     "drain" Drain { work: Name, @"along" along: Option<List>, @"into" output: Name, insertion: Name }
+}
+
+impl Op {
+    /// The coordinate of a loop in its blocks. The visit of an entry has its own.
+    fn coordinate(&self) -> Option<Sym> {
+        match self {
+            Op::Every { at, .. }
+            | Op::Along { at, .. }
+            | Op::Intersect { at, .. }
+            | Op::Leap { at, .. }
+            | Op::Meet { at, .. }
+            | Op::MeetLanes { at, .. }
+            | Op::Unite { at, .. }
+            | Op::UniteFlat { at, .. }
+            | Op::Wide { at, .. }
+            | Op::Between { at, .. } => Some(*at),
+            _ => None,
+        }
+    }
 }
 
 /// The flags beside a position map: set where a condition holds at an entry's position.

@@ -73,8 +73,7 @@ pub enum Unplanned {
     Program(Vec<Diagnostic>),
     /// The plan is: the place is in the plan's text.
     Plan(Diagnostic),
-    /// The plan makes loops that are not well-formed, as this says. The checker of plans finds that first, but where a result with the
-    /// arrays of an operand has no value for some entry.
+    /// The plan makes loops that are not well-formed, as this says: the checker of plans is to find that first.
     Loops(String),
 }
 

@@ -2,7 +2,7 @@
 
 use crate::common::typed;
 use fiberloom_loops::Options;
-use fiberloom_lower::{Lowered, lower, lower_planned};
+use fiberloom_lower::{Lowered, Unplanned, lower, lower_planned};
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
@@ -60,4 +60,37 @@ fn plans_are_read_as_they_are_printed() {
         assert_eq!(*loops, read.kernel.to_string(), "{}\n{plan}", path.display());
         assert_eq!(*plan, read.show_plan(), "{}", path.display());
     }
+}
+
+/// The line of a result that says how its arrays are made, with more claimed than its operations show: that all values are stored, that no
+/// parent is passed over, that other lists bound its entries, that its levels are an operand's.
+fn claiming_more(line: &str, access: Option<&str>) -> Vec<String> {
+    let without = |word: &str| line.contains(word).then(|| line.replacen(word, "", 1));
+    let carried = line.split(" carry ").nth(1).and_then(|rest| rest.split(' ').next());
+    let leader = line.split(" room ").nth(1).and_then(|rest| rest.split(' ').next()).filter(|word| word.contains('@'));
+    let words = [Some(" filled".to_string()), Some(" spare".to_string()), carried.map(|l| format!(" carry {l}"))];
+    let fewer = words.into_iter().chain([leader.map(|list| format!(" {list}"))]).flatten();
+    let shared = access.filter(|_| line.contains(": own")).map(|a| line.replacen(": own", &format!(": levels {a}"), 1));
+    fewer.filter_map(|word| without(&word)).chain(shared).collect()
+}
+
+/// A plan whose assemblies claim more than its operations show is refused.
+#[test]
+fn assemblies_claim_no_more_than_is_shown() {
+    let (mut claims, mut taken) = (0, vec![]);
+    for Program { path, text, plan, .. } in &*ALL {
+        let access = plan.split([' ', '(']).find(|word| word.contains('@')).and_then(|word| word.split('.').next());
+        for line in plan.lines().filter(|line| line.starts_with("result ") && line.contains(": ")) {
+            for claimed in claiming_more(line, access) {
+                let other = plan.replacen(line, &claimed, 1);
+                let read = lower_planned(&typed(text).expect("it lowers"), &Options::default(), &other);
+                claims += 1;
+                if !matches!(read, Err(Unplanned::Plan(_))) {
+                    taken.push(format!("{}: {claimed}", path.display()));
+                }
+            }
+        }
+    }
+    assert!(taken.is_empty(), "{} of {claims}\n{}", taken.len(), taken.join("\n"));
+    assert!(claims > 500, "only {claims}");
 }

@@ -195,20 +195,16 @@ pub fn phased(cx: &Facts, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec
     all
 }
 
-/// An access's list over `v`, if the loops around visit none of its entries twice.
-pub fn comes_along(cx: &Facts, scope: &Scope, a: AccessId, v: Index) -> Option<(AccessId, usize)> {
-    let depth = scope.fiber(a).depth;
+/// Whether these loops, the last of which is over a level with coordinates, visit none of the level's entries twice.
+pub fn visits_once(cx: &Facts, (a, level): plan::Level, loops: &[Index]) -> bool {
     let access = &cx.program.accesses[a.0];
-    let above: Vec<Index> = (0..=depth).map(|l| cx.program.level_var(access, l)).collect();
-    if !cx.kind(a, depth).holds(Holds::Coordinates) {
-        return None;
-    }
+    let above: Vec<Index> = (0..=level).map(|l| cx.program.level_var(access, l)).collect();
     let moves = |u: &Index| above.iter().any(|w| cx.program.follows(*w, *u));
-    let loops: Vec<Index> = scope.order.iter().copied().chain([v]).collect();
     // Below a position that several coordinates share, entries are visited once for each coordinate.
-    let shared = cx.program.tensor(a).format.levels[..depth].iter().any(|kind| kind.shares());
-    let above_once = || above.iter().all(|w| comes_once(cx, *w, &loops));
-    (!shared && loops.iter().all(moves) && above_once()).then_some((a, depth))
+    let shared = cx.program.tensor(a).format.levels[..level].iter().any(|kind| kind.shares());
+    let above_once = || above.iter().all(|w| comes_once(cx, *w, loops));
+    let listed = cx.kind(a, level).holds(Holds::Coordinates);
+    listed && !shared && loops.iter().all(moves) && above_once()
 }
 
 /// Whether a loop over `v` skips coordinates of an access's next level.

@@ -57,6 +57,21 @@ fn sum(cx: &Facts, terms: Vec<(bool, Sym)>) -> Sym {
     terms.fold(first, |sum, (minus, e)| if minus { cx.symbols.sub(sum, e) } else { cx.symbols.plus(sum, e) })
 }
 
+/// The end of the part of a loop over `v` in which a coordinate is below its extent, if the loop's end is behind it.
+pub fn limit(cx: &Facts, scope: &Scope, v: Index, (at, extent): (&Map<Index>, ClassId), hi: &Bound) -> Option<Sym> {
+    let line = along::line(cx, at.clone(), v);
+    let known = cx.extents.known_extent(extent);
+    if along::reach(cx, &line, hi).is_some_and(|past| past == known) {
+        return None;
+    }
+    let symbols = &cx.symbols;
+    let c = mapped(cx, scope, &line.c).expect("bound outside");
+    let left = symbols.sub(cx.extents.name(extent), c);
+    let r = of_size(cx, &line.r);
+    let steps = if r == symbols.int(1) { left } else { ceiling(cx, left, r) };
+    Some(symbols.max(symbols.min(steps, hi.at), Sym::ZERO))
+}
+
 /// The number of coordinates of a range.
 pub fn length(cx: &Facts, range: &Range) -> Sym {
     cx.symbols.minus(range.hi.at, range.lo.at)

@@ -8,6 +8,7 @@
 //!             effect      where the loop's values go
 //!  asked      access      the levels that open at a loop, and the lists that are walked                 (access.rs)
 //!             coordinate  index variables, lines and sizes as symbols                          (coordinate.rs)
+//!             form        the levels of a result, and how each is made                          (form.rs)
 //!             along       lines `c + r·v` of variables along a loop, and what they reach                 (along.rs)
 //!             condition   conditions that loops around have decided, and bodies without effect           (condition.rs)
 //!  decided    split       the ends of a loop's ranges: choices, comparisons, phases      (split.rs, keys.rs, budget.rs)
@@ -28,6 +29,7 @@ pub(super) mod coordinate;
 pub(super) mod cut;
 mod extent;
 pub(super) mod fingers;
+pub(super) mod form;
 pub(super) mod inner;
 pub(super) mod keys;
 pub(super) mod piece;
@@ -46,7 +48,7 @@ use fiberloom_core::format::LevelKind;
 use fiberloom_core::iteration::Simplify;
 use fiberloom_core::notation::concrete::{AccessId, Expr, Place, Program};
 use fiberloom_core::notation::typed::Fun;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The facts about a kernel that are known before any loop begins.
 pub(super) struct Facts<'a> {
@@ -57,6 +59,8 @@ pub(super) struct Facts<'a> {
     pub symbols: symbol::Symbols,
     /// Tensors whose arrays move.
     pub moving: FxHashSet<Place>,
+    /// Tensors that take the arrays of an earlier version.
+    pub taken: FxHashMap<Place, Place>,
 }
 
 /// The options of a compilation that choices depend on, besides the program.

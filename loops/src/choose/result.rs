@@ -1,12 +1,14 @@
 //! Results that share an operand's arrays.
 
 use crate::choose::Facts;
+use crate::plan::Arrays;
 use fiberloom_core::algebra::Value;
 use fiberloom_core::format::Format;
 use fiberloom_core::map::{Map, Size};
 use fiberloom_core::notation::concrete::{
-    self, AccessId, Assign, Body, Index, Nest, Place, Role, Workspace, WorkspaceKind,
+    self, AccessId, Assign, Body, Index, Iterated, Nest, Place, Role, Workspace, WorkspaceKind,
 };
+use fiberloom_core::notation::syntax::Protocol;
 
 /// The maximum number of rows for which a split's quotients are found by multiplication (`lower/quotient.rs`).
 pub const ROWS: i64 = 1 << 27;
@@ -42,6 +44,35 @@ pub fn copied(cx: &Facts, nest: &Nest) -> Option<AccessId> {
     let (result, operand) = (&cx.program.tensors[nest.target.tensor.0], cx.program.tensor(a));
     let same = (operand.ty, operand.fill) == (result.ty, result.fill);
     (same && may_have(cx, nest, a)).then_some(a)
+}
+
+/// The arrays that a statement's result has whatever its loops are.
+pub fn arrays(cx: &Facts, nest: &Nest) -> Arrays {
+    if nest.workspace().is_some_and(|w| w.kind == WorkspaceKind::Counts) {
+        return Arrays::Counted;
+    }
+    if let Some(was) = cx.taken.get(&nest.target.tensor) {
+        return Arrays::Taken(*was);
+    }
+    entries(cx, nest).map_or(Arrays::Own, Arrays::Entries)
+}
+
+/// The operand whose entries a nest's result has, all of them in their order, in another format or with other modes.
+fn entries(cx: &Facts, nest: &Nest) -> Option<AccessId> {
+    let a = copied(cx, nest)?;
+    let (result, operand) = (&cx.program.tensors[nest.target.tensor.0], cx.program.tensor(a));
+    let access = &cx.program.accesses[a.0];
+    let plain = nest.body == Body::Assign(Assign::Once);
+    // Loops that look entries up count coordinates, and store values that differ from the fill value.
+    let walked = access.protocols.values().all(|protocol| *protocol != Iterated::As(Protocol::Locate));
+    let same = plain
+        && walked
+        && matches!(result.role, Role::Result(_))
+        && is_list(&operand.format)
+        && is_list(&result.format)
+        && is_in_order(cx, access, &nest.loops)
+        && is_in_order(cx, &nest.target, &nest.loops);
+    same.then_some(a)
 }
 
 /// The operand that equals a nest's result: it has the same format and the same variables.

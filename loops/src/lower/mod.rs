@@ -243,6 +243,7 @@ pub(super) fn lower(
         extents: names,
         symbols,
         moving: program.moving(),
+        taken: program.taken().into_iter().collect(),
     };
     let few = options.few.min(Entry::FEW);
     let costs = Costs { few, sought: options.sought.max(1), narrow: options.made.crd == Type::I32 };

@@ -1,24 +1,29 @@
 //! Checks a plan: symbols and names are defined once, before they are used and where their use sees them; levels are walked and opened in
-//! ways that they allow.
+//! ways that they allow; a result's arrays are made as its operations need them (`analysis`).
 
+use super::analysis::Tree;
 use super::parts::{Part, Visitor};
+use super::read::nest_of;
 use super::rules::Thing;
 use super::{Arrays, Assembly, Block, Body, Level, Op, Plan, Statement, Step, Table, Turns};
 use crate::choose::symbol::{Meaning, Name, Sym, Symbols};
+use crate::choose::{Facts, result};
 use fiberloom_core::format::Holds;
 use fiberloom_core::notation::concrete::{AccessId, Place, Program, Role};
 use fiberloom_core::notation::typed::Fun;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 impl Plan {
-    /// Checks a plan against a program: `all` are the symbols in it, and the symbols of extents are known before its first step.
+    /// Checks a plan against a program; the symbols of extents are known before its first step.
     ///
     /// # Errors
     /// The first operation that cannot be, and the reason.
-    pub(crate) fn check(&self, program: &Program, all: &Symbols, extents: &[Sym]) -> Result<(), Wrong> {
+    pub(crate) fn check(&self, facts: &Facts, extents: &[Sym]) -> Result<(), Wrong> {
+        let program = facts.program;
         let operand = |place: &Place| matches!(program.tensors[place.0].role, Role::Operand(_));
         let mut checker = Checker {
-            all,
+            facts,
+            all: &facts.symbols,
             program,
             seen: vec![Seen {
                 symbols: extents.iter().copied().collect(),
@@ -61,13 +66,14 @@ pub(super) struct Seen {
 
 /// A plan that cannot be.
 pub(crate) struct Wrong {
-    /// The number of operations that begin before the one that is wrong has begun, and this one; 0 if it is none.
+    /// The number of steps and operations that begin before the one that is wrong has begun, and this one; 0 if it is none.
     pub op: usize,
     /// What is wrong.
     pub what: String,
 }
 
 pub(super) struct Checker<'p> {
+    facts: &'p Facts<'p>,
     /// The meanings of symbols.
     pub all: &'p Symbols,
     pub program: &'p Program,
@@ -93,7 +99,7 @@ pub(super) struct Checker<'p> {
     pub marks: Vec<Level>,
     /// The accesses of the statement that have bucket indices.
     pub bucket_indices: Vec<AccessId>,
-    /// The number of operations so far.
+    /// The number of steps and operations so far.
     ops: usize,
     wrong: Option<Wrong>,
 }
@@ -130,9 +136,14 @@ impl Checker<'_> {
 
     fn step(&mut self, step: &Step) {
         let around = self.seen.len();
+        self.ops += 1;
         match step {
             Step::Whole { target, operand } => {
                 self.note(self.made(*operand));
+                let nest = nest_of(&self.program.steps, *target);
+                if nest.and_then(|nest| result::is_operand(self.facts, &nest)) != Some(*operand) {
+                    self.wrong(|| "the result does not equal this".to_string());
+                }
                 self.makes(*target);
             }
             Step::Nest(of) => self.statement(of),
@@ -162,12 +173,21 @@ impl Checker<'_> {
     }
 
     fn statement(&mut self, of: &Statement) {
+        let step = self.ops;
         self.prepared(of);
         let place = of.nest.target.tensor;
         match of.assembly.arrays {
             Arrays::Own | Arrays::Counted => {}
-            Arrays::Operand(of) | Arrays::Taken(of) => self.note(self.made(of)),
+            Arrays::Taken(of) => self.note(self.made(of)),
             Arrays::Levels(a) | Arrays::Entries(a) => self.note(self.made(self.program.accesses[a.0].tensor)),
+        }
+        let fits = match (&of.body, of.assembly.arrays) {
+            (Body::Loops(_), arrays) => arrays != Arrays::Counted,
+            (Body::Counted(_), arrays) => arrays == Arrays::Counted,
+            (Body::Split { .. }, arrays) => matches!(arrays, Arrays::Entries(_)),
+        };
+        if !fits {
+            self.wrong(|| "operations of this form do not make these arrays".to_string());
         }
         self.makes(place);
         self.seen.push(Seen::default());
@@ -182,6 +202,10 @@ impl Checker<'_> {
                 [split.rows, split.columns].into_iter().for_each(|s| self.value(s));
                 otherwise.iter().for_each(|block| self.block(block));
             }
+        }
+        if self.wrong.is_none() {
+            let shown = Tree::of_statement(self.facts, of).shows(&of.assembly);
+            self.wrong = shown.err().map(|what| Wrong { op: step, what });
         }
     }
 
@@ -204,6 +228,7 @@ impl Checker<'_> {
     /// Checks an operation, and defines what it defines.
     fn operation(&mut self, op: &Op) {
         self.ops += 1;
+        let number = self.ops;
         match self.defines(op) {
             Ok(things) => self.coming.extend(things),
             Err(what) => self.wrong(|| what),
@@ -235,6 +260,12 @@ impl Checker<'_> {
                 self.name(*it);
             }
             _ => op.show(self),
+        }
+        if let Op::Make { made } = op
+            && self.wrong.is_none()
+        {
+            let shown = Tree::of_made(self.facts, made).shows(&made.assembly);
+            self.wrong = shown.err().map(|what| Wrong { op: number, what });
         }
         self.keeps = around;
         let ends = self.ends.pop().unwrap_or_default();

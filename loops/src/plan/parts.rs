@@ -72,7 +72,13 @@ pub(super) trait Part: Sized {
     fn begins(_: Token) -> bool {
         true
     }
+
+    /// Adds its blocks, each with the coordinate that a loop has in it: `at`, unless the part has one of its own.
+    fn blocks<'p>(&'p self, _at: Option<Sym>, _all: &mut Vec<Inner<'p>>) {}
 }
+
+/// A block of an operation, and the coordinate that the operation has in it if that is a loop.
+pub(super) type Inner<'p> = (Option<Sym>, &'p Block);
 
 /// Shows a part behind words, unless there is nothing to show.
 pub(super) fn behind(words: &[&str], part: &impl Part, v: &mut dyn Visitor) {
@@ -201,6 +207,10 @@ impl Part for Block {
     fn is_absent(&self) -> bool {
         self.0.is_empty()
     }
+
+    fn blocks<'p>(&'p self, at: Option<Sym>, all: &mut Vec<Inner<'p>>) {
+        all.push((at, self));
+    }
 }
 
 /// So many parts as there have to be.
@@ -263,6 +273,10 @@ impl<T: Part, const N: usize> Part for [T; N] {
     fn read(r: &mut Reader) -> Read<[T; N]> {
         exactly(r.enclosed("(", ")", T::read)?)
     }
+
+    fn blocks<'p>(&'p self, at: Option<Sym>, all: &mut Vec<Inner<'p>>) {
+        self.iter().for_each(|part| part.blocks(at, all));
+    }
 }
 
 impl<T: New, const N: usize> New for [T; N] {
@@ -309,6 +323,10 @@ impl<T: Part> Part for Option<T> {
     fn is_absent(&self) -> bool {
         self.is_none()
     }
+
+    fn blocks<'p>(&'p self, at: Option<Sym>, all: &mut Vec<Inner<'p>>) {
+        self.iter().for_each(|part| part.blocks(at, all));
+    }
 }
 
 impl<T: Part> Part for Box<T> {
@@ -320,6 +338,10 @@ impl<T: Part> Part for Box<T> {
 
     fn read(r: &mut Reader) -> Read<Box<T>> {
         T::read(r).map(Box::new)
+    }
+
+    fn blocks<'p>(&'p self, at: Option<Sym>, all: &mut Vec<Inner<'p>>) {
+        (**self).blocks(at, all);
     }
 }
 
@@ -576,6 +598,10 @@ impl Part for Visit {
         r.the("position")?;
         Ok(Visit { at, entry: Entry::read_new(r)?, body: r.block()? })
     }
+
+    fn blocks<'p>(&'p self, _: Option<Sym>, all: &mut Vec<Inner<'p>>) {
+        all.push((Some(self.at), &self.body));
+    }
 }
 
 impl Part for Gap {
@@ -594,6 +620,10 @@ impl Part for Gap {
         let begin = r.define()?;
         r.sign("..")?;
         Ok(Gap { begin, end: r.define()?, body: r.block()? })
+    }
+
+    fn blocks<'p>(&'p self, _: Option<Sym>, all: &mut Vec<Inner<'p>>) {
+        all.push((None, &self.body));
     }
 }
 
@@ -722,6 +752,10 @@ impl Part for Flags {
         Ok(Flags { position: r.define()?, body: read_behind(&[], r)?, cond: read_behind(&["if"], r)? })
     }
 
+    fn blocks<'p>(&'p self, at: Option<Sym>, all: &mut Vec<Inner<'p>>) {
+        all.push((at, &self.body));
+    }
+
     fn begins(token: Token) -> bool {
         token == Token::Word("flags")
     }
@@ -742,6 +776,10 @@ impl Part for Made {
         let nest = r.nest()?;
         let (output, root) = (r.new_name()?, r.new_name()?);
         Ok(Made { nest, output, root, assembly: r.assembly()?, body: r.block()? })
+    }
+
+    fn blocks<'p>(&'p self, at: Option<Sym>, all: &mut Vec<Inner<'p>>) {
+        all.push((at, &self.body));
     }
 }
 

@@ -294,10 +294,6 @@ impl Visitor for Printer<'_> {
         match arrays {
             Arrays::Own => self.word("own"),
             Arrays::Counted => self.word("counted"),
-            Arrays::Operand(place) => {
-                self.word("operand");
-                self.place(*place);
-            }
             Arrays::Taken(place) => {
                 self.word("taken");
                 self.place(*place);

@@ -28,7 +28,7 @@ impl Plan {
         let mut reader = Reader { text, facts, symbols, names: FxHashMap::default(), lines: vec![], at: 1 };
         let steps = reader.steps(&Token::End).map_err(|what| Refused { line: reader.at, what })?;
         let plan = Plan::new(steps, vec![]);
-        plan.check(facts.program, &facts.symbols, &extents).map_err(|wrong| {
+        plan.check(facts, &extents).map_err(|wrong| {
             let line = wrong.op.checked_sub(1).map_or(0, |op| reader.lines[op]);
             Refused { line, what: wrong.what }
         })?;
@@ -50,7 +50,7 @@ pub(super) struct Reader<'t> {
     facts: &'t Facts<'t>,
     symbols: FxHashMap<String, Sym>,
     names: FxHashMap<&'t str, Name>,
-    /// The lines on which operations begin.
+    /// The lines on which steps and operations begin.
     lines: Vec<usize>,
     /// The line on which the last step or operation begins.
     at: usize,
@@ -229,6 +229,7 @@ impl<'t> Reader<'t> {
 
     fn step(&mut self) -> Read<Step> {
         self.at = self.line();
+        self.lines.push(self.at);
         match self.word()? {
             "result" if self.ahead(1) == Token::Word("is") => {
                 let target = self.place()?;
@@ -317,7 +318,6 @@ impl<'t> Reader<'t> {
         let arrays = match self.word()? {
             "own" => Arrays::Own,
             "counted" => Arrays::Counted,
-            "operand" => Arrays::Operand(self.place()?),
             "taken" => Arrays::Taken(self.place()?),
             "levels" => Arrays::Levels(self.access()?),
             "entries" => Arrays::Entries(self.access()?),
@@ -358,7 +358,7 @@ impl<'t> Reader<'t> {
 }
 
 /// The nest among these steps, or inside of them, that fills a tensor.
-fn nest_of(steps: &[concrete::Step], place: Place) -> Option<Nest> {
+pub(super) fn nest_of(steps: &[concrete::Step], place: Place) -> Option<Nest> {
     steps.iter().find_map(|step| match step {
         concrete::Step::Repeat(block) => nest_of(&block.steps, place),
         concrete::Step::Nest(nest) => {

@@ -129,7 +129,6 @@ pub(super) fn arrive(
     if deciding.is_empty() {
         return body(b);
     }
-    f.frame.destination.skip(f.frame.v);
     b.when(enough, body, |_| {});
 }
 
@@ -166,12 +165,9 @@ pub(super) fn come_to_entries(
 
 /// Plans the body of a loop that has bound `v`: opens levels, under a guard if a search may fail.
 pub(super) fn go_on(cx: &Context, b: &mut Block, of: Frame, body: &concrete::Expr, mut scope: Scope, driver: Driver) {
-    let Frame { v, rest, destination } = of;
+    let Frame { rest, destination, .. } = of;
     if is_nothing(cx, destination, body) {
-        return destination.skip(v);
-    }
-    if driver != Driver::Counted {
-        destination.passes();
+        return;
     }
     let nothing = |e: &concrete::Expr| is_nothing(cx, destination, e);
     if let Some((conditions, behind)) =
@@ -180,7 +176,6 @@ pub(super) fn go_on(cx: &Context, b: &mut Block, of: Frame, body: &concrete::Exp
         conditions.iter().for_each(|c| drop(value::locate(cx, b, &mut scope, c, false)));
         let all: Vec<Sym> = conditions.iter().map(|c| value::value(cx, b, &scope, c)).collect();
         let all = cx.symbols.all(all).expect("some are asked");
-        destination.skip(v);
         return b.when(all, |b| go_on(cx, b, of, &behind, scope, driver.guarded()), |_| {});
     }
     let flagged = !rest.is_empty() || body.has_loops() || destination.keeps_entries();
@@ -197,7 +192,6 @@ pub(super) fn go_on(cx: &Context, b: &mut Block, of: Frame, body: &concrete::Exp
         return leaf::accumulate(cx, b, (*var, *fun), None, value);
     }
     let body = &scope.holding(&searched).fold(body.clone(), |body, c| condition::where_it_holds(cx, &body, c));
-    destination.skip(v);
     b.when(guard, |b| under_guard(cx, b, of, body, scope, driver.guarded()), |_| {});
 }
 
@@ -227,7 +221,7 @@ fn all_hold(
 /// only guards that keep entries out of a result: guards from properties of functions (sets that omit coordinates), and comparisons of
 /// values. Elsewhere a guard costs more than the value.
 fn under_guard(cx: &Context, b: &mut Block, of: Frame, body: &concrete::Expr, scope: Scope, driver: Driver) {
-    let Frame { v, rest, destination } = of;
+    let Frame { rest, destination, .. } = of;
     let loops = !rest.is_empty() || !destination.inside().is_empty();
     let nothing = |e: &concrete::Expr| is_nothing(cx, destination, e);
     let early_guard = if loops {
@@ -242,10 +236,7 @@ fn under_guard(cx: &Context, b: &mut Block, of: Frame, body: &concrete::Expr, sc
     };
     match early_guard {
         None => inside(cx, b, of, body, scope, driver),
-        Some((c, body)) => {
-            destination.skip(v);
-            b.when(c, |b| inside(cx, b, of, &body, scope, driver.guarded()), |_| {});
-        }
+        Some((c, body)) => b.when(c, |b| inside(cx, b, of, &body, scope, driver.guarded()), |_| {}),
     }
 }
 
@@ -259,7 +250,6 @@ pub(super) fn inside(cx: &Context, b: &mut Block, of: Frame, body: &concrete::Ex
         Some((output, insertion, at))
     });
     let Some((output, insertion, at)) = entered else { return (cx.nest)(cx, b, rest, body, scope, destination) };
-    output.notes.reached(insertion.level, &|a| scope.fiber(a).depth);
     let positions = output.shared(insertion, &scope);
     output.visit(cx, b, insertion, Arrival { at, driver, positions }, |b, insertion| {
         let insertion = output.locate(cx, b, insertion, &scope);

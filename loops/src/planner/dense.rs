@@ -70,7 +70,6 @@ fn where_stored(cx: &Context, b: &mut Block, f: &Forall, body: &concrete::Expr, 
     if moves || !listed || destination.appends(f.frame.v).is_none() {
         return go(b);
     }
-    destination.skip(f.frame.v);
     let value = value::value(cx, b, f.scope(), body);
     let differs = stepped::is_other(cx, value, fill);
     b.when(differs, go, |_| {});

@@ -86,7 +86,7 @@ impl<'a> Destination<'a> {
                     last: appends && output.appends_last(insertion),
                     chained: output.form.chained(insertion.level),
                     whole: output.has_whole_fibers(insertion),
-                    runs: output.is_of_runs() && output.next_var(insertion) == Some(v),
+                    runs: output.form.is_of_runs() && output.next_var(insertion) == Some(v),
                 })
             }
             Destination::Scatter { nest, scratch } => {
@@ -104,11 +104,6 @@ impl<'a> Destination<'a> {
             Destination::Around { nest, .. } => nest.filling(),
             _ => &[],
         }
-    }
-
-    /// Whether the result has a level over `v` itself, so that coordinates that the loop does not reach are not stored.
-    pub fn has_level(&self, v: Index) -> bool {
-        self.insertion().is_some_and(|(output, _)| output.form.vars.contains(&v))
     }
 
     /// Whether it stores entries: a coordinate without effect must not reach it.
@@ -131,23 +126,6 @@ impl<'a> Destination<'a> {
     /// The output, if `v` is the innermost variable of its next level, and that level is appended to.
     pub fn appends(&self, v: Index) -> Option<(&'a Output, &Insertion)> {
         self.enters(v).filter(|(output, insertion)| output.form.is_list(insertion.level))
-    }
-
-    /// Records that a loop does not visit all of its coordinates.
-    pub fn passes(&self) {
-        if let Some((output, _)) = self.insertion() {
-            output.notes.passes();
-        }
-    }
-
-    /// Records that some coordinate of `v` is skipped.
-    pub fn skip(&self, v: Index) {
-        self.passes();
-        let moves =
-            |output: &Output, insertion: &Insertion| output.next_follows(insertion, v) || output.is_moved_by_none(v);
-        if let Some((output, insertion)) = self.insertion().filter(|(output, insertion)| moves(output, insertion)) {
-            output.notes.skipped(insertion.level);
-        }
     }
 
     /// This destination, at an insertion point further down.

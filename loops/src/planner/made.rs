@@ -11,7 +11,7 @@
 
 use super::{Context, statement};
 use crate::choose::{inner, scope::Scope};
-use crate::plan::{Arrays, Assembly, Block, Made, Op};
+use crate::plan::{Arrays, Assembly, Block, Made, Op, analysis::Tree};
 use crate::planner::output::Output;
 use fiberloom_core::notation::concrete::{self, Nest};
 
@@ -27,8 +27,8 @@ pub(super) fn made(cx: &Context, b: &mut Block, scope: &Scope, body: &concrete::
 fn make_inside(cx: &Context, b: &mut Block, scope: &Scope, nest: &Nest) {
     let output = Output::begin(cx, nest, Arrays::Own);
     let body = Block::of(|b| statement::fill_output(cx, b, nest, &output, scope));
-    // The arrays keep their room from iteration to iteration: no bound allocates them.
-    let assembly = Assembly { room: None, ..output.needs(nest) };
-    let made = Made { nest: nest.clone(), output: output.name, root: output.root().name, assembly, body };
+    let (nest, output, root) = (nest.clone(), output.name, output.root().name);
+    let mut made = Made { nest, output, root, assembly: Assembly::default(), body };
+    made.assembly = Tree::of_made(cx, &made).assembly_inside();
     b.push(Op::Make { made: Box::new(made) });
 }

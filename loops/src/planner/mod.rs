@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  repeat     blocks: loops around nests                                                             (repeat.rs)
-//!  statement  a statement's preparations, the arrays of its result, its loops    (statement.rs, shared.rs, quotient.rs, bucket_index.rs)
+//!  statement  a statement's preparations, its loops, the arrays of its result    (statement.rs, quotient.rs, bucket_index.rs)
 //!  nest       loop by loop: sequence expression, lattice, one loop shape for each lattice point        (nest.rs, stepped.rs)
 //!  walks      a whole extent, one list, lists that store speculatively             (dense.rs, entries.rs, speculative.rs)
 //!  arrive     a coordinate of a loop: levels open, guards are tested                                  (arrive.rs)
@@ -11,7 +11,7 @@
 //!  choice     concatenations and windows: ends of ranges, or guards                                   (choice.rs)
 //!  range      the ranges of a loop; the view of a fiber in one        (range.rs, bounds.rs, compare.rs, phases.rs, cut.rs)
 //!  position_map  lists in position maps                                                         (position_map.rs)
-//!  destination  the destinations of values: results, workspaces    (destination.rs; output.rs, notes.rs, workspace.rs)
+//!  destination  the destinations of values: results, workspaces    (destination.rs; output.rs, workspace.rs)
 //!  value      values, and levels that open at coordinates             (value.rs, builtin.rs, structure.rs)
 //!  levels     the arrays and fibers of accesses                                                       (levels.rs)
 //! ```
@@ -35,7 +35,6 @@ mod leaf;
 mod levels;
 mod made;
 mod nest;
-mod notes;
 mod output;
 mod phases;
 mod places;
@@ -43,7 +42,6 @@ mod position_map;
 mod quotient;
 mod range;
 mod repeat;
-mod shared;
 mod speculative;
 mod statement;
 mod stepped;
@@ -66,8 +64,6 @@ struct Context<'a> {
     few: i64,
     sought: u32,
     narrow: bool,
-    /// Tensors that reuse the arrays of an earlier version.
-    taken: BTreeMap<Place, Place>,
     /// The second destination, if any, into which the current statement's sum is folded (`also`).
     also: Option<(&'a Also, Place)>,
     /// What is prepared before the current statement's loops.
@@ -118,11 +114,10 @@ impl Context<'_> {
 
 /// Plans a kernel.
 pub(super) fn plan<'a>(facts: &'a Facts<'a>, Costs { few, sought, narrow }: Costs) -> plan::Plan {
-    let taken = facts.program.taken().into_iter().collect();
     let prepared = Prepared::default();
     let (ranges, aside) = (RefCell::default(), Cell::new(0));
     let nest = nest::plan;
-    let mut cx = Context { facts, few, sought, narrow, taken, also: None, prepared, nest, ranges, aside };
+    let mut cx = Context { facts, few, sought, narrow, also: None, prepared, nest, ranges, aside };
     let steps = repeat::in_order(&mut cx, &facts.program.steps);
     plan::Plan::new(steps, cx.ranges.into_inner())
 }

@@ -16,7 +16,7 @@ use crate::choose::{
     symbol::Sym,
     walk::{self, How},
 };
-use crate::plan::{self, Block, Driver, Leaping, Level, List, Op};
+use crate::plan::{self, Block, Driver, Leaping, List, Op};
 use fiberloom_core::algebra::{Op as Fn, Type};
 use fiberloom_core::iteration::{Lattice, Point, Sequence, Shape};
 use fiberloom_core::notation::concrete::{self, AccessId, Index};
@@ -93,9 +93,6 @@ pub(super) fn loops(
     destination: &Destination,
 ) {
     let (&v, rest) = vars.split_first().expect("there are loops");
-    if !cx.program.vars[v.0].limits.is_empty() && destination.has_level(v) {
-        destination.skip(v);
-    }
     let located = destination
         .insertion()
         .is_some_and(|(o, insertion)| o.next_follows(insertion, v) && !o.form.is_list(insertion.level));
@@ -105,12 +102,6 @@ pub(super) fn loops(
     range::point_fingers(cx, b, &mut scope, fingers);
     let pieces = choice::ranges(cx, b, &scope, (v, rest), body).into_iter();
     let parts: Vec<Part> = pieces.map(|piece| part(cx, b, v, piece, destination)).collect();
-    // Several parts may together visit a whole fiber, but that is not proved.
-    if let Some((output, _)) =
-        destination.insertion().filter(|_| parts.len() > 1 || parts.iter().any(|p| !p.stepped.is_empty()))
-    {
-        output.notes.goes_along(None);
-    }
     if let (Destination::Bound { most, .. }, []) = (destination, rest) {
         let more = at_most_of(cx, &parts);
         return b.set(*most, cx.symbols.plus(*most, more));
@@ -118,10 +109,6 @@ pub(super) fn loops(
     // If one part reserves room piece by piece, every part reserves its own.
     let apart = parts.iter().any(|part| !part.stepped.is_empty());
     if let Some((output, insertion)) = destination.appends(v) {
-        for part in &parts {
-            output.note_led(insertion.level, led_by(cx, part, v));
-        }
-        output.notes.goes_along(walked_whole(&parts).filter(|a| scope.fiber(*a).depth == insertion.level));
         let all: &[Part] = if apart { &[] } else { &parts };
         output.open(b, insertion, at_most_of(cx, all));
     }
@@ -226,23 +213,6 @@ fn run_part(
     walk_point(cx, b, &forall, top);
 }
 
-/// The lists whose coordinates bound the number of entries that a point appends: an entry of one of them leads to each coordinate of the
-/// point, and no entry leads to two, because every loop is over the variable of that entry's level or of a level above. `None` if there
-/// is no such bound, as in a range that is split piece by piece.
-fn led_by(cx: &Context, part: &Part, v: Index) -> Option<Vec<Level>> {
-    let (scope, point) = (&part.piece.scope, part.top());
-    if !part.stepped.is_empty() {
-        return None;
-    }
-    let once = |a: &AccessId| access::comes_along(cx, scope, *a, v);
-    match point.shape {
-        Shape::Dense => None,
-        // Each list of an intersection bounds it: one suffices.
-        Shape::Intersect => point.leaders.iter().find_map(once).map(|led| vec![led]),
-        _ => point.leaders.iter().map(once).collect(),
-    }
-}
-
 /// A bound on the number of coordinates that all parts visit, and so of entries that they append. The bound covers speculatively stored
 /// entries: when one is stored, fewer entries are kept than coordinates are counted so far.
 fn at_most_of(cx: &Context, parts: &[Part]) -> Sym {
@@ -275,7 +245,7 @@ fn walk_point(cx: &Context, b: &mut Block, f: &Forall, point: &Point) {
         arrive::arrive(cx, b, f, point, (at, Driver::Stored), &here);
     };
     match how {
-        How::Nothing => f.frame.destination.skip(f.frame.v),
+        How::Nothing => {}
         How::Every | How::Constant | How::Gaps | How::CountedGaps | How::Between => dense::dense(cx, b, f, point, how),
         How::Decided => speculative::store_decided(cx, b, f, point),
         How::Lanes => speculative::follow_in_lanes(cx, b, f, point),
@@ -347,10 +317,4 @@ fn wide_loop(cx: &Context, b: &mut Block, f: &Forall, point: &Point) {
 /// The only list of a point that has one leader and no follower.
 fn alone(point: &Point) -> Option<AccessId> {
     (point.shape == Shape::Each && point.followers.is_empty()).then(|| point.leaders[0])
-}
-
-/// The access whose whole fiber is walked, with no other list beside it.
-fn walked_whole(parts: &[Part]) -> Option<AccessId> {
-    let [part] = parts else { return None };
-    alone(part.top()).filter(|a| part.fibers[a].is_counted())
 }

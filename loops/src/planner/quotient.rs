@@ -1,9 +1,9 @@
 //! Splits of a vector into a matrix entry by entry (`lower/quotient.rs`).
 
-use super::{Context, output::Output};
+use super::Context;
 use crate::choose::result::ROWS;
 use crate::plan::Split;
-use fiberloom_core::notation::concrete::{self, AccessId, Nest};
+use fiberloom_core::notation::concrete::{self, Nest};
 
 /// The split, if a nest whose result has an operand's entries only splits a vector's coordinates into rows and columns of 32-bit
 /// coordinates.
@@ -26,14 +26,4 @@ pub(super) fn splits(cx: &Context, nest: &Nest) -> Option<Split> {
 /// Whether rows are certainly few enough.
 pub(super) fn is_certain(cx: &Context, split: &Split) -> bool {
     cx.symbols.constant(split.rows).and_then(|rows| rows.as_i128()).is_some_and(|rows| rows <= ROWS.into())
-}
-
-/// Records that the result has the vector's entries. Rows may be empty.
-pub(super) fn note(output: &Output, split: &Split) {
-    let (root, of): (_, AccessId) = (output.root(), split.of);
-    output.note_led(root.level + 1, Some(vec![(of, 0)]));
-    match output.form.is_list(0) {
-        true => output.note_close(&root),
-        false => output.notes.skipped(root.level),
-    }
 }

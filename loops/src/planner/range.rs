@@ -26,41 +26,21 @@ use crate::choose::{
 use crate::plan::{Block, Op, View};
 use crate::stream::Shift;
 use fiberloom_core::algebra::Op as Fn;
-use fiberloom_core::map::{ClassId, Map, Size};
+use fiberloom_core::map::Size;
 use fiberloom_core::notation::concrete::{self, AccessId, Concat, Index, Limit};
 
 /// The range of a loop within the limits of its variable.
 pub(super) fn limited(cx: &Context, b: &mut Block, scope: &mut Scope, v: Index) -> Range {
     let range = cx.program.vars[v.0].limits.iter().fold(along::whole(cx, v), |range, limit| match limit {
-        Limit::Below { at, extent } => as_far(cx, b, scope, v, (at, *extent), range),
+        Limit::Below { at, extent } => match coordinate::limit(cx, scope, v, (at, *extent), &range.hi) {
+            Some(limit) => Range { hi: Bound::at(b.held(cx, "limit", limit)), ..range },
+            None => range,
+        },
         Limit::Pieces { cut, turns } => Range { hi: Bound::at(cut::turns(cx, b, scope, *cut, turns)), ..range },
         Limit::Within(within) => cut::within(cx, b, scope, within, range),
     });
     scope.ranges.insert(v, (range.lo.at, range.hi.at));
     range
-}
-
-/// The part of a range of a loop over `v` in which a coordinate is below its extent.
-fn as_far(
-    cx: &Context,
-    b: &mut Block,
-    scope: &Scope,
-    v: Index,
-    (at, extent): (&Map<Index>, ClassId),
-    range: Range,
-) -> Range {
-    let line = along::line(cx, at.clone(), v);
-    let known = cx.extents.known_extent(extent);
-    if along::reach(cx, &line, &range.hi).is_some_and(|past| past == known) {
-        return range;
-    }
-    let symbols = &cx.symbols;
-    let c = coordinate::mapped(cx, scope, &line.c).expect("bound outside");
-    let left = symbols.sub(cx.extents.name(extent), c);
-    let r = coordinate::of_size(cx, &line.r);
-    let steps = if r == symbols.int(1) { left } else { coordinate::ceiling(cx, left, r) };
-    let within = symbols.max(symbols.min(steps, range.hi.at), Sym::ZERO);
-    Range { hi: Bound::at(b.held(cx, "limit", within)), ..range }
 }
 
 /// Splits a part of a loop over `v` into ranges, behind the values that are computed before them. In each range, every

@@ -10,14 +10,13 @@
 use super::{
     Context, Prepared, bucket_index,
     destination::{Destination, Tally},
-    notes::Shown,
     output::Output,
-    quotient, shared,
+    quotient,
     workspace::Scratch,
 };
 use crate::choose::{result, scope::Scope, tables, windows};
-use crate::plan::{Arrays, Assembly, Block, Body, Statement, Step};
-use fiberloom_core::notation::concrete::{Nest, WorkspaceKind};
+use crate::plan::{Arrays, Assembly, Block, Body, Statement, Step, analysis::Tree};
+use fiberloom_core::notation::concrete::Nest;
 
 /// Plans a whole statement. A result that equals an operand has the operand's arrays, and needs no loops.
 pub(super) fn statement<'a>(cx: &mut Context<'a>, nest: &'a Nest) -> Step {
@@ -33,36 +32,14 @@ pub(super) fn statement<'a>(cx: &mut Context<'a>, nest: &'a Nest) -> Step {
         bucket_indices: bucket_indices.iter().map(|(a, ..)| *a).collect(),
     };
     cx.also = nest.also().map(|also| (also, target));
-    let arrays = arrays(cx, nest);
+    let arrays = result::arrays(cx, nest);
     let output = Output::begin(cx, nest, arrays);
     let body = body(cx, nest, &output, arrays);
-    let mut assembly = match arrays {
-        Arrays::Counted => Assembly { arrays, ..Assembly::default() },
-        _ => output.needs(nest),
-    };
-    let Shown { appends_all, along } = output.notes.shown();
-    debug_assert!(
-        appends_all || !matches!(arrays, Arrays::Entries(_)),
-        "an operand's entries are not all of a result's"
-    );
-    let along = along.filter(|_| arrays == Arrays::Own && nest.workspace().is_none());
-    if let Some(a) = along.filter(|a| result::may_share(cx, nest, *a)) {
-        assembly = Assembly { arrays: Arrays::Levels(a), ..Assembly::default() };
-    }
     let (output, root) = (output.name, output.root().name);
     let nest = nest.clone();
-    Step::Nest(Box::new(Statement { nest, tables, marks, bucket_indices, assembly, output, root, body }))
-}
-
-/// The arrays that a statement shows without its loops.
-fn arrays(cx: &Context, nest: &Nest) -> Arrays {
-    if nest.workspace().is_some_and(|w| w.kind == WorkspaceKind::Counts) {
-        return Arrays::Counted;
-    }
-    if let Some(was) = cx.taken.get(&nest.target.tensor) {
-        return Arrays::Taken(*was);
-    }
-    shared::entries(cx, nest).map_or(Arrays::Own, Arrays::Entries)
+    let mut of = Statement { nest, tables, marks, bucket_indices, assembly: Assembly::default(), output, root, body };
+    of.assembly = Tree::of_statement(cx, &of).assembly();
+    Step::Nest(Box::new(of))
 }
 
 /// Plans the loops of a statement.
@@ -79,7 +56,6 @@ fn body(cx: &Context, nest: &Nest, output: &Output, arrays: Arrays) -> Body {
     let walk = || Block::of(|b| fill_output(cx, b, nest, output, &scope));
     let Arrays::Entries(_) = arrays else { return Body::Loops(walk()) };
     let Some(split) = quotient::splits(cx, nest) else { return Body::Loops(walk()) };
-    quotient::note(output, &split);
     let otherwise = (!quotient::is_certain(cx, &split)).then(walk);
     Body::Split { split, otherwise }
 }

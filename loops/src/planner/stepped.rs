@@ -73,7 +73,6 @@ fn step_by_step(
     range::point_fingers(cx, b, &mut piece.scope, fingers);
     let all: Vec<Stepped> = stepped.iter().map(|a| open_stepped(cx, b, v, &piece, *a)).collect();
     let By::Piece(switches) = by else {
-        destination.skip(v);
         return block_by_block(cx, b, &piece, &all, v, (destination, within));
     };
     // Pieces of packbits may not be runs.
@@ -93,9 +92,6 @@ fn step_by_step(
         b.push(Op::Expect { output: output.name, insertion: insertion.name, first: first(cx, v, &piece), most });
     }
     let passed = passed(cx, v, &piece, &all, destination);
-    if !passed.is_empty() {
-        destination.skip(v);
-    }
     let (from, to, begin) = (piece.range.lo.at, piece.range.hi.at, symbols.held("begin", Type::I64));
     let mut body = Block::default();
     let ends: Vec<Sym> = all.iter().map(|stepped| end_of(cx, &mut body, v, &piece, stepped)).collect();
@@ -150,7 +146,7 @@ fn passed(cx: &Context, v: Index, piece: &Piece, all: &[Stepped], destination: &
     let folds = matches!(destination::effect(cx, destination), Effect::Folded { .. });
     let lists = folds
         || destination.insertion().is_none()
-        || destination.appends(v).is_some_and(|(output, _)| !output.is_of_runs());
+        || destination.appends(v).is_some_and(|(output, _)| !output.form.is_of_runs());
     if !lists || !access::walked(cx, &piece.scope, &piece.body, v).is_empty() {
         return Vec::new();
     }

@@ -2,11 +2,11 @@
 
 use super::{Context, levels, output::Insertion, output::Output};
 use crate::choose::{
-    access, result,
+    result,
     scope::Scope,
     symbol::{Name, Sym},
 };
-use crate::plan::{Block, Driver, Op, Work};
+use crate::plan::{Block, Op, Work};
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::notation::concrete::{self, AccessId, Assign, Index, Nest, Origin, Workspace, WorkspaceKind};
 
@@ -94,37 +94,10 @@ impl Scratch {
     /// Moves everything into the result's next levels, in ascending order.
     pub fn drain(&self, cx: &Context, b: &mut Block, scope: &Scope, output: &Output, insertion: &Insertion) {
         let along = match self.reached {
-            Reached::Within(list) => {
-                let led = access::comes_along(cx, scope, list, self.vars[0]).map(|led| vec![led]);
-                let along = levels::unopened(cx, b, scope, list);
-                output.note_led(insertion.level, led);
-                Some(along)
-            }
+            Reached::Within(list) => Some(levels::unopened(cx, b, scope, list)),
             _ => None,
         };
-        self.note_drain(output, insertion, 0);
         b.push(Op::Drain { work: self.name, along, output: output.name, insertion: insertion.name });
-    }
-
-    /// Records what draining the variables from number `t` on shows about the result.
-    fn note_drain(&self, output: &Output, insertion: &Insertion, t: usize) {
-        let last = output.appends_last(insertion);
-        if let (Reached::Anywhere { .. }, true) = (self.reached, last) {
-            output.notes.tries();
-            return output.note_close(insertion);
-        }
-        let driver = if let Reached::All = self.reached { Driver::Counted } else { Driver::Stored };
-        let below = output.below(insertion, driver);
-        match self.reached {
-            Reached::Within(_) if last => output.notes.tries(),
-            Reached::Keys if t + 1 < self.vars.len() => self.note_drain(output, &below, t + 1),
-            _ => output.note_store(&below),
-        }
-        match self.reached {
-            Reached::All => {}
-            Reached::Keys if !output.form.is_list(insertion.level) => {}
-            _ => output.note_close(insertion),
-        }
     }
 }
 

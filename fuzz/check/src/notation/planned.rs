@@ -70,8 +70,7 @@ pub(super) fn makes_its_loops(typed: &typed::Program, options: &Options, lowered
 pub fn takes_damaged(typed: &typed::Program, plan: &str) -> Result<bool, String> {
     match fiberloom_lower::lower_planned(typed, &Options::default(), plan) {
         Ok(_) => Ok(true),
-        // Which values a result with the arrays of an operand has, the checker of loops says.
-        Err(Unplanned::Loops(what)) if !what.contains("and not each is stored") => Err(what),
+        Err(Unplanned::Loops(what)) => Err(what),
         Err(_) => Ok(false),
     }
 }
