@@ -10,7 +10,7 @@ use crate::choose::{
 use crate::plan::{Arrays, Assembly, Level, Room};
 use crate::plan::{Block, Driver, Op};
 use fiberloom_core::algebra::Value;
-use fiberloom_core::format::{Holds, LevelKind, Maker};
+use fiberloom_core::format::{Holds, LevelKind};
 use fiberloom_core::notation::concrete::{AccessId, Index, Nest, Place, WorkspaceKind};
 
 /// How a loop comes to a coordinate of the result.
@@ -27,7 +27,6 @@ pub(super) struct Form {
     /// For each of `vars`, the loops' variables of which it is a function.
     roots: Vec<Vec<Index>>,
     kinds: Vec<LevelKind>,
-    makers: Vec<Maker>,
     /// For each list, the first level of its chain; for each other level, itself.
     heads: Vec<usize>,
 }
@@ -38,12 +37,10 @@ impl Form {
         let format = &cx.program.tensors[nest.target.tensor.0].format;
         let rank = format.rank();
         let vars: Vec<Index> = (0..rank).map(|l| cx.program.level_var(&nest.target, l)).collect();
-        let maker = |l: usize| format.levels[l].maker(l + 1 == rank).expect("results have levels that loops make");
         Form {
             roots: vars.iter().map(|v| cx.program.roots(*v)).collect(),
             vars,
             kinds: format.levels.to_vec(),
-            makers: (0..rank).map(maker).collect(),
             heads: (0..rank).map(|l| format.chain(l).map_or(l, |chain| chain.start)).collect(),
         }
     }
@@ -55,7 +52,7 @@ impl Form {
 
     /// Whether level `l` is assembled by appending.
     pub fn is_list(&self, l: usize) -> bool {
-        self.makers.get(l).is_some_and(|maker| maker.appends())
+        self.kinds.get(l).is_some_and(|kind| kind.is_appended())
     }
 
     /// Whether the chain of level `l` continues below it.
@@ -68,9 +65,9 @@ impl Form {
         self.kinds.iter().any(|kind| !kind.is_full() && !kind.is_triangle())
     }
 
-    /// The maker of the last level, if that is appended to.
-    fn last(&self) -> Option<Maker> {
-        self.makers.last().copied().filter(|maker| maker.appends())
+    /// Whether the last level is appended to, and such a level.
+    fn ends(&self, such: impl Fn(LevelKind) -> bool) -> bool {
+        self.kinds.last().is_some_and(|kind| kind.is_appended() && such(*kind))
     }
 }
 
@@ -118,10 +115,10 @@ impl Output {
             _ => tensor.fill,
         };
         let form = Form::of(cx, nest);
-        let triangles = form.makers.iter().any(|maker| matches!(maker, Maker::Triangle(_)));
+        let triangles = form.kinds.iter().any(|kind| kind.is_triangle());
         // A fold in place leaves its initial value where nothing is folded in; a workspace drains the values that were put into it.
         let gaps = if nest.workspace.is_some() { triangles } else { in_place.is_some() };
-        let appended = form.makers.iter().map(|maker| maker.appends()).collect();
+        let appended = form.kinds.iter().map(|kind| kind.is_appended()).collect();
         let (name, root) = (cx.symbols.name(), cx.symbols.name());
         let own = arrays == Arrays::Own && nest.workspace.is_none();
         let mut may_share = if own { nest.rhs.accesses() } else { vec![] };
@@ -154,7 +151,7 @@ impl Output {
         }
         // Nothing bounds the number of entries that a workspace drains, unless its leaders are known.
         let led = nest.workspace.is_none() || seen.leaders.as_ref().is_some_and(|all| !all.is_empty());
-        let leaders = seen.leaders.filter(|_| led && self.form.last() == Some(Maker::List));
+        let leaders = seen.leaders.filter(|_| led && self.form.ends(LevelKind::is_list));
         let room = leaders.map(|all| Room { leaders: all.into_iter().collect(), spare: seen.speculative });
         some(seen.carried.into_iter().collect(), false, room)
     }
@@ -181,7 +178,7 @@ impl Output {
 
     /// Whether all values below a coordinate of the next level must be stored without interruption.
     pub fn has_whole_fibers(&self, insertion: &Insertion) -> bool {
-        let anew = matches!(self.form.last(), Some(Maker::Interval | Maker::Blocks | Maker::Aligned(_)));
+        let anew = self.form.ends(|kind| kind.is_interval() || kind.is_in_blocks());
         insertion.level + 2 == self.form.kinds.len() && anew
     }
 
@@ -193,17 +190,17 @@ impl Output {
     /// Whether appending below an insertion point means appending to the last list and nothing else: there are no flags above it.
     pub fn appends_last(&self, insertion: &Insertion) -> bool {
         let last = insertion.level + 1 == self.form.kinds.len();
-        last && self.form.makers[insertion.level] == Maker::List && !insertion.marked
+        last && self.form.kinds[insertion.level].is_list() && !insertion.marked
     }
 
     /// Whether every drain of a workspace appends to the last level, a list with no flags above it.
     pub fn appends_always(&self) -> bool {
-        self.form.last() == Some(Maker::List) && !self.form.kinds.iter().any(|kind| kind.is_flagged())
+        self.form.ends(LevelKind::is_list) && !self.form.kinds.iter().any(|kind| kind.is_flagged())
     }
 
     /// Whether the last level has runs, in pieces or not.
     pub fn is_of_runs(&self) -> bool {
-        matches!(self.form.last(), Some(Maker::Runs | Maker::Pieces))
+        self.form.ends(|kind| kind.is_stepped() && !kind.is_in_blocks())
     }
 
     /// Whether the level below an insertion point is the last, and of runs.
