@@ -32,6 +32,7 @@ use super::choose::symbol::{Name, Sym, Symbols};
 use super::{Failure, Hints};
 use crate::stream::Shift;
 use fiberloom_core::algebra::Value;
+use fiberloom_core::format::LevelKind;
 use fiberloom_core::iteration::{self, Sequence, Shape};
 use fiberloom_core::looplet::Looplet;
 use fiberloom_core::notation::concrete::{AccessId, Carried, Expr, Index, Nest, Place};
@@ -303,6 +304,19 @@ pub(super) enum Kind {
     Blocks,
     /// A position for a piece, or one for each coordinate.
     Packed,
+}
+
+impl Kind {
+    /// How a level's pieces are stored, if it has any.
+    pub fn of(level: LevelKind) -> Option<Kind> {
+        let Looplet::Stepper(piece) = level.looplet() else { return None };
+        match piece {
+            Looplet::Run(_) => Some(Kind::Runs),
+            Looplet::Sequence(_) => Some(Kind::Blocks),
+            Looplet::Switch(_) => Some(Kind::Packed),
+            _ => None,
+        }
+    }
 }
 
 /// How a level is found at a coordinate.

@@ -95,10 +95,9 @@ impl Format {
     /// Whether loops assemble results in this format directly. Otherwise they assemble [`Format::assembled`], and the result is
     /// converted. All other levels beside a triangle have to be dense: a level below it exists below each of its positions.
     pub fn is_made(&self) -> bool {
-        let maker = |l: usize| self.levels[l].maker(l + 1 == self.rank());
         let triangles = self.levels.iter().any(|kind| kind.is_triangle());
-        (0..self.rank())
-            .all(|l| maker(l).is_some() && (!triangles || self.levels[l].is_full() || self.levels[l].is_triangle()))
+        let beside = |kind: &LevelKind| !triangles || kind.is_full() || kind.is_triangle();
+        self.levels.iter().enumerate().all(|(l, kind)| kind.is_made(l + 1 == self.rank()) && beside(kind))
     }
 
     /// Whether the format has a place for every value: no level is a triangle.
@@ -109,7 +108,7 @@ impl Format {
     /// The format in which loops assemble a result of this format: this format itself, if its levels are located, lists, or runs below
     /// all others; else the same modes in the same order in such levels.
     pub fn assembled(&self) -> Format {
-        let level = |l: usize| self.levels[l].of().assembled(l + 1 == self.rank());
+        let level = |l: usize| self.levels[l].assembled(l + 1 == self.rank());
         let levels = (0..self.rank()).map(level).collect();
         if (0..self.rank()).all(|l| self.levels[l] == level(l) || self.levels[l].is_list()) {
             return self.clone();

@@ -61,7 +61,7 @@ pub use element::Element;
 pub use elements::Elements;
 pub use entries::Entries;
 pub use level::{Format, NAMES};
-pub use levels::{Arrays, Holds, LevelKind, Maker, Step};
+pub use levels::{Arrays, Holds, LevelKind, Step};
 pub use permutation::Permutation;
 pub use spell::NoFormat;
 pub use tensor::{Lengths, Level, Malformed, Tensor};

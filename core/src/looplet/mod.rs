@@ -1,58 +1,81 @@
 //! Looplets: what one level of a tensor looks like along one index variable, for `fiberloom show looplets`.
 //!
 //! ```text
-//!   dense, bytemap, bitmap    Lookup            a value at every coordinate, in O(1)
-//!   function                  Lookup            computed, wherever it is asked for
-//!   lists                     Stepper(Spike)    entries in ascending order; between and behind them the fill
-//!   runs                      Stepper(Run)      a value for all coordinates up to one, then the next
-//!   vbl, blocked              Stepper(Sequence(Run, Lookup))      the fill, then a block of values, then the next two
-//!   packbits                  Stepper(Switch(Run, Lookup))        a value for all coordinates up to one, or one for each
-//!   band, lower, upper        Sequence(Run, Lookup, Run)     the fill, an interval of values, the fill
-//!   ragged                    Sequence(Lookup, Run)
-//!   symmetric                 Sequence(Lookup, Lookup)       up to the diagonal, and mirrored behind it
-//!   …of a coordinate that is bound already
-//!                             Switch(found)     searched by bisection, in the hash table or by comparison: there or not
+//!   Lookup                      a value at every coordinate, in constant time
+//!   Run                         one value for all coordinates
+//!   Spike                       the fill, and a value at the last coordinate
+//!   Sequence(Run, Lookup)       phases, one behind the other
+//!   Stepper(Spike)              a part again and again, each up to where the next begins
+//!   Switch(Run, Lookup)         one of these, as data say
+//!   Switch(found)               one coordinate, bound already: there or not
 //! ```
 //!
-//! Each level says in its file (`core/src/format/levels/`) which it is, and lowering emits the loops that these describe: it does not
-//! ask which level has one.
-//! "Then fill" behind a stepper is implied by exhaustion. Source: the looplets paper, section 3.
+//! Each level composes its own in its file (`core/src/format/levels/`). What a level can do follows from the composition, and lowering
+//! emits the loops that it describes: neither asks which level has it. Where values of a part are is a property of the part that is not
+//! printed. "Then fill" behind a stepper is implied by exhaustion. Source: the looplets paper, section 3.
 
 use std::fmt;
 
-/// One fiber along one index variable.
+/// One fiber along one index variable, or a part of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Looplet {
-    /// A value at every coordinate, each with a position of its own.
-    Lookup,
-    /// A value at every coordinate, computed where it is asked for.
-    Computed,
-    /// Spikes in ascending order.
-    Stepper,
-    /// Runs, one behind the other.
-    Runs,
-    /// Blocks of values, with the fill before each.
-    Blocks,
-    /// Blocks of so many coordinates, which begin at multiples of that, with the fill before each.
+    /// A value at every coordinate.
+    Lookup(Values),
+    /// One value for all coordinates.
+    Run(Values),
+    /// A stored value at the last coordinate, and the fill before it.
+    Spike,
+    /// Phases, one behind the other.
+    Sequence(&'static [Looplet]),
+    /// Parts of one kind in ascending order, as many as are stored.
+    Stepper(&'static Looplet),
+    /// One of these, as data say.
+    Switch(&'static [Looplet]),
+    /// What is stored at the one coordinate that is asked for.
+    Found,
+}
+
+/// Where the values of a part are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Values {
+    /// Each at a position of its own.
+    Stored,
+    /// As stored, in blocks of so many coordinates that begin at multiples of that.
     Aligned(i64),
-    /// Runs and blocks of values, one behind the other.
-    Packed,
-    /// Phases: an interval of values, with the fill before and behind it.
-    Interval,
-    /// Phases: an interval of values from the first coordinate on, then the fill.
-    Prefix,
-    /// Phases: up to the diagonal, and behind it what stands at the mirrored coordinates.
+    /// At the positions of the mirrored coordinates.
     Mirrored,
-    /// One coordinate, present or not.
-    Switch,
+    /// Nowhere: they are computed where they are asked for.
+    Computed,
+    /// Nowhere: they are the fill.
+    Fill,
 }
 
 impl Looplet {
+    /// Nothing but the fill.
+    pub const FILL: Looplet = Looplet::Run(Values::Fill);
+    /// A stored value at every coordinate.
+    pub const VALUES: Looplet = Looplet::Lookup(Values::Stored);
+
     /// The same fiber where its coordinate is known before the level is opened.
     pub fn bound(self) -> Looplet {
         match self {
-            Looplet::Lookup | Looplet::Computed | Looplet::Mirrored => Looplet::Lookup,
-            _ => Looplet::Switch,
+            Looplet::Lookup(_) => self,
+            Looplet::Sequence([before @ Looplet::Lookup(_), Looplet::Lookup(_)]) => *before,
+            _ => Looplet::Switch(&[Looplet::Found]),
+        }
+    }
+
+    /// Whether a stored value may stand for several coordinates.
+    pub fn shares(&self) -> bool {
+        let own = matches!(self, Looplet::Run(Values::Stored) | Looplet::Lookup(Values::Mirrored));
+        own || self.parts().iter().any(Looplet::shares)
+    }
+
+    fn parts(&self) -> &'static [Looplet] {
+        match self {
+            Looplet::Sequence(parts) | Looplet::Switch(parts) => parts,
+            Looplet::Stepper(part) => std::slice::from_ref(*part),
+            Looplet::Lookup(_) | Looplet::Run(_) | Looplet::Spike | Looplet::Found => &[],
         }
     }
 }
@@ -60,15 +83,15 @@ impl Looplet {
 impl fmt::Display for Looplet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Looplet::Lookup | Looplet::Computed => "Lookup",
-            Looplet::Stepper => "Stepper(Spike)",
-            Looplet::Runs => "Stepper(Run)",
-            Looplet::Blocks | Looplet::Aligned(_) => "Stepper(Sequence(Run, Lookup))",
-            Looplet::Packed => "Stepper(Switch(Run, Lookup))",
-            Looplet::Interval => "Sequence(Run, Lookup, Run)",
-            Looplet::Prefix => "Sequence(Lookup, Run)",
-            Looplet::Mirrored => "Sequence(Lookup, Lookup)",
-            Looplet::Switch => "Switch(found)",
-        })
+            Looplet::Lookup(_) => "Lookup",
+            Looplet::Run(_) => "Run",
+            Looplet::Spike => "Spike",
+            Looplet::Sequence(_) => "Sequence",
+            Looplet::Stepper(_) => "Stepper",
+            Looplet::Switch(_) => "Switch",
+            Looplet::Found => "found",
+        })?;
+        let parts: Vec<String> = self.parts().iter().map(Looplet::to_string).collect();
+        if parts.is_empty() { Ok(()) } else { write!(f, "({})", parts.join(", ")) }
     }
 }

@@ -1,7 +1,7 @@
-//! The form of a result: its levels, how each is made, and the variables of which its coordinates are functions.
+//! The form of a result: its levels, and the variables of which its coordinates are functions.
 
 use crate::choose::Facts;
-use fiberloom_core::format::{LevelKind, Maker};
+use fiberloom_core::format::LevelKind;
 use fiberloom_core::notation::concrete::{Index, Nest};
 
 /// The levels of a result.
@@ -10,7 +10,6 @@ pub struct Form {
     /// For each of `vars`, the loops' variables of which it is a function.
     pub roots: Vec<Vec<Index>>,
     pub kinds: Vec<LevelKind>,
-    pub makers: Vec<Maker>,
     /// For each list, the first level of its chain; for each other level, itself.
     heads: Vec<usize>,
 }
@@ -21,12 +20,10 @@ impl Form {
         let format = &cx.program.tensors[nest.target.tensor.0].format;
         let rank = format.rank();
         let vars: Vec<Index> = (0..rank).map(|l| cx.program.level_var(&nest.target, l)).collect();
-        let maker = |l: usize| format.levels[l].maker(l + 1 == rank).expect("results have levels that loops make");
         Form {
             roots: vars.iter().map(|v| cx.program.roots(*v)).collect(),
             vars,
             kinds: format.levels.to_vec(),
-            makers: (0..rank).map(maker).collect(),
             heads: (0..rank).map(|l| format.chain(l).map_or(l, |chain| chain.start)).collect(),
         }
     }
@@ -38,7 +35,7 @@ impl Form {
 
     /// Whether level `l` is assembled by appending.
     pub fn is_list(&self, l: usize) -> bool {
-        self.makers.get(l).is_some_and(|maker| maker.appends())
+        self.kinds.get(l).is_some_and(|kind| kind.is_appended())
     }
 
     /// Whether the chain of level `l` continues below it.
@@ -53,12 +50,12 @@ impl Form {
 
     /// Whether to append to level `l` is to append to the last list and nothing else: there are no flags above it.
     pub fn appends_last(&self, l: usize, marked: bool) -> bool {
-        l + 1 == self.kinds.len() && self.makers[l] == Maker::List && !marked
+        l + 1 == self.kinds.len() && self.kinds[l].is_list() && !marked
     }
 
     /// Whether the last level has runs, in pieces or not.
     pub fn is_of_runs(&self) -> bool {
-        matches!(self.last(), Some(Maker::Runs | Maker::Pieces))
+        self.ends(|kind| kind.is_stepped() && !kind.is_in_blocks())
     }
 
     /// Whether some level stores entries, so that not every coordinate is stored.
@@ -66,8 +63,8 @@ impl Form {
         self.kinds.iter().any(|kind| !kind.is_full() && !kind.is_triangle())
     }
 
-    /// The maker of the last level, if that is appended to.
-    pub fn last(&self) -> Option<Maker> {
-        self.makers.last().copied().filter(|maker| maker.appends())
+    /// Whether the last level is appended to, and such a level.
+    pub fn ends(&self, such: impl Fn(LevelKind) -> bool) -> bool {
+        self.kinds.last().is_some_and(|kind| kind.is_appended() && such(*kind))
     }
 }

@@ -3,7 +3,6 @@
 use crate::choose::{Effect, Facts, access, along, condition, condition::cheap, piece::Piece, scope::Scope};
 use fiberloom_core::algebra::{Op, identity};
 use fiberloom_core::iteration::{Point, Sequence, Shape, background};
-use fiberloom_core::looplet::Looplet;
 use fiberloom_core::notation::concrete::{AccessId, Expr, Index};
 use fiberloom_core::notation::typed::Fun;
 
@@ -361,8 +360,9 @@ pub fn stepped_by(cx: &Facts, piece: &Piece, stepped: &[AccessId], v: Index, eff
 /// Whether a level has blocks, all of them in the range, and the body has no effect outside of them.
 fn leads_in_blocks(cx: &Facts, access: AccessId, v: Index, piece: &Piece, effect: Effect) -> bool {
     let depth = piece.scope.fiber(access).depth;
-    let blocks = matches!(cx.kind(access, depth).looplet(), Looplet::Blocks | Looplet::Aligned(_));
-    blocks && along::is_whole(cx, v, piece, (access, depth)) && leads(cx, access, &piece.body, effect)
+    cx.kind(access, depth).is_in_blocks()
+        && along::is_whole(cx, v, piece, (access, depth))
+        && leads(cx, access, &piece.body, effect)
 }
 
 /// Whether a body has no effect where an access has no entry.

@@ -8,7 +8,7 @@ use crate::stream::{
 };
 use crate::{LevelBuffers, Symbolic, Term, lower};
 use fiberloom_core::format::Holds;
-use fiberloom_core::looplet::Looplet;
+use fiberloom_core::looplet::{Looplet, Values};
 use fiberloom_core::notation::concrete::AccessId;
 
 /// The buffers of an access's levels.
@@ -95,8 +95,8 @@ pub(super) fn seek(cx: &Context, d: &mut Symbolic, by: &Found, at: Sym, is: &The
             let entry = list.entry(d);
             cx.say_entry(d, &is.entry, &entry);
         }
-        Found::Pieces { list, kind, extent } => {
-            let pieces = pieces(cx, d, list, *kind, *extent);
+        Found::Pieces { list, extent, .. } => {
+            let pieces = pieces(cx, d, list, *extent);
             let (found, position) = pieces.find(d, &cx.program.tensor(list.of.0).name, &target);
             is.found.iter().zip(found).for_each(|(s, found)| cx.say_term(d, *s, &found));
             cx.say_term(d, is.entry.position, &position);
@@ -105,13 +105,15 @@ pub(super) fn seek(cx: &Context, d: &mut Symbolic, by: &Found, at: Sym, is: &The
 }
 
 /// Opens the pieces of a level.
-pub(super) fn pieces(cx: &Context, d: &mut Symbolic, list: &plan::List, kind: plan::Kind, extent: Sym) -> Pieces<Term> {
+pub(super) fn pieces(cx: &Context, d: &mut Symbolic, list: &plan::List, extent: Sym) -> Pieces<Term> {
     let level = &levels(cx, list.of.0)[list.of.1];
-    let kind = match (kind, level.kind().looplet()) {
-        (plan::Kind::Runs, _) => Kind::Runs,
-        (plan::Kind::Packed, _) => Kind::Packed(*level.named("ofs")),
-        (plan::Kind::Blocks, Looplet::Aligned(size)) => Kind::Blocks(Places::Aligned(size)),
-        (plan::Kind::Blocks, _) => Kind::Blocks(Places::Listed(*level.named("ofs"))),
+    let kind = match level.kind().looplet() {
+        Looplet::Stepper(Looplet::Run(_)) => Kind::Runs,
+        Looplet::Stepper(Looplet::Switch(_)) => Kind::Packed(*level.named("ofs")),
+        Looplet::Stepper(Looplet::Sequence([_, Looplet::Lookup(Values::Aligned(size))])) => {
+            Kind::Blocks(Places::Aligned(*size))
+        }
+        _ => Kind::Blocks(Places::Listed(*level.named("ofs"))),
     };
     let (fiber, extent) = (unopened(cx, d, list), cx.term(d, extent));
     Pieces::open(d, &cx.program.tensor(list.of.0).name, kind, fiber, extent)

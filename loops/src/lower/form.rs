@@ -5,7 +5,7 @@ use super::room::widths;
 use super::triangle::{Row, triangle, upper};
 use super::{BufferId, Context, Expr, Holds, LevelBuffers, plus, times};
 use crate::{Symbolic, Var, lower};
-use fiberloom_core::format::Maker;
+use fiberloom_core::format::LevelKind;
 use fiberloom_core::format::triangle::Triangle;
 use fiberloom_core::notation::concrete::{Index, Nest};
 
@@ -18,7 +18,6 @@ pub(super) struct Form {
     /// rows.
     pub widths: Vec<Expr>,
     pub levels: Vec<LevelBuffers>,
-    pub makers: Vec<Maker>,
     /// For each list, the first level of its chain; for each other level, itself.
     pub heads: Vec<usize>,
 }
@@ -30,15 +29,11 @@ impl Form {
         let rank = tensor.format.rank();
         let vars: Vec<Index> = (0..rank).map(|l| cx.program.level_var(&nest.target, l)).collect();
         let extents: Vec<Expr> = (0..rank).map(|l| cx.extent(tensor.extents[tensor.format.order[l]])).collect();
-        let maker =
-            |l: usize| tensor.format.levels[l].maker(l + 1 == rank).expect("results have levels that loops make");
-        let makers: Vec<Maker> = (0..rank).map(maker).collect();
         Form {
             mapped: vars.iter().map(|v| cx.program.roots(*v) != [*v]).collect(),
-            widths: widths(d, &makers, &extents),
+            widths: widths(d, &tensor.format.levels, &extents),
             extents,
             levels: arrays.levels.clone(),
-            makers,
             heads: (0..rank).map(|l| tensor.format.chain(l).map_or(l, |chain| chain.start)).collect(),
         }
     }
@@ -46,13 +41,17 @@ impl Form {
     /// The list that appends to level `l` and to the levels of its chain above, if level `l` is a list. Arrays that are `kept` are not
     /// stored.
     pub fn list(&self, l: usize, (count, values): (Var, BufferId), kept: &dyn Fn(BufferId) -> bool) -> Option<List> {
-        if self.makers[l] != Maker::List {
+        if !self.kind(l).is_list() {
             return None;
         }
         let crd = |k: usize| self.crd(k).expect("lists have coordinates");
         let levels = (self.heads[l]..=l).map(|k| (k, crd(k))).filter(|(_, crd)| !kept(*crd)).collect();
         let values = (l + 1 == self.levels.len() && !kept(values)).then_some(values);
         Some(List { levels, last: crd(l), values, count })
+    }
+
+    pub fn kind(&self, l: usize) -> LevelKind {
+        self.levels[l].kind()
     }
 
     /// Whether the coordinate of level `l` is a function of loops' variables rather than one of them.
@@ -62,7 +61,7 @@ impl Form {
 
     /// Whether level `l` is assembled by appending.
     pub fn is_list(&self, l: usize) -> bool {
-        self.makers.get(l).is_some_and(|maker| maker.appends())
+        self.levels.get(l).is_some_and(|level| level.kind().is_appended())
     }
 
     /// The first level from `from` on that is assembled by appending.
@@ -87,7 +86,7 @@ impl Form {
 
     /// The row of level `l` at a coordinate, if the level is a triangle's; `above` is the position above the level of rows.
     pub fn row(&self, l: usize, above: Expr, row: &Expr) -> Option<Row> {
-        let Maker::Triangle(side) = self.makers.get(l)? else { return None };
+        let side = self.levels.get(l)?.kind().triangle()?;
         let first = times(above, self.widths[l - 1].clone());
         let [below, behind] = [triangle(row.clone()), upper(&self.extents[l], row)].map(|at| plus(first.clone(), at));
         let (base, behind) = match side {

@@ -8,9 +8,7 @@
 //!   blocks     consecutive coordinates, aligned or not                             (blocks.rs)
 //! ```
 //!
-//! [`LevelKind::maker`] says which assembler a level has.
-//!
-//! [`LevelKind::maker`]: fiberloom_core::format::LevelKind::maker
+//! Which assembler a level has follows from its looplet.
 
 use super::assembler::{Assembler, Ground};
 use super::blocks::{Aligned, Blocks};
@@ -18,7 +16,7 @@ use super::interval::Interval;
 use super::list::List;
 use super::runs::Runs;
 use crate::Symbolic;
-use fiberloom_core::format::Maker;
+use fiberloom_core::looplet::{Looplet, Values};
 
 /// The assembler of a last level.
 pub(super) enum Last {
@@ -30,15 +28,18 @@ pub(super) enum Last {
 }
 
 impl Last {
-    /// The assembler that `maker` names; `list` is the assembler of a list. `None` if the level is not appended to.
-    pub fn of(d: &mut Symbolic, maker: Maker, ground: &Ground, list: Option<&List>) -> Option<Last> {
-        Some(match maker {
-            Maker::Located | Maker::Triangle(_) => return None,
-            Maker::List => Last::List(list?.clone()),
-            Maker::Runs | Maker::Pieces => Last::Runs(Runs::of(d, ground)),
-            Maker::Interval => Last::Interval(Interval::of(d, ground)),
-            Maker::Blocks => Last::Blocks(Blocks::of(d, ground)),
-            Maker::Aligned(size) => Last::Aligned(Aligned::of(d, ground, size)),
+    /// The assembler of a level; `list` is that of a list. `None` if the level is not appended to.
+    pub fn of(d: &mut Symbolic, ground: &Ground, list: Option<&List>) -> Option<Last> {
+        let kind = ground.arrays.kind();
+        kind.is_appended().then_some(())?;
+        Some(match kind.looplet() {
+            Looplet::Stepper(Looplet::Spike) => Last::List(list?.clone()),
+            Looplet::Stepper(Looplet::Sequence([_, Looplet::Lookup(Values::Aligned(size))])) => {
+                Last::Aligned(Aligned::of(d, ground, *size))
+            }
+            Looplet::Stepper(Looplet::Sequence(_)) => Last::Blocks(Blocks::of(d, ground)),
+            Looplet::Stepper(_) => Last::Runs(Runs::of(d, ground)),
+            _ => Last::Interval(Interval::of(d, ground)),
         })
     }
 

@@ -17,9 +17,7 @@ use super::triangle::{triangle, upper};
 use super::{BufferRole, Expr, binary, compared, int, minus, plus, times};
 use crate::{BufferId, Entry, Failure, Symbolic};
 use fiberloom_core::algebra::{Mode, Op, Type, Value};
-use fiberloom_core::format::Maker;
 use fiberloom_core::format::rounding;
-use fiberloom_core::format::triangle::Triangle;
 
 /// The number of columns that are compared in all rows before the next columns: each mirror image of a row's element is in another cache
 /// line, which also holds the mirror images of the next rows.
@@ -37,7 +35,7 @@ pub(super) struct Mirror {
 impl Mirror {
     /// The mirror of a result with this form, if its last level is symmetric.
     pub fn of(d: &mut Symbolic, form: &Form, (name, ty, mode): (&str, Type, Mode), values: BufferId) -> Option<Mirror> {
-        let symmetric = matches!(form.makers.last(), Some(Maker::Triangle(Triangle::Symmetric)));
+        let symmetric = form.levels.last().is_some_and(|level| level.kind().is_mirrored());
         symmetric.then(|| Mirror {
             values,
             behind: d.buffer(&format!("{name}_behind"), ty, BufferRole::Workspace),

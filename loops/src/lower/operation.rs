@@ -154,8 +154,8 @@ fn loops(cx: &Context, d: &mut Symbolic, op: &Op) {
 /// Emits an operation on the pieces of levels.
 fn pieces(cx: &Context, d: &mut Symbolic, op: &Op) {
     match op {
-        Op::OpenPieces { it, list, kind, extent } => {
-            let pieces = fiber::pieces(cx, d, list, *kind, *extent);
+        Op::OpenPieces { it, list, extent, .. } => {
+            let pieces = fiber::pieces(cx, d, list, *extent);
             cx.names.borrow_mut().pieces.insert(*it, pieces.into());
         }
         Op::Left { pieces, it } => {

@@ -38,7 +38,6 @@ use crate::plan::{Arrays, Assembly};
 use crate::stream::Table;
 use crate::{BufferId, Entry, Failure, Stmt, Symbolic, Term, Var};
 use fiberloom_core::algebra::{Mode, Op, Type, Value};
-use fiberloom_core::format::Maker;
 use fiberloom_core::format::triangle::Triangle;
 use fiberloom_core::notation::concrete::{self, AccessId, Nest, Place};
 
@@ -90,7 +89,7 @@ impl Output {
         let is_kept = |b: BufferId| kept.as_ref().is_some_and(|kept: &Kept| kept.has(b));
         let list = |l: usize| form.list(l, (counts[l]?, arrays.values), &is_kept);
         let lists: Vec<Option<List>> = (0..rank).map(list).collect();
-        let last = form.makers.last().zip(rank.checked_sub(1)).and_then(|(maker, level)| {
+        let last = rank.checked_sub(1).and_then(|level| {
             let ground = Ground {
                 name: &tensor.name,
                 level,
@@ -102,7 +101,7 @@ impl Output {
                 mode: cx.simplify.mode,
                 resumed: form.is_mapped(level) || nest.order().iter().any(|v| cx.program.counts_pieces(*v)),
             };
-            Last::of(d, *maker, &ground, lists[level].as_ref())
+            Last::of(d, &ground, lists[level].as_ref())
         });
         let output = Output {
             mirror: Mirror::of(d, &form, (&tensor.name, tensor.ty, cx.simplify.mode), arrays.values),
@@ -266,7 +265,7 @@ impl Output {
     /// Whether appending below an insertion point means appending to the last list and nothing else: there are no flags above it.
     pub fn appends_last(&self, insertion: &Insertion) -> bool {
         insertion.level + 1 == self.form.levels.len()
-            && self.form.makers[insertion.level] == Maker::List
+            && self.form.kind(insertion.level).is_list()
             && insertion.marks.is_empty()
     }
 
@@ -397,13 +396,13 @@ impl Output {
     /// The insertion point one located level further.
     pub fn located(&self, mut insertion: Insertion, at: Expr) -> Insertion {
         let (l, above) = (insertion.level, insertion.position.clone());
-        insertion.position = match (self.form.makers[l], insertion.row.take()) {
-            (Maker::Triangle(_), Some(Row { base, at: row, behind: Some(behind) })) => {
+        insertion.position = match (self.form.kind(l).triangle(), insertion.row.take()) {
+            (Some(_), Some(Row { base, at: row, behind: Some(behind) })) => {
                 let is_behind = binary(Op::Lt, row, at.clone());
                 insertion.sides = Some(Sides { is_behind, position: plus(behind, at.clone()) });
                 plus(base, at)
             }
-            (Maker::Triangle(side), Some(Row { base, at: row, .. })) => {
+            (Some(side), Some(Row { base, at: row, .. })) => {
                 let [low, high] = if side == Triangle::Upper { [row, at.clone()] } else { [at.clone(), row] };
                 let within = binary(Op::Le, low, high);
                 insertion.inside =

@@ -4,13 +4,13 @@ use super::triangle::triangle;
 use super::{BufferId, Expr, binary, held, int, times};
 use crate::{Entry, Failure, Symbolic};
 use fiberloom_core::algebra::{Op, Value};
-use fiberloom_core::format::Maker;
+use fiberloom_core::format::LevelKind;
 
 /// For each level of a result, the number of its positions per position of the level above. The positions of a triangle are those of all
 /// its rows.
-pub(super) fn widths(d: &mut Symbolic, makers: &[Maker], extents: &[Expr]) -> Vec<Expr> {
+pub(super) fn widths(d: &mut Symbolic, kinds: &[LevelKind], extents: &[Expr]) -> Vec<Expr> {
     let mut widths = extents.to_vec();
-    let triangles = extents.iter().enumerate().filter(|(l, _)| matches!(makers[*l], Maker::Triangle(_)));
+    let triangles = extents.iter().enumerate().filter(|(l, _)| kinds[*l].is_triangle());
     for (l, n) in triangles {
         let most = 1 << 31;
         if !matches!(n, Expr::Const(n) if n.bits() as i64 <= most) {

@@ -6,7 +6,6 @@ use crate::lower;
 use crate::plan::{Level, Room};
 use crate::{BufferId, Holds, Symbolic};
 use fiberloom_core::algebra::Op;
-use fiberloom_core::format::LevelKind;
 use fiberloom_core::notation::concrete::{self, AccessId, Role};
 use fiberloom_core::notation::typed::Fun;
 
@@ -24,12 +23,11 @@ fn entries(cx: &Context, d: &Symbolic, (a, l): Level, array: BufferId) -> Expr {
     let tensor = cx.program.tensor(a);
     let counted = |parents: Expr, k: usize| {
         let level = &fiber::levels(cx, a)[k];
+        let kind = level.kind();
         match level.array(Holds::Positions) {
-            Some(pos) if level.kind().is_plain() || level.kind() == LevelKind::Runs => Some(d.index(pos, parents)),
-            None if level.kind() == LevelKind::Dense => {
-                Some(times(parents, cx.extent(tensor.extents[tensor.format.order[k]])))
-            }
-            None if level.kind().continues_chain() => Some(parents),
+            Some(pos) if kind.is_plain() || kind.is_in_runs() => Some(d.index(pos, parents)),
+            None if kind.is_full() => Some(times(parents, cx.extent(tensor.extents[tensor.format.order[k]]))),
+            None if kind.continues_chain() => Some(parents),
             _ => None,
         }
     };

@@ -7,7 +7,6 @@ use crate::choose::symbol::{Array, Meaning, Name, Sym};
 use crate::stream::Shift;
 use fiberloom_core::algebra::{Type, result_type};
 use fiberloom_core::format::{Holds, LevelKind};
-use fiberloom_core::looplet::Looplet;
 use fiberloom_core::notation::concrete::{AccessId, Place, WorkspaceKind};
 use fiberloom_core::notation::typed::Fun;
 
@@ -269,8 +268,7 @@ impl Checker<'_> {
             }
             Op::Locate { output, insertion, at, .. } => {
                 let (place, level) = self.above(*output, *insertion)?;
-                let maker = self.program.tensors[place.0].format.levels[level].looplet();
-                if maker != Looplet::Lookup && self.program.tensors[place.0].format.levels[level].is_list() {
+                if self.program.tensors[place.0].format.levels[level].is_list() {
                     return Err(format!("level {level} of `{}` is not located", self.program.tensors[place.0].name));
                 }
                 self.number(*at)
@@ -575,11 +573,7 @@ impl Checker<'_> {
     }
 
     fn in_pieces(&self, list: &List, kind: Kind) -> Rule {
-        self.can(list.of, "be in such pieces", |level: LevelKind| match level.looplet() {
-            Looplet::Blocks | Looplet::Aligned(_) => kind == Kind::Blocks,
-            Looplet::Packed => kind == Kind::Packed,
-            _ => kind == Kind::Runs && level.is_stepped(),
-        })?;
+        self.can(list.of, "be in such pieces", |level| Kind::of(level) == Some(kind))?;
         self.in_view(list)
     }
 

@@ -9,7 +9,7 @@ use crate::choose::{
     symbol::{Name, Sym},
 };
 use crate::plan::{Arrays, Block, Driver, Op};
-use fiberloom_core::format::Maker;
+use fiberloom_core::format::LevelKind;
 use fiberloom_core::notation::concrete::{AccessId, Index, Nest, Place};
 
 /// How a loop comes to a coordinate of the result.
@@ -83,7 +83,7 @@ impl Output {
 
     /// Whether all values below a coordinate of the next level must be stored without interruption.
     pub fn has_whole_fibers(&self, insertion: &Insertion) -> bool {
-        let anew = matches!(self.form.last(), Some(Maker::Interval | Maker::Blocks | Maker::Aligned(_)));
+        let anew = self.form.ends(|kind| kind.is_interval() || kind.is_in_blocks());
         insertion.level + 2 == self.form.kinds.len() && anew
     }
 
@@ -99,12 +99,12 @@ impl Output {
 
     /// Whether every drain of a workspace appends to the last level, a list with no flags above it.
     pub fn appends_always(&self) -> bool {
-        self.form.last() == Some(Maker::List) && !self.form.kinds.iter().any(|kind| kind.is_flagged())
+        self.form.ends(LevelKind::is_list) && !self.form.kinds.iter().any(|kind| kind.is_flagged())
     }
 
     /// Whether values below an insertion point are stored only where they differ from the fill value: all levels there are lists.
     pub fn stores_others_alone(&self, insertion: &Insertion) -> bool {
-        self.form.makers[insertion.level..].iter().all(|maker| *maker == Maker::List)
+        self.form.kinds[insertion.level..].iter().all(|kind| kind.is_list())
     }
 
     /// Whether the level below an insertion point is the last, and of runs.

@@ -11,7 +11,6 @@ use crate::plan::{Block, Entry, Found, Kind, List, Op, There, View};
 use crate::stream::Interval;
 use fiberloom_core::algebra::{Op as Fn, Type};
 use fiberloom_core::format::{Holds, triangle::Triangle};
-use fiberloom_core::looplet::Looplet;
 use fiberloom_core::notation::concrete::AccessId;
 
 /// The number of positions in a triangle of `i` rows, which is also the number in the rows before row `i`.
@@ -119,11 +118,7 @@ fn mirrored(cx: &Context, scope: &Scope, a: AccessId, at: Sym) -> Sym {
 /// The pieces of an access's next level, from the first one on that does not end before the coordinate `start`.
 pub(super) fn pieces_from(cx: &Context, b: &mut Block, scope: &Scope, a: AccessId, start: Option<Sym>) -> (List, Kind) {
     let list = levels::unopened(cx, b, scope, a);
-    let kind = match cx.kind(a, scope.fiber(a).depth).looplet() {
-        Looplet::Blocks | Looplet::Aligned(_) => Kind::Blocks,
-        Looplet::Packed => Kind::Packed,
-        _ => Kind::Runs,
-    };
+    let kind = Kind::of(cx.kind(a, scope.fiber(a).depth)).expect("the level has pieces");
     (List { view: View { start, ..View::default() }, ..list }, kind)
 }
 

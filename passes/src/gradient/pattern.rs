@@ -12,7 +12,7 @@ use super::change::{Change, uses};
 use super::draft::Draft;
 use super::expr::{and, bare, compare, distinct, made, mask, nodes, or, read};
 use fiberloom_core::algebra::{Op, Type, Value};
-use fiberloom_core::format::{Format, LevelKind};
+use fiberloom_core::format::Format;
 use fiberloom_core::notation::typed::{Expr, FnId, Fun, Index, Kind, Statement, TensorId, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -39,9 +39,7 @@ pub(super) struct Patterns {
 /// Whether a format stores entries, each a value of one coordinate, and leaves others out: then a gradient by a tensor of this format has
 /// the tensor's own entries.
 pub fn keeps_entries(format: &Format) -> bool {
-    use LevelKind::*;
-    let one_each = |kind: &LevelKind| !matches!(kind, Runs | Packbits | Symmetric | Function);
-    !format.is_dense() && format.levels.iter().all(one_each)
+    !format.is_dense() && format.levels.iter().all(|kind| !kind.shares() && !kind.is_called())
 }
 
 impl Patterns {

@@ -5,7 +5,7 @@
 //!  first  one per parent position: a fiber's coordinates are consecutive from first[parent] on, all of them in the extent
 //! ```
 
-use super::{At, Kind, Level, Maker, Step, Store};
+use super::{At, Kind, Level, Step, Store};
 use crate::format::check::{Above, structure::check_intervals};
 use crate::format::entries::parents;
 use crate::format::{Error, Malformed, room};
@@ -15,7 +15,7 @@ pub(super) struct Band;
 
 impl Kind for Band {
     fn looplet(&self) -> Looplet {
-        Looplet::Interval
+        Looplet::Sequence(&[Looplet::FILL, Looplet::VALUES, Looplet::FILL])
     }
 
     fn steps(&self) -> &'static [Step] {
@@ -24,10 +24,6 @@ impl Kind for Band {
 
     fn is_short(&self) -> bool {
         true
-    }
-
-    fn maker(&self, last: bool) -> Option<Maker> {
-        last.then_some(Maker::Interval)
     }
 
     fn check<'t>(&self, at: At<'t>, above: Above<'t>) -> Result<Above<'t>, Malformed> {

@@ -5,7 +5,7 @@
 //!  words   U64: position p has bit p mod 64 of word p div 64; bits behind the last position are 0
 //! ```
 
-use super::{At, Kind, Level, LevelKind, Step, Store, dense};
+use super::{At, Kind, Level, Step, Store, dense};
 use crate::algebra::Type;
 use crate::format::check::{Above, check_flags, list, malformed, spread};
 use crate::format::{Array, Error, Malformed};
@@ -15,7 +15,7 @@ pub(super) struct Bitmap;
 
 impl Kind for Bitmap {
     fn looplet(&self) -> Looplet {
-        Looplet::Lookup
+        Looplet::VALUES
     }
 
     fn steps(&self) -> &'static [Step] {
@@ -24,10 +24,6 @@ impl Kind for Bitmap {
 
     fn is_flagged(&self) -> bool {
         true
-    }
-
-    fn assembled(&self, _: bool) -> LevelKind {
-        LevelKind::Bitmap
     }
 
     fn check<'t>(&self, at: At<'t>, above: Above<'t>) -> Result<Above<'t>, Malformed> {

@@ -9,11 +9,11 @@
 //! Position = block · 4 + coordinate mod 4. If the extent is no multiple of 4, the last block is cut off: its positions behind the extent
 //! are empty, as below a flag that is not set.
 
-use super::{At, Kind, Level, Maker, Step, Store, entries};
+use super::{At, Kind, Level, Step, Store, entries};
 use crate::format::check::{Above, Source, Unset, list, malformed};
 use crate::format::entries::parents;
 use crate::format::{Error, Malformed, room};
-use crate::looplet::Looplet;
+use crate::looplet::{Looplet, Values};
 use std::rc::Rc;
 
 /// The number of coordinates in a block: 256 bits hold as many doubles.
@@ -23,23 +23,11 @@ pub(super) struct Blocked;
 
 impl Kind for Blocked {
     fn looplet(&self) -> Looplet {
-        Looplet::Aligned(SIZE as i64)
+        Looplet::Stepper(&Looplet::Sequence(&[Looplet::FILL, Looplet::Lookup(Values::Aligned(SIZE as i64))]))
     }
 
     fn steps(&self) -> &'static [Step] {
         &[Step::Fibers("pos"), Step::Each("crd"), Step::Times(SIZE as u64)]
-    }
-
-    fn is_short(&self) -> bool {
-        true
-    }
-
-    fn pads(&self) -> bool {
-        true
-    }
-
-    fn maker(&self, last: bool) -> Option<Maker> {
-        last.then_some(Maker::Aligned(SIZE as i64))
     }
 
     fn check<'t>(&self, at: At<'t>, above: Above<'t>) -> Result<Above<'t>, Malformed> {

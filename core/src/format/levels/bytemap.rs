@@ -4,7 +4,7 @@
 //!  flags   Bool, one a position
 //! ```
 
-use super::{At, Kind, Level, LevelKind, Step, Store, dense};
+use super::{At, Kind, Level, Step, Store, dense};
 use crate::algebra::Type;
 use crate::format::check::{Above, check_bools, check_flags, list, spread};
 use crate::format::{Array, Error, Malformed};
@@ -14,7 +14,7 @@ pub(super) struct Bytemap;
 
 impl Kind for Bytemap {
     fn looplet(&self) -> Looplet {
-        Looplet::Lookup
+        Looplet::VALUES
     }
 
     fn steps(&self) -> &'static [Step] {
@@ -23,10 +23,6 @@ impl Kind for Bytemap {
 
     fn is_flagged(&self) -> bool {
         true
-    }
-
-    fn assembled(&self, _: bool) -> LevelKind {
-        LevelKind::Bytemap
     }
 
     fn check<'t>(&self, at: At<'t>, above: Above<'t>) -> Result<Above<'t>, Malformed> {

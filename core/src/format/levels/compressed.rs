@@ -14,7 +14,7 @@ pub(super) struct Compressed;
 
 impl Kind for Compressed {
     fn looplet(&self) -> Looplet {
-        Looplet::Stepper
+        Looplet::Stepper(&Looplet::Spike)
     }
 
     fn steps(&self) -> &'static [Step] {

@@ -4,7 +4,7 @@
 //!  position = parent · extent + coordinate
 //! ```
 
-use super::{At, Kind, Level, LevelKind, Step, Store};
+use super::{At, Kind, Level, Step, Store};
 use crate::format::check::{Above, Unset, spread};
 use crate::format::{Error, Malformed, room};
 use crate::looplet::Looplet;
@@ -13,15 +13,11 @@ pub(super) struct Dense;
 
 impl Kind for Dense {
     fn looplet(&self) -> Looplet {
-        Looplet::Lookup
+        Looplet::VALUES
     }
 
     fn steps(&self) -> &'static [Step] {
         &[Step::Spread]
-    }
-
-    fn assembled(&self, _: bool) -> LevelKind {
-        LevelKind::Dense
     }
 
     fn check<'t>(&self, at: At<'t>, above: Above<'t>) -> Result<Above<'t>, Malformed> {

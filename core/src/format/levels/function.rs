@@ -3,13 +3,13 @@
 use super::{At, Kind, Level, LevelKind, Step, Store};
 use crate::format::check::{Above, malformed};
 use crate::format::{Error, Malformed};
-use crate::looplet::Looplet;
+use crate::looplet::{Looplet, Values};
 
 pub(super) struct Function;
 
 impl Kind for Function {
     fn looplet(&self) -> Looplet {
-        Looplet::Computed
+        Looplet::Lookup(Values::Computed)
     }
 
     fn steps(&self) -> &'static [Step] {

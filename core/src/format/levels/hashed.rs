@@ -22,7 +22,7 @@ pub(super) struct Hashed;
 
 impl Kind for Hashed {
     fn looplet(&self) -> Looplet {
-        Looplet::Stepper
+        Looplet::Stepper(&Looplet::Spike)
     }
 
     fn steps(&self) -> &'static [Step] {

@@ -1,7 +1,7 @@
 //! `lower`: below a dense level of an equal extent; its coordinate i there has the coordinates 0 to i here. Positions are those of
 //! `format/triangle.rs`.
 
-use super::{At, Kind, Level, Maker, Step, Store};
+use super::{At, Kind, Level, Step, Store};
 use crate::format::check::{Above, structure::check_triangles};
 use crate::format::triangle::{self, Triangle};
 use crate::format::{Error, Malformed, room};
@@ -11,7 +11,7 @@ pub(super) struct Lower;
 
 impl Kind for Lower {
     fn looplet(&self) -> Looplet {
-        Looplet::Interval
+        Looplet::Sequence(&[Looplet::FILL, Looplet::VALUES, Looplet::FILL])
     }
 
     fn steps(&self) -> &'static [Step] {
@@ -20,10 +20,6 @@ impl Kind for Lower {
 
     fn triangle(&self) -> Option<Triangle> {
         Some(Triangle::Lower)
-    }
-
-    fn maker(&self, _: bool) -> Option<Maker> {
-        Some(Maker::Triangle(Triangle::Lower))
     }
 
     fn check<'t>(&self, at: At<'t>, above: Above<'t>) -> Result<Above<'t>, Malformed> {

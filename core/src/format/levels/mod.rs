@@ -16,7 +16,7 @@ use super::levelled::Store;
 use super::triangle::Triangle;
 use super::{Array, Level, Malformed, Tensor, room};
 use crate::algebra::Type;
-use crate::looplet::Looplet;
+use crate::looplet::{Looplet, Values};
 
 mod band;
 mod bitmap;
@@ -89,35 +89,6 @@ pub enum Step {
     Any(&'static str),
 }
 
-/// The way in which loops assemble a result's level.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Maker {
-    /// Values go to computed positions, one for every coordinate.
-    Located,
-    /// Values go to computed positions of a triangle, below the level of its rows. A value elsewhere that is not the fill value, or not
-    /// the one that it mirrors, ends the kernel.
-    Triangle(Triangle),
-    /// Coordinates are appended, in ascending order.
-    List,
-    /// Values are appended, in ascending order of their coordinates, as runs that reach the end of the extent.
-    Runs,
-    /// As runs, with consecutive runs of one coordinate in one piece.
-    Pieces,
-    /// Values are appended, with fill values for the coordinates between them.
-    Interval,
-    /// Values are appended, as blocks of consecutive coordinates.
-    Blocks,
-    /// Values are appended, as aligned blocks of this many coordinates.
-    Aligned(i64),
-}
-
-impl Maker {
-    /// Whether values are appended: a fiber's coordinates arrive in ascending order, and so do fibers.
-    pub fn appends(self) -> bool {
-        !matches!(self, Maker::Located | Maker::Triangle(_))
-    }
-}
-
 /// The part of a level in a chain: a nonunique level and the singletons directly below it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Link {
@@ -165,13 +136,7 @@ pub(super) trait Kind: Sync {
 
     /// Whether a fiber is expected to hold few of its coordinates.
     fn is_short(&self) -> bool {
-        self.looplet() == Looplet::Stepper
-    }
-
-    /// Whether the level stores places rather than entries: positions between entries hold fill values.
-    fn pads(&self) -> bool {
-        let exact = matches!(self.looplet(), Looplet::Stepper | Looplet::Blocks | Looplet::Computed);
-        !exact && !self.is_flagged()
+        matches!(self.looplet(), Looplet::Stepper(Looplet::Spike | Looplet::Run(_) | Looplet::Sequence(_)))
     }
 
     /// Whether a table finds a coordinate in constant time.
@@ -192,22 +157,6 @@ pub(super) trait Kind: Sync {
     /// The level in which data are stored, if it is another.
     fn stored(&self) -> Option<LevelKind> {
         None
-    }
-
-    /// The way in which loops assemble the level in a result, below all other levels if it is the `last`; `None` if they do not.
-    fn maker(&self, last: bool) -> Option<Maker> {
-        let _ = last;
-        match self.looplet() {
-            Looplet::Lookup => Some(Maker::Located),
-            Looplet::Stepper => Some(Maker::List),
-            _ => None,
-        }
-    }
-
-    /// The level that loops assemble in place of one that they do not assemble; it is located or appended. The `last` one may be runs.
-    fn assembled(&self, last: bool) -> LevelKind {
-        let _ = last;
-        LevelKind::Compressed
     }
 
     /// Checks the level's invariants, below a level that has been checked; returns the state for the level below.
@@ -466,7 +415,7 @@ impl LevelKind {
 
     /// Whether there is a position for every coordinate, computed from the parent's position and the coordinate.
     pub fn is_located(self) -> bool {
-        self.looplet() == Looplet::Lookup
+        self.looplet() == Looplet::VALUES
     }
 
     /// Whether a result has a computed place at every coordinate, so that its values may arrive in any order.
@@ -486,7 +435,7 @@ impl LevelKind {
 
     /// Whether the level lists coordinates in ascending order, and stores nothing else.
     pub fn is_list(self) -> bool {
-        self.looplet() == Looplet::Stepper
+        self.looplet() == Looplet::Stepper(&Looplet::Spike)
     }
 
     /// Whether the level is a list of distinct coordinates without a chain or a table.
@@ -514,20 +463,30 @@ impl LevelKind {
         self.of().is_short()
     }
 
-    /// The way in which loops assemble the level in a result, below all other levels if it is the `last`; `None` if they assemble another
-    /// level instead and convert the result.
-    pub fn maker(self, last: bool) -> Option<Maker> {
-        self.of().maker(last)
+    /// Whether loops assemble the level in a result, below all other levels if it is the `last`; otherwise they assemble another level
+    /// and convert the result.
+    pub fn is_made(self, last: bool) -> bool {
+        let anywhere = self.is_located() || self.is_list() || self.is_triangle() && !self.is_mirrored();
+        anywhere || last && !self.is_called()
     }
 
-    /// Whether loops assemble the level by appending at its end.
+    /// The level that loops assemble in place of one that they do not assemble; it is located or appended. The `last` one may be runs.
+    pub fn assembled(self, last: bool) -> LevelKind {
+        match self.looplet() {
+            Looplet::VALUES => self,
+            Looplet::Stepper(Looplet::Run(_) | Looplet::Switch(_)) if last => LevelKind::Runs,
+            _ => LevelKind::Compressed,
+        }
+    }
+
+    /// Whether loops assemble the level by appending at its end: a fiber's coordinates arrive in ascending order, and so do fibers.
     pub fn is_appended(self) -> bool {
-        self.maker(true).is_some_and(Maker::appends)
+        !matches!(self.looplet(), Looplet::Lookup(_)) && !self.is_triangle()
     }
 
     /// Whether a fiber holds the values of an interval of coordinates, one per coordinate, and nothing else.
     pub fn is_interval(self) -> bool {
-        matches!(self.looplet(), Looplet::Interval | Looplet::Prefix)
+        matches!(self.looplet(), Looplet::Sequence(phases) if phases.contains(&Looplet::FILL))
     }
 
     /// Whether the position of a coordinate, if it has one, is computed in constant time.
@@ -547,32 +506,41 @@ impl LevelKind {
 
     /// Whether a value at (i, j), with i the parent's coordinate, is also the value at (j, i).
     pub fn is_mirrored(self) -> bool {
-        self.looplet() == Looplet::Mirrored
+        matches!(self.looplet(), Looplet::Sequence([_, Looplet::Lookup(Values::Mirrored)]))
     }
 
     /// Whether the level stores places rather than entries: positions between entries hold fill values.
     pub fn pads(self) -> bool {
-        self.of().pads()
+        let exact = match self.looplet() {
+            Looplet::Stepper(part) => matches!(part, Looplet::Spike | Looplet::Sequence([_, Looplet::VALUES])),
+            looplet => looplet == Looplet::Lookup(Values::Computed),
+        };
+        !exact && !self.is_flagged()
     }
 
     /// Whether a position may stand for several coordinates.
     pub fn shares(self) -> bool {
-        matches!(self.looplet(), Looplet::Runs | Looplet::Packed | Looplet::Mirrored)
+        self.looplet().shares()
     }
 
     /// Whether a fiber lists the ends of its pieces, in ascending order: runs, blocks, or both.
     pub fn is_stepped(self) -> bool {
-        matches!(self.looplet(), Looplet::Runs | Looplet::Packed | Looplet::Blocks | Looplet::Aligned(_))
+        matches!(self.looplet(), Looplet::Stepper(part) if *part != Looplet::Spike)
+    }
+
+    /// Whether a fiber's pieces are runs, with a position for each.
+    pub fn is_in_runs(self) -> bool {
+        matches!(self.looplet(), Looplet::Stepper(Looplet::Run(_)))
     }
 
     /// Whether a fiber's pieces are blocks, with a position for each coordinate, and nothing is stored between them.
     pub fn is_in_blocks(self) -> bool {
-        matches!(self.looplet(), Looplet::Blocks | Looplet::Aligned(_))
+        matches!(self.looplet(), Looplet::Stepper(Looplet::Sequence(_)))
     }
 
     /// Whether the level has no arrays: its values are computed on demand.
     pub fn is_called(self) -> bool {
-        self.looplet() == Looplet::Computed
+        self.looplet() == Looplet::Lookup(Values::Computed)
     }
 
     /// The kind with this name.

@@ -15,7 +15,7 @@ pub(super) struct Nonunique;
 
 impl Kind for Nonunique {
     fn looplet(&self) -> Looplet {
-        Looplet::Stepper
+        Looplet::Stepper(&Looplet::Spike)
     }
 
     fn steps(&self) -> &'static [Step] {

@@ -7,30 +7,22 @@
 //!  ofs   one more than there are pieces, of pos's type: a piece's positions are ofs[piece]..ofs[piece + 1]
 //! ```
 
-use super::{At, Kind, Level, LevelKind, Maker, Spread, Step, Store, vbl};
+use super::{At, Kind, Level, Spread, Step, Store, vbl};
 use crate::format::blocks::{self, coordinates};
 use crate::format::check::{Above, structure::check_runs};
 use crate::format::entries::parents;
 use crate::format::{Error, Malformed, room};
-use crate::looplet::Looplet;
+use crate::looplet::{Looplet, Values};
 
 pub(super) struct Packbits;
 
 impl Kind for Packbits {
     fn looplet(&self) -> Looplet {
-        Looplet::Packed
+        Looplet::Stepper(&Looplet::Switch(&[Looplet::Run(Values::Stored), Looplet::VALUES]))
     }
 
     fn steps(&self) -> &'static [Step] {
         &[Step::Fibers("pos"), Step::Each("crd"), Step::Fibers("ofs")]
-    }
-
-    fn assembled(&self, last: bool) -> LevelKind {
-        if last { LevelKind::Runs } else { LevelKind::Compressed }
-    }
-
-    fn maker(&self, last: bool) -> Option<Maker> {
-        last.then_some(Maker::Pieces)
     }
 
     fn check<'t>(&self, at: At<'t>, above: Above<'t>) -> Result<Above<'t>, Malformed> {

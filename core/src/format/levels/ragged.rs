@@ -4,7 +4,7 @@
 //!  pos    as of a band
 //! ```
 
-use super::{At, Kind, Level, Maker, Step, Store};
+use super::{At, Kind, Level, Step, Store};
 use crate::format::check::{Above, structure::check_intervals};
 use crate::format::entries::parents;
 use crate::format::{Error, Malformed, room};
@@ -14,15 +14,11 @@ pub(super) struct Ragged;
 
 impl Kind for Ragged {
     fn looplet(&self) -> Looplet {
-        Looplet::Prefix
+        Looplet::Sequence(&[Looplet::VALUES, Looplet::FILL])
     }
 
     fn steps(&self) -> &'static [Step] {
         &[Step::Fibers("pos")]
-    }
-
-    fn maker(&self, last: bool) -> Option<Maker> {
-        last.then_some(Maker::Interval)
     }
 
     fn check<'t>(&self, at: At<'t>, above: Above<'t>) -> Result<Above<'t>, Malformed> {

@@ -6,33 +6,21 @@
 //!        the previous run's last, up to crd[position]
 //! ```
 
-use super::{At, Kind, Level, LevelKind, Maker, Spread, Step, Store};
+use super::{At, Kind, Level, Spread, Step, Store};
 use crate::format::check::{Above, structure::check_runs};
 use crate::format::entries::parents;
 use crate::format::{Array, Error, Malformed, room};
-use crate::looplet::Looplet;
+use crate::looplet::{Looplet, Values};
 
 pub(super) struct Runs;
 
 impl Kind for Runs {
     fn looplet(&self) -> Looplet {
-        Looplet::Runs
+        Looplet::Stepper(&Looplet::Run(Values::Stored))
     }
 
     fn steps(&self) -> &'static [Step] {
         &[Step::Fibers("pos"), Step::Each("crd")]
-    }
-
-    fn is_short(&self) -> bool {
-        true
-    }
-
-    fn assembled(&self, last: bool) -> LevelKind {
-        if last { LevelKind::Runs } else { LevelKind::Compressed }
-    }
-
-    fn maker(&self, last: bool) -> Option<Maker> {
-        last.then_some(Maker::Runs)
     }
 
     fn check<'t>(&self, at: At<'t>, above: Above<'t>) -> Result<Above<'t>, Malformed> {

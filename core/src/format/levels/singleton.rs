@@ -15,7 +15,7 @@ pub(super) struct Singleton;
 
 impl Kind for Singleton {
     fn looplet(&self) -> Looplet {
-        Looplet::Stepper
+        Looplet::Stepper(&Looplet::Spike)
     }
 
     fn steps(&self) -> &'static [Step] {

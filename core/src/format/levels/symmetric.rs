@@ -1,16 +1,16 @@
 //! `symmetric`: as lower; a value at (i, j) is also the value at (j, i).
 
-use super::{At, Kind, Level, Maker, Spread, Step, Store};
+use super::{At, Kind, Level, Spread, Step, Store};
 use crate::format::check::{Above, structure::check_triangles};
 use crate::format::triangle::{self, Triangle};
 use crate::format::{Error, Malformed, room};
-use crate::looplet::Looplet;
+use crate::looplet::{Looplet, Values};
 
 pub(super) struct Symmetric;
 
 impl Kind for Symmetric {
     fn looplet(&self) -> Looplet {
-        Looplet::Mirrored
+        Looplet::Sequence(&[Looplet::VALUES, Looplet::Lookup(Values::Mirrored)])
     }
 
     fn steps(&self) -> &'static [Step] {
@@ -19,10 +19,6 @@ impl Kind for Symmetric {
 
     fn triangle(&self) -> Option<Triangle> {
         Some(Triangle::Symmetric)
-    }
-
-    fn maker(&self, last: bool) -> Option<Maker> {
-        last.then_some(Maker::Triangle(Triangle::Symmetric))
     }
 
     fn check<'t>(&self, at: At<'t>, above: Above<'t>) -> Result<Above<'t>, Malformed> {

@@ -1,6 +1,6 @@
 //! `upper`: as lower, with the coordinates from i on.
 
-use super::{At, Kind, Level, Maker, Step, Store};
+use super::{At, Kind, Level, Step, Store};
 use crate::format::check::{Above, structure::check_triangles};
 use crate::format::triangle::{self, Triangle};
 use crate::format::{Error, Malformed, room};
@@ -10,7 +10,7 @@ pub(super) struct Upper;
 
 impl Kind for Upper {
     fn looplet(&self) -> Looplet {
-        Looplet::Interval
+        Looplet::Sequence(&[Looplet::FILL, Looplet::VALUES, Looplet::FILL])
     }
 
     fn steps(&self) -> &'static [Step] {
@@ -19,10 +19,6 @@ impl Kind for Upper {
 
     fn triangle(&self) -> Option<Triangle> {
         Some(Triangle::Upper)
-    }
-
-    fn maker(&self, _: bool) -> Option<Maker> {
-        Some(Maker::Triangle(Triangle::Upper))
     }
 
     fn check<'t>(&self, at: At<'t>, above: Above<'t>) -> Result<Above<'t>, Malformed> {

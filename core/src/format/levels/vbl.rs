@@ -6,7 +6,7 @@
 //!  ofs   one more than there are blocks, of pos's type: a block's positions are ofs[block]..ofs[block + 1], one a coordinate
 //! ```
 
-use super::{At, Kind, Level, Maker, Step, Store, check_list, entries};
+use super::{At, Kind, Level, Step, Store, check_list, entries};
 use crate::format::blocks::{self, coordinate};
 use crate::format::check::{Above, structure::check_blocks};
 use crate::format::entries::parents;
@@ -17,19 +17,11 @@ pub(super) struct Vbl;
 
 impl Kind for Vbl {
     fn looplet(&self) -> Looplet {
-        Looplet::Blocks
+        Looplet::Stepper(&Looplet::Sequence(&[Looplet::FILL, Looplet::VALUES]))
     }
 
     fn steps(&self) -> &'static [Step] {
         &[Step::Fibers("pos"), Step::Each("crd"), Step::Fibers("ofs")]
-    }
-
-    fn is_short(&self) -> bool {
-        true
-    }
-
-    fn maker(&self, last: bool) -> Option<Maker> {
-        last.then_some(Maker::Blocks)
     }
 
     fn check<'t>(&self, at: At<'t>, above: Above<'t>) -> Result<Above<'t>, Malformed> {

@@ -3,7 +3,6 @@
 use fiberloom_core::algebra::Type;
 use fiberloom_core::format::room::{more, push};
 use fiberloom_core::format::{Array, Error, Holds, Level};
-use fiberloom_core::looplet::Looplet;
 use std::ops::Range;
 
 /// Ranges of positions that ascend, do not touch, and are not empty.
@@ -64,9 +63,7 @@ impl Kept {
             }
             (None, Some(crd)) if cut.is_none() => vec![self.of(crd)?],
             (Some(pos), Some(crd)) if kind.is_list() && !kind.has_table() => self.listed(pos, crd, cut)?.into(),
-            (Some(pos), Some(crd)) if kind.looplet() == Looplet::Runs && cut.is_none() => {
-                self.listed(pos, crd, None)?.into()
-            }
+            (Some(pos), Some(crd)) if kind.is_in_runs() && cut.is_none() => self.listed(pos, crd, None)?.into(),
             (Some(pos), first) if kind.is_interval() && cut.is_none() => {
                 let first = first.map(|first| self.of(first)).transpose()?;
                 [self.fibers(pos)?].into_iter().chain(first).collect()

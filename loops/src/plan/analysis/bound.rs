@@ -4,7 +4,7 @@ use super::{Point, Tree};
 use crate::choose::access;
 use crate::choose::symbol::Name;
 use crate::plan::{Block, Driver, Level, Op, Room};
-use fiberloom_core::format::Maker;
+use fiberloom_core::format::LevelKind;
 use fiberloom_core::notation::concrete::WorkspaceKind;
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ impl<'t> Tree<'t> {
     /// The bound on the entries of the last level, if there is one. Nothing bounds the entries that a workspace drains, unless they are
     /// those of a list.
     pub(super) fn room(&self) -> Option<Room> {
-        if self.form.last() != Some(Maker::List) {
+        if !self.form.ends(LevelKind::is_list) {
             return None;
         }
         let mut leaders: BTreeSet<Level> = self.split.iter().map(|of| (*of, 0)).collect();
@@ -120,7 +120,7 @@ impl<'t> Tree<'t> {
         self.any(&|op| match op {
             Op::Visit { output, insertion, driver, .. } => {
                 let own = *output == self.output && self.is_last(*insertion);
-                own && self.form.last().is_some() && !self.form.is_of_runs() && *driver != Driver::Stored
+                own && self.form.ends(|_| true) && !self.form.is_of_runs() && *driver != Driver::Stored
             }
             _ => false,
         })
