@@ -38,18 +38,22 @@ fn operands() -> [Array<'static>; 4] {
 
 /// What a kernel makes of these, the same for each shape of a launch, and the code.
 fn made(text: &str, results: i64) -> (Result<Vec<i64>, Failure>, Ptx) {
+    made_of(text, &operands(), [4, 3, results])
+}
+
+/// The same, of these operands and extents.
+fn made_of(text: &str, operands: &[Array], extents: [i64; 3]) -> (Result<Vec<i64>, Failure>, Ptx) {
     let kernel = read(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
     check(&kernel).unwrap_or_else(|e| panic!("{e}\n{text}"));
     let code = ptx(&kernel, Gpu::Sm80).unwrap();
     let module = Module::read(&code.text).unwrap_or_else(|e| panic!("{e}\n{}", code.text));
-    let operands = operands();
     let given: Vec<Option<&Array>> = operands.iter().map(Some).chain([None, None]).collect();
     let mut all = SHAPES.iter().zip(1..).map(|(shape, seed)| {
         let limits = Limits { seed, ..Limits::default() };
         let launcher = Simulated::new(&module, limits);
         let host = Host::new(&kernel, &launcher, &code.entries, *shape);
         let prepared = Prepared::new(&kernel).unwrap();
-        match prepared.run_on(Some(&host), &[4, 3, results], &given, &Default::default()) {
+        match prepared.run_on(Some(&host), &extents, &given, &Default::default()) {
             Ok(outcome) => {
                 let array = outcome.buffers.into_iter().flatten().next().unwrap();
                 Ok((0..array.len()).map(|n| array.get(n).as_i64().unwrap()).collect())
@@ -172,6 +176,65 @@ fn lanes_have_variables_of_their_own() {
     ] {
         let (sums, code) = made(&kernel("i64", &body), 4);
         assert_eq!((sums, code.entries[0].runner), (Ok(wanted.to_vec()), runner), "{body}");
+    }
+}
+
+/// Lanes that run a loop over the same entries load one each, and hand them to one another: rows of no entry up to more than two for each lane,
+/// and as many columns as lanes, fewer, and more.
+#[test]
+fn lanes_hand_entries_to_one_another() {
+    let lengths = [0, 1, 32, 70, 0, 40];
+    let pos: Vec<i32> = (0..=6).map(|i| lengths[..i].iter().sum()).collect();
+    let entries: Vec<(i32, i64)> = (0..143).map(|p| (p * 7 % 11, i64::from(p % 5) - 2)).collect();
+    let (crd, vals) = entries.iter().copied().unzip::<i32, i64, Vec<_>, Vec<_>>();
+    let columns = "  parallel for i in 0..n_i {
+    lane parallel for k in 0..n_j {
+      t = i
+      for p in A1_pos[i]..A1_pos[i + 1] {
+        t = t + A_vals[p] * x_vals[i64(A1_crd[p]) * n_j + k]
+      }
+      y_vals[i * n_j + k] = t
+    }
+  }";
+    let sums = "  parallel for i in 0..n_i {
+    for p in A1_pos[i]..A1_pos[i + 1] {
+      let j = i64(A1_crd[p])
+      let a = A_vals[p]
+      t = 0
+      lane for k in 0..n_j {
+        t = t + a * x_vals[j * n_j + k]
+      }
+      y_vals[p] = t
+    }
+  }";
+    for n in [3, 32, 45] {
+        let x: Vec<i64> = (0..11 * n).map(|e| e * e % 101).collect();
+        let operands =
+            [Array::from(pos.clone()), Array::from(crd.clone()), Array::from(vals.clone()), Array::from(x.clone())];
+        let of = |p: usize, k: i64| vals[p] * x[(i64::from(crd[p]) * n + k) as usize];
+        let row = |i: usize| pos[i] as usize..pos[i + 1] as usize;
+        let dense = |from: i64| -> Vec<i64> {
+            let element = |i: usize, k| row(i).filter(|_| k >= from).map(|p| of(p, k)).sum::<i64>() + i as i64;
+            (0..6).flat_map(|i| (0..n).map(move |k| element(i, k))).collect()
+        };
+        let each: Vec<i64> = (0..143).map(|p| (0..n).map(|k| of(p, k)).sum()).collect();
+        // The first lane's values are stored side by side, too, where no two iterations of a loop around store one element.
+        let again = sums.replace("for p", "for r in 0..2 { for p").replace("= t\n", "= t }\n");
+        // What one lane alone comes to is not handed round, nor what may not be loaded.
+        let alone = columns.replace("for p", "if k > 0 { for p").replace("+ k]\n      }", "+ k]\n      } }");
+        let guarded = columns.replace("t = t +", "if A1_crd[p] >= 0 { t = t +").replace("+ k]\n", "+ k] }\n");
+        for (body, wanted, handed) in [
+            (columns, dense(0), 3),
+            (sums, each.clone(), 5),
+            (&again[..], each, 3),
+            (&alone[..], dense(1), 0),
+            (&guarded[..], dense(0), 1),
+        ] {
+            let text = kernel("i64", body);
+            let (values, code) = made_of(&text, &operands, [6, n, wanted.len() as i64]);
+            assert_eq!((values, code.entries[0].runner), (Ok(wanted), Runner::Warp), "{body}");
+            assert_eq!(code.text.matches("shfl.sync.idx").count(), handed, "{body}\n{}", code.text);
+        }
     }
 }
 

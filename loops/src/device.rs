@@ -19,17 +19,21 @@
 
 mod barriers;
 mod grid;
+mod handed;
 mod lanes;
 mod shared;
 
 pub use grid::Runner;
-pub use lanes::Join;
+pub use handed::Hand;
+pub use lanes::{Join, Shuffles};
 pub use shared::{SHARED_BYTES, Workspace};
 
 use super::arith::{binary, int, times};
+use super::ir::map_exprs;
+use super::names::Vars;
 use super::{
     Buffer, BufferId, Claim, Deal, Entry, Expr, Failure, How, Kernel, Role, Stmt, Var, array_in_pieces, fold_in_pieces,
-    folded_values,
+    folded_values, map_blocks,
 };
 use barriers::{Barriers, Way};
 use fiberloom_core::algebra::{Op, Type, Value};
@@ -98,8 +102,8 @@ pub struct DeviceLoop {
     pub fails: bool,
     /// What runs each iteration.
     pub runner: Runner,
-    /// The folds over the lanes of a warp.
-    pub joins: Vec<Join>,
+    /// What the lanes of a warp hand to one another.
+    pub shuffles: Shuffles,
     /// The workspaces in the memory that a block shares.
     pub shared: Vec<Workspace>,
     /// The variable that is set where all threads of a block wait for one another.
@@ -339,19 +343,17 @@ fn is_called(op: Op, ty: Type, args: &[Expr]) -> bool {
 /// The kernel of a loop, and why a block does not run its iterations, where a schedule wants that.
 fn taken(whole: &Kernel, var: Var, how: &How, body: &[Stmt]) -> (DeviceLoop, Option<String>) {
     let mut kernel = Kernel { body: vec![], arguments: vec![], solved: vec![], given: vec![], ..whole.clone() };
-    let mut new = |name: &str| {
-        kernel.vars.push((name.to_string(), Type::I64));
-        Var(kernel.vars.len() as u32 - 1)
-    };
-    let (bounds, thread, next) = (["first", "last"].map(&mut new), ["thread", "threads"].map(&mut new), new("next"));
-    let (grid, meet) = (["block", "blocks", "place", "size"].map(&mut new), new("meet"));
+    let mut vars = Vars::of(&mut kernel.vars);
+    let [bounds, thread] = [["first", "last"], ["thread", "threads"]].map(|names| names.map(|name| vars.index(name)));
+    let grid = ["block", "blocks", "place", "size"].map(|name| vars.index(name));
+    let [next, meet] = ["next", "meet"].map(|name| vars.index(name));
     let used = Used::of(body);
     let launched = Launched { whole, how, body, used: &used, atomics: folded_arrays(whole, how, body) };
     let (run, why) = match grid::shared(whole, (var, body), (how, &used), &launched.atomics) {
-        Ok(held) => (launched.by_blocks(held, (grid, meet), &mut new), None),
-        Err(why) => (launched.by_threads(thread, &mut new), why),
+        Ok(held) => (launched.by_blocks(held, (grid, meet), &mut vars), None),
+        Err(why) => (launched.by_threads(thread, &mut vars), why),
     };
-    let Run { begin, statements, turn: [number, count], runner, joins, own, shared, mut atomics } = run;
+    let Run { begin, statements, turn: [number, count], runner, shuffles, own, shared, mut atomics } = run;
     let mut each = vec![Stmt::Let(var, Expr::Var(next))];
     each.extend(grid::serial(statements));
     each.push(Stmt::Set(next, binary(Op::Add, Expr::Var(next), count)));
@@ -384,7 +386,7 @@ fn taken(whole: &Kernel, var: Var, how: &How, body: &[Stmt]) -> (DeviceLoop, Opt
         own,
         fails,
         runner,
-        joins,
+        shuffles,
         shared,
         meet,
         atomics,
@@ -417,7 +419,7 @@ struct Run {
     /// The number of the unit that runs one, and how many there are.
     turn: [Expr; 2],
     runner: Runner,
-    joins: Vec<Join>,
+    shuffles: Shuffles,
     own: Vec<(BufferId, Var)>,
     shared: Vec<Workspace>,
     atomics: Vec<Folded>,
@@ -425,38 +427,38 @@ struct Run {
 
 impl Launched<'_> {
     /// A block runs an iteration; `meet` is set where a barrier stands.
-    fn by_blocks(self, held: Held, (grid, meet): (grid::Grid, Var), new: &mut dyn FnMut(&str) -> Var) -> Run {
+    fn by_blocks(self, held: Held, (grid, meet): (grid::Grid, Var), vars: &mut Vars) -> Run {
         let (whole, atomics) = (self.whole, &held.atomics[..]);
         let barriers = Barriers { kernel: whole, written: &self.used.written, atomics, meet };
         let filled = held.filled().map(|(of, _)| (of.buffer, Way::Each)).collect();
         let buffers: Vec<BufferId> = held.workspaces.iter().map(|of| of.buffer).collect();
         let ordered = barriers.iteration(self.body, filled, &buffers);
-        let begin = held.begin(grid, new);
-        let (statements, joins) = grid::spread(whole, (&ordered, self.body, atomics), grid, new);
+        let begin = held.begin(grid, vars);
+        let (statements, shuffles) = grid::spread(whole, (&ordered, self.body, atomics), grid, vars);
         let turn = [grid[0], grid[1]].map(Expr::Var);
         let (own, shared, atomics) = (vec![], held.workspaces, held.atomics);
-        Run { begin, statements, turn, runner: Runner::Block, joins, own, shared, atomics }
+        Run { begin, statements, turn, runner: Runner::Block, shuffles, own, shared, atomics }
     }
 
     /// A thread runs an iteration, with copies of workspaces of its own, or a warp does, whose lanes share loops.
-    fn by_threads(self, thread: [Var; 2], new: &mut dyn FnMut(&str) -> Var) -> Run {
+    fn by_threads(self, thread: [Var; 2], vars: &mut Vars) -> Run {
         let Launched { whole, how, body, used, atomics } = self;
         let own = if let How::Parallel { own, .. } = how { &own[..] } else { &[] };
         let name = |b: &BufferId| format!("{}_length", whole.buffers[b.0 as usize].name);
-        let own: Vec<(BufferId, Var)> = own.iter().map(|b| (*b, new(&name(b)))).collect();
+        let own: Vec<(BufferId, Var)> = own.iter().map(|b| (*b, vars.index(&name(b)))).collect();
         let alone = own.is_empty() && !used.fails && how.folded().is_empty();
         let lanes = if alone { lanes::shared(whole, (body, body), &atomics) } else { vec![] };
         let (turn, shared) = (thread.map(Expr::Var), vec![]);
         if lanes.is_empty() {
             let statements = Copies { of: own.iter().copied().collect(), thread }.block(body);
-            let (begin, joins) = (vec![], vec![]);
-            return Run { begin, statements, turn, runner: Runner::Thread, joins, own, shared, atomics };
+            let (begin, shuffles) = (vec![], Shuffles::default());
+            return Run { begin, statements, turn, runner: Runner::Thread, shuffles, own, shared, atomics };
         }
-        let lane = new("lane");
-        let (statements, joins) = lanes::spread(body, &lanes, lane, new);
+        let lane = vars.index("lane");
+        let (statements, shuffles) = lanes::spread(whole, (body, body), (&lanes, &atomics), lane, vars);
         let begin = vec![Stmt::Let(lane, binary(Op::And, Expr::Var(thread[0]), int(lanes::WARP - 1)))];
         let turn = turn.map(|threads| binary(Op::Div, threads, int(lanes::WARP)));
-        Run { begin, statements, turn, runner: Runner::Warp, joins, own, shared, atomics }
+        Run { begin, statements, turn, runner: Runner::Warp, shuffles, own, shared, atomics }
     }
 }
 
@@ -544,34 +546,23 @@ struct Copies {
 impl Copies {
     /// The statements on this thread's copies.
     fn block(&self, block: &[Stmt]) -> Vec<Stmt> {
-        block.iter().map(|stmt| self.statement(stmt)).collect()
+        self.stores(map_exprs(block.to_vec(), &|e| self.expression(e)))
     }
 
-    fn statement(&self, stmt: &Stmt) -> Stmt {
-        let e = |e: &Expr| self.expression(e);
-        match stmt {
-            Stmt::Let(v, value) => Stmt::Let(*v, e(value)),
-            Stmt::Set(v, value) => Stmt::Set(*v, e(value)),
-            Stmt::Store(b, at, value) => Stmt::Store(*b, self.place(*b, e(at)), e(value)),
-            Stmt::If(c, yes, no) => Stmt::If(e(c), self.block(yes), self.block(no)),
-            Stmt::While(c, body) => Stmt::While(e(c), self.block(body)),
-            Stmt::For { var, lo, hi, how, body } => {
-                Stmt::For { var: *var, lo: e(lo), hi: e(hi), how: how.clone(), body: self.block(body) }
-            }
-            Stmt::Call(_) | Stmt::Comment(_) => stmt.clone(),
-        }
+    fn stores(&self, block: Vec<Stmt>) -> Vec<Stmt> {
+        let each = |stmt| match stmt {
+            Stmt::Store(b, at, value) => Stmt::Store(b, self.place(b, at), value),
+            other => other,
+        };
+        map_blocks(block.into_iter().map(each).collect(), &mut |inner| self.stores(inner))
     }
 
     fn expression(&self, e: &Expr) -> Expr {
-        match e {
-            Expr::Load(b, at) => Expr::Load(*b, Box::new(self.place(*b, self.expression(at)))),
-            Expr::Capacity(b) => self.of.get(b).map_or(Expr::Capacity(*b), |length| Expr::Var(*length)),
-            Expr::Among(sought, b, parts) => {
-                Expr::Among(*sought, *b, Box::new(parts.each_ref().map(|part| self.expression(part))))
-            }
-            Expr::Op(op, args) => Expr::Op(*op, args.iter().map(|arg| self.expression(arg)).collect()),
-            Expr::Const(_) | Expr::Var(_) => e.clone(),
-        }
+        e.with(&|e| match e {
+            Expr::Load(b, at) => Some(Expr::Load(*b, Box::new(self.place(*b, self.expression(at))))),
+            Expr::Capacity(b) => self.of.get(b).copied().map(Expr::Var),
+            _ => None,
+        })
     }
 
     /// The place of an element of this thread's copy.

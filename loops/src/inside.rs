@@ -30,15 +30,7 @@ impl Named {
 
     /// An expression with names replaced by their values.
     pub(super) fn within(&self, e: &Expr) -> Expr {
-        match e {
-            Expr::Var(v) => self.0.get(v).unwrap_or(e).clone(),
-            Expr::Load(b, at) => Expr::Load(*b, Box::new(self.within(at))),
-            Expr::Among(sought, b, parts) => {
-                Expr::Among(*sought, *b, Box::new(parts.each_ref().map(|part| self.within(part))))
-            }
-            Expr::Op(op, args) => Expr::Op(*op, args.iter().map(|a| self.within(a)).collect()),
-            Expr::Const(_) | Expr::Capacity(_) => e.clone(),
-        }
+        e.with(&|e| if let Expr::Var(v) = e { self.0.get(v).cloned() } else { None })
     }
 }
 

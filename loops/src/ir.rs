@@ -134,17 +134,21 @@ impl Expr {
         found
     }
 
+    /// The expression with parts replaced by what `by` makes of them, from the outermost in.
+    pub(crate) fn with(&self, by: &dyn Fn(&Expr) -> Option<Expr>) -> Expr {
+        by(self).unwrap_or_else(|| match self {
+            Expr::Load(b, at) => Expr::Load(*b, Box::new(at.with(by))),
+            Expr::Among(sought, b, parts) => {
+                Expr::Among(*sought, *b, Box::new(parts.each_ref().map(|part| part.with(by))))
+            }
+            Expr::Op(op, args) => Expr::Op(*op, args.iter().map(|arg| arg.with(by)).collect()),
+            Expr::Const(_) | Expr::Var(_) | Expr::Capacity(_) => self.clone(),
+        })
+    }
+
     /// The expression with variables replaced by those in `now`.
     pub fn renamed(&self, now: &BTreeMap<Var, Var>) -> Expr {
-        match self {
-            Expr::Var(v) => Expr::Var(*now.get(v).unwrap_or(v)),
-            Expr::Load(b, at) => Expr::Load(*b, Box::new(at.renamed(now))),
-            Expr::Among(sought, b, parts) => {
-                Expr::Among(*sought, *b, Box::new(parts.each_ref().map(|part| part.renamed(now))))
-            }
-            Expr::Op(op, args) => Expr::Op(*op, args.iter().map(|arg| arg.renamed(now)).collect()),
-            Expr::Const(_) | Expr::Capacity(_) => self.clone(),
-        }
+        self.with(&|e| if let Expr::Var(v) = e { now.get(v).copied().map(Expr::Var) } else { None })
     }
 
     /// Whether the expression reads a buffer.
@@ -512,6 +516,26 @@ pub fn bare(e: &Expr) -> &Expr {
     match e {
         Expr::Op(Op::Convert(_), args) => &args[0],
         _ => e,
+    }
+}
+
+/// Statements with `f` applied to their expressions, in blocks too.
+pub(crate) fn map_exprs(block: Vec<Stmt>, f: &dyn Fn(&Expr) -> Expr) -> Vec<Stmt> {
+    let block = block.into_iter().map(|stmt| mapped(stmt, f)).collect();
+    map_blocks(block, &mut |inner| map_exprs(inner, f))
+}
+
+/// A statement with `f` applied to its expressions; its blocks stay.
+pub(crate) fn mapped(stmt: Stmt, f: &dyn Fn(&Expr) -> Expr) -> Stmt {
+    match stmt {
+        Stmt::Let(v, e) => Stmt::Let(v, f(&e)),
+        Stmt::Set(v, e) => Stmt::Set(v, f(&e)),
+        Stmt::Store(b, at, e) => Stmt::Store(b, f(&at), f(&e)),
+        Stmt::If(e, yes, no) => Stmt::If(f(&e), yes, no),
+        Stmt::While(e, body) => Stmt::While(f(&e), body),
+        Stmt::For { var, lo, hi, how, body } => Stmt::For { var, lo: f(&lo), hi: f(&hi), how, body },
+        Stmt::Call(entry) => Stmt::Call(entry.mapped(f)),
+        Stmt::Comment(_) => stmt,
     }
 }
 

@@ -70,6 +70,11 @@ impl Vars<'_> {
         Stmt::Let(fresh, e)
     }
 
+    /// A new variable that holds a coordinate or a position.
+    pub(super) fn index(&mut self, name: &str) -> Var {
+        self.fresh(name, Type::I64)
+    }
+
     /// A new variable whose name begins with `name`.
     pub(super) fn fresh(&mut self, name: &str, ty: Type) -> Var {
         let taken = || Names(self.all.iter().map(|(name, _)| (name.clone(), 1)).collect());

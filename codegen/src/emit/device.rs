@@ -50,7 +50,7 @@ pub(crate) fn module<'c>(
         let (kernel, symbol, cuts) = (&each.kernel, &entry.name[..], &cuts);
         let unit = Unit { context, module: &module, kernel, symbol, cuts, machine, interruptible: false };
         let mut emitter = Emitter::open(unit, Home::Kernel, declare(unit, entry, each.has_barriers()))?;
-        emitter.joins = &each.joins;
+        (emitter.joins, emitter.hands) = (&each.shuffles.joins, &each.shuffles.hands);
         emitter.atomics = &each.atomics;
         emitter.meet = Some(each.meet);
         emitter.enter_device(entry, each)?;
@@ -290,7 +290,7 @@ impl<'c> Emitter<'c, '_> {
             let ty = self.type_of(join.into);
             for distance in [16, 8, 4, 2, 1] {
                 let mine = self.builder.build_load(self.register(ty), slot, "")?;
-                let theirs = self.of_lane(mine, ty, distance)?;
+                let theirs = self.of_lane(mine, ty, ("bfly", self.context.i32_type().const_int(distance, false)))?;
                 let both = [mine, theirs].map(|value| Typed { value, ty });
                 self.builder.build_store(slot, self.apply(join.op, ty, &both)?)?;
             }
@@ -298,8 +298,20 @@ impl<'c> Emitter<'c, '_> {
         Ok(())
     }
 
-    /// The value of the lane whose number differs in one bit. Shuffles move 32 bits.
-    fn of_lane(&self, value: BasicValueEnum<'c>, ty: Type, distance: u64) -> Result<BasicValueEnum<'c>, Error> {
+    /// The value that a variable is defined as, where it is that of another lane.
+    pub(super) fn handed(&self, var: Var, value: BasicValueEnum<'c>) -> Result<BasicValueEnum<'c>, Error> {
+        let Some(hand) = self.hands.iter().find(|hand| hand.into == var) else { return Ok(value) };
+        let from = self.builder.build_int_truncate(self.word(hand.from)?, self.context.i32_type(), "")?;
+        self.of_lane(value, self.type_of(var), ("idx", from))
+    }
+
+    /// The value of another lane: the one of this number (`idx`), or whose number differs in these bits (`bfly`). Shuffles move 32 bits.
+    fn of_lane(
+        &self,
+        value: BasicValueEnum<'c>,
+        ty: Type,
+        (how, lane): (&str, IntValue<'c>),
+    ) -> Result<BasicValueEnum<'c>, Error> {
         let (builder, half) = (&self.builder, self.context.i32_type());
         let bits = self.context.custom_width_int_type(ty.bits().try_into().expect("types have bits"));
         let bits = bits.map_err(|e| Error::Llvm(e.to_string()))?;
@@ -307,8 +319,8 @@ impl<'c> Emitter<'c, '_> {
         let word = builder.build_int_z_extend_or_bit_cast(whole, self.context.i64_type(), "")?;
         let number = |n: u64| half.const_int(n, false).into();
         let moved = |part: IntValue<'c>| {
-            let args = [number(u64::from(u32::MAX)), part.into(), number(distance), number(31)];
-            let moved = self.call_overloaded("llvm.nvvm.shfl.sync.bfly.i32", &[], &args)?;
+            let args = [number(u64::from(u32::MAX)), part.into(), lane.into(), number(31)];
+            let moved = self.call_overloaded(&format!("llvm.nvvm.shfl.sync.{how}.i32"), &[], &args)?;
             Ok::<_, Error>(builder.build_int_z_extend(moved.into_int_value(), self.context.i64_type(), "")?)
         };
         let mut taken = moved(builder.build_int_truncate(word, half, "")?)?;

@@ -36,7 +36,7 @@ use crate::abi::Slot;
 use crate::target::Machine;
 use crate::{Error, Options};
 use fiberloom_core::algebra::Type;
-use fiberloom_loops::{Folded, Join, Kernel, Stmt, Var};
+use fiberloom_loops::{Folded, Hand, Join, Kernel, Stmt, Var};
 use gather::Fibers;
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::basic_block::BasicBlock;
@@ -131,6 +131,8 @@ struct Emitter<'c, 'k> {
     on_device: bool,
     /// The folds over the lanes of a warp, of a kernel of a device.
     joins: &'k [Join],
+    /// The values that a lane of a warp takes from another, of a kernel of a device.
+    hands: &'k [Hand],
     /// The arrays into whose elements threads fold at once, of a kernel of a device.
     atomics: &'k [Folded],
     /// The variable that is set where the threads of a block wait for one another, of a kernel of a device.
@@ -222,6 +224,7 @@ impl<'c, 'k> Emitter<'c, 'k> {
             interrupt: None,
             on_device: machine.is_device(),
             joins: &[],
+            hands: &[],
             atomics: &[],
             meet: None,
         })

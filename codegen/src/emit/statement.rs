@@ -61,7 +61,7 @@ impl<'c> Emitter<'c, '_> {
     }
 
     fn define(&mut self, var: Var, e: &Expr) -> Result<(), Error> {
-        let value = self.typed(e, self.kernel.vars[var.0 as usize].1)?.value;
+        let value = self.handed(var, self.typed(e, self.kernel.vars[var.0 as usize].1)?.value)?;
         match self.vars[var.0 as usize] {
             Place::Slot(slot) => {
                 self.builder.build_store(slot, value)?;

@@ -14,10 +14,11 @@
 //! another has written, a barrier stands between (`barriers.rs`). Workspaces that an iteration has to itself lie in the block's shared
 //! memory (`shared.rs`).
 
-use super::lanes::{self, Join, WARP};
+use super::lanes::{self, Shuffles, WARP};
 use super::shared::Held;
 use super::{DeviceLoop, Folded, Used, marked};
 use crate::arith::{binary, int};
+use crate::names::Vars;
 use crate::{Deal, Expr, How, Kernel, Stmt, Var};
 use fiberloom_core::algebra::Op;
 
@@ -122,12 +123,13 @@ pub(super) fn spread(
     kernel: &Kernel,
     (body, whole, atomics): (&[Stmt], &[Stmt], &[Folded]),
     [_, _, place, size]: Grid,
-    new: &mut dyn FnMut(&str) -> Var,
-) -> (Vec<Stmt>, Vec<Join>) {
-    let [lane, warp, warps] = ["lane", "warp", "warps"].map(&mut *new);
+    vars: &mut Vars,
+) -> (Vec<Stmt>, Shuffles) {
+    let [lane, warp, warps] = ["lane", "warp", "warps"].map(|name| vars.index(name));
     let with = |op, v: Var, n| binary(op, Expr::Var(v), int(n));
     let (threads, warp_of) = ([place, size], [warp, warps]);
-    let mut spread = Spread { kernel, threads, warps: warp_of, lane, new, whole, atomics, joins: vec![] };
+    let shuffles = Shuffles::default();
+    let mut spread = Spread { kernel, threads, warps: warp_of, lane, vars, whole, atomics, shuffles };
     let statements = spread.block(body);
     let mut out = vec![
         Stmt::Let(lane, with(Op::And, place, WARP - 1)),
@@ -135,25 +137,25 @@ pub(super) fn spread(
         Stmt::Let(warps, with(Op::Div, size, WARP)),
     ];
     out.extend(statements);
-    (out, spread.joins)
+    (out, spread.shuffles)
 }
 
-struct Spread<'s> {
+struct Spread<'s, 'k> {
     kernel: &'s Kernel,
     /// The number of the thread in its block, and how many there are.
     threads: [Var; 2],
     /// The number of the warp in its block, and how many there are.
     warps: [Var; 2],
     lane: Var,
-    new: &'s mut dyn FnMut(&str) -> Var,
+    vars: &'s mut Vars<'k>,
     /// The body of the launched loop.
     whole: &'s [Stmt],
     /// The arrays into whose elements iterations fold at once.
     atomics: &'s [Folded],
-    joins: Vec<Join>,
+    shuffles: Shuffles,
 }
 
-impl Spread<'_> {
+impl Spread<'_, '_> {
     fn block(&mut self, block: &[Stmt]) -> Vec<Stmt> {
         block.iter().flat_map(|stmt| self.statement(stmt)).collect()
     }
@@ -171,7 +173,7 @@ impl Spread<'_> {
                     Some(_) => (self.threads, body.clone()),
                 };
                 let [number, count] = turn.map(Expr::Var);
-                every(*var, ([lo, hi], number, count), body, self.new).1
+                every(*var, ([lo, hi], number, count), body, self.vars).1
             }
             Stmt::If(c, yes, no) => vec![Stmt::If(c.clone(), self.block(yes), self.block(no))],
             Stmt::While(c, body) => vec![Stmt::While(c.clone(), self.block(body))],
@@ -202,7 +204,7 @@ impl Spread<'_> {
     /// A nest of which each thread runs every so many iterations: neighbours are of one row.
     fn all_at_once(&mut self, nest: &[(Var, i64, &[Stmt])]) -> Vec<Stmt> {
         let Some((_, _, innermost)) = nest.last() else { return vec![] };
-        let (of, mut body, mut row) = ((self.new)("iteration"), vec![], 1i64);
+        let (of, mut body, mut row) = (self.vars.index("iteration"), vec![], 1i64);
         for (var, count, _) in nest.iter().rev() {
             let part = binary(Op::Rem, binary(Op::Div, Expr::Var(of), int(row.max(1))), int((*count).max(1)));
             body.insert(0, Stmt::Let(*var, part));
@@ -210,14 +212,15 @@ impl Spread<'_> {
         }
         body.extend(innermost.iter().cloned());
         let [number, count] = self.threads.map(Expr::Var);
-        every(of, ([&int(0), &int(row)], number, count), body, self.new).1
+        every(of, ([&int(0), &int(row)], number, count), body, self.vars).1
     }
 
     /// An iteration that a warp runs.
     fn of_warp(&mut self, body: &[Stmt]) -> Vec<Stmt> {
         let shared = lanes::shared(self.kernel, (self.whole, body), self.atomics);
-        let (statements, joins) = lanes::spread(body, &shared, self.lane, self.new);
-        self.joins.extend(joins);
+        let parts = (&shared[..], self.atomics);
+        let (statements, shuffles) = lanes::spread(self.kernel, (self.whole, body), parts, self.lane, self.vars);
+        self.shuffles.extend(shuffles);
         statements
     }
 }
@@ -227,18 +230,19 @@ pub(super) fn every(
     var: Var,
     ([lo, hi], number, count): ([&Expr; 2], Expr, Expr),
     body: Vec<Stmt>,
-    new: &mut dyn FnMut(&str) -> Var,
+    vars: &mut Vars,
 ) -> (Var, Vec<Stmt>) {
-    let (at, end) = (new("at"), new("end"));
+    let [at, end] = ["at", "end"].map(|name| vars.index(name));
     let mut each = vec![Stmt::Let(var, Expr::Var(at))];
     each.extend(body);
-    each.push(Stmt::Set(at, binary(Op::Add, Expr::Var(at), count)));
-    let run = vec![
-        Stmt::Let(end, hi.clone()),
-        Stmt::Set(at, binary(Op::Add, lo.clone(), number)),
-        Stmt::While(binary(Op::Lt, Expr::Var(at), Expr::Var(end)), each),
-    ];
-    (at, run)
+    (at, counted([at, end], [binary(Op::Add, lo.clone(), number), hi.clone(), count], each))
+}
+
+/// A loop in which a variable counts from `lo` up to `hi`, which another holds, by so many.
+pub(super) fn counted([at, end]: [Var; 2], [lo, hi, by]: [Expr; 3], mut body: Vec<Stmt>) -> Vec<Stmt> {
+    body.push(Stmt::Set(at, binary(Op::Add, Expr::Var(at), by)));
+    let more = binary(Op::Lt, Expr::Var(at), Expr::Var(end));
+    vec![Stmt::Let(end, hi), Stmt::Set(at, lo), Stmt::While(more, body)]
 }
 
 /// The loops of a launched one that a schedule deals out to units that do not run their iterations: the units, and what runs these. `why`

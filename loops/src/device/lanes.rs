@@ -9,15 +9,19 @@
 //!   y[i] = t                                   if lane == 0 { y[i] = t }
 //! ```
 //!
-//! All lanes run all other statements, on the same values; one of them stores. So iterations may not read what they write, nor fail. Lanes
-//! also share a loop whose iterations, and those of the loops around it, are shown to be independent (`lane parallel for`): each lane stores
-//! what its own iterations store. (Bell and Garland, *Implementing Sparse Matrix-Vector Multiplication on Throughput-Oriented Processors*, SC
-//! 2009, call this form of a product a vector kernel.)
+//! All lanes run all other statements, on the same values; one of them stores, and of the entries of a loop each loads its part
+//! (`handed.rs`). So iterations may not read what they write, nor fail. Lanes also share a loop whose iterations, and those of the loops
+//! around it, are shown to be independent (`lane parallel for`): each lane stores what its own iterations store. (Bell and Garland,
+//! *Implementing Sparse Matrix-Vector Multiplication on Throughput-Oriented Processors*, SC 2009, call this form of a product a vector
+//! kernel.)
 
+use super::handed::{Alike, Hand};
 use super::{Folded, Used, grid, marked};
-use crate::arith::{binary, int};
+use crate::arith::{binary, int, minus, plus};
+use crate::ir::map_exprs;
+use crate::names::Vars;
 use crate::rewrites::{begins, uses};
-use crate::{BufferId, Deal, Expr, Kernel, Stmt, Var, accumulates};
+use crate::{Buffer, BufferId, Deal, Expr, How, Kernel, Stmt, Var, accumulates};
 use fiberloom_core::algebra::{Op, Value, neutral};
 use std::collections::BTreeSet;
 
@@ -33,6 +37,22 @@ pub struct Join {
     pub into: Var,
     /// The function that joins two parts.
     pub op: Op,
+}
+
+/// What the lanes of a warp hand to one another.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Shuffles {
+    /// Folds over the lanes.
+    pub joins: Vec<Join>,
+    /// Values of one lane.
+    pub hands: Vec<Hand>,
+}
+
+impl Shuffles {
+    pub(super) fn extend(&mut self, more: Shuffles) {
+        self.joins.extend(more.joins);
+        self.hands.extend(more.hands);
+    }
 }
 
 /// A loop that lanes share, by its variable: into what it folds, with which function, from which value on.
@@ -124,42 +144,77 @@ impl Find<'_> {
     }
 }
 
-/// An iteration's statements for a lane of its warp, and the folds over lanes. `new` makes a variable.
+/// An iteration's statements for a lane of its warp, and what lanes hand to one another. The iteration, with this body, is a part of one whose
+/// body is `whole`.
 pub(super) fn spread(
-    body: &[Stmt],
-    shared: &[Shared],
+    kernel: &Kernel,
+    (whole, body): (&[Stmt], &[Stmt]),
+    (shared, atomics): (&[Shared], &[Folded]),
     lane: Var,
-    new: &mut dyn FnMut(&str) -> Var,
-) -> (Vec<Stmt>, Vec<Join>) {
-    let mut spread = Spread { shared, lane, new, joins: vec![] };
-    (spread.block(body), spread.joins)
+    vars: &mut Vars,
+) -> (Vec<Stmt>, Shuffles) {
+    let alike = Alike::of(kernel, whole, body, shared);
+    let stores = first_of(lane);
+    let shuffles = Shuffles::default();
+    let mut spread =
+        Spread { kernel, shared, atomics, alike, lane, vars, stores, together: true, apart: true, shuffles };
+    (spread.block(body), spread.shuffles)
 }
 
-struct Spread<'s> {
+struct Spread<'s, 'k> {
+    kernel: &'s Kernel,
     shared: &'s [Shared],
+    /// The arrays into whose elements iterations fold at once.
+    atomics: &'s [Folded],
+    alike: Alike<'s>,
     lane: Var,
-    new: &'s mut dyn FnMut(&str) -> Var,
-    joins: Vec<Join>,
+    vars: &'s mut Vars<'k>,
+    /// The condition on which a lane stores.
+    stores: Expr,
+    /// Whether all lanes come to a statement, and whether no iteration of a loop around it waits for another.
+    together: bool,
+    apart: bool,
+    shuffles: Shuffles,
 }
 
-impl Spread<'_> {
+impl Spread<'_, '_> {
     fn block(&mut self, block: &[Stmt]) -> Vec<Stmt> {
         block.iter().flat_map(|stmt| self.statement(stmt)).collect()
+    }
+
+    /// A block to which all lanes come, if they come to the statement around, and what decides it is `alike`. The statement is no loop, or one
+    /// whose iterations are independent, if it is `apart`.
+    fn within(&mut self, (alike, apart): (bool, bool), block: &[Stmt]) -> Vec<Stmt> {
+        let around = (self.together, self.apart);
+        (self.together, self.apart) = (self.together && alike, self.apart && apart);
+        let out = self.block(block);
+        (self.together, self.apart) = around;
+        out
     }
 
     fn statement(&mut self, stmt: &Stmt) -> Vec<Stmt> {
         vec![match stmt {
             Stmt::For { var, lo, hi, how, body } => {
-                let shared = self.shared.iter().find(|(shared, _)| shared == var);
-                if let Some((_, folds)) = shared {
-                    return self.share(*var, [lo, hi], body, folds);
+                let alike = self.alike.is(lo) && self.alike.is(hi);
+                if let Some((_, folds)) = self.shared.iter().find(|(shared, _)| shared == var) {
+                    let in_step = self.together && alike && folds.is_empty();
+                    let run = in_step.then(|| self.in_step(*var, [lo, hi], body)).flatten();
+                    return run.unwrap_or_else(|| self.share(*var, [lo, hi], body, folds));
                 }
-                let body = self.block(body);
+                let handed = self.together && alike && !how.is_vector();
+                let entries = if handed { self.alike.entries(*var, body) } else { vec![] };
+                let body = self.within((alike, how.is_apart()), body);
+                if !entries.is_empty() {
+                    return self.hand_round(*var, [lo, hi], body, &entries);
+                }
                 Stmt::For { var: *var, lo: lo.clone(), hi: hi.clone(), how: how.clone(), body }
             }
-            Stmt::Store(..) => Stmt::If(self.is_first(), vec![stmt.clone()], vec![]),
-            Stmt::If(c, yes, no) => Stmt::If(c.clone(), self.block(yes), self.block(no)),
-            Stmt::While(c, body) => Stmt::While(c.clone(), self.block(body)),
+            Stmt::Store(..) => Stmt::If(self.stores.clone(), vec![stmt.clone()], vec![]),
+            Stmt::If(c, yes, no) => {
+                let alike = (self.alike.is(c), true);
+                Stmt::If(c.clone(), self.within(alike, yes), self.within(alike, no))
+            }
+            Stmt::While(c, body) => Stmt::While(c.clone(), self.within((self.alike.is(c), false), body)),
             Stmt::Let(..) | Stmt::Set(..) | Stmt::Call(_) | Stmt::Comment(_) => stmt.clone(),
         }]
     }
@@ -168,17 +223,93 @@ impl Spread<'_> {
     fn share(&mut self, var: Var, [lo, hi]: [&Expr; 2], body: &[Stmt], folds: &[(Var, Op, Value)]) -> Vec<Stmt> {
         let start = |(into, _, start): &(Var, Op, Value)| Stmt::Set(*into, Expr::Const(*start));
         let turn = ([lo, hi], Expr::Var(self.lane), int(WARP));
-        let (at, run) = grid::every(var, turn, body.to_vec(), self.new);
-        self.joins.extend(folds.iter().map(|(into, op, _)| Join { behind: at, into: *into, op: *op }));
+        let (at, run) = grid::every(var, turn, body.to_vec(), self.vars);
+        let joins = folds.iter().map(|(into, op, _)| Join { behind: at, into: *into, op: *op });
+        self.shuffles.joins.extend(joins);
         let mut out: Vec<Stmt> = vec![];
         if !folds.is_empty() {
-            out.push(Stmt::If(self.is_first(), vec![], folds.iter().map(start).collect()));
+            out.push(Stmt::If(self.stores.clone(), vec![], folds.iter().map(start).collect()));
         }
         out.extend(run);
         out
     }
 
-    fn is_first(&self) -> Expr {
-        binary(Op::Eq, Expr::Var(self.lane), int(0))
+    /// The same, of a loop with independent iterations in which lanes hand entries to one another: as many iterations in each lane. Behind the
+    /// last one a lane runs that once more, and stores nothing. `None` of other loops.
+    fn in_step(&mut self, var: Var, [lo, hi]: [&Expr; 2], body: &[Stmt]) -> Option<Vec<Stmt>> {
+        let used = Used::apart(body, self.atomics);
+        used.written.is_disjoint(&used.loaded).then_some(())?;
+        let ([at, end], hands) = (["at", "end"].map(|name| self.vars.index(name)), self.shuffles.hands.len());
+        let own = plus(Expr::Var(at), Expr::Var(self.lane));
+        let stores = binary(Op::Lt, own.clone(), Expr::Var(end));
+        let outside = std::mem::replace(&mut self.stores, stores);
+        let body = self.block(body);
+        self.stores = outside;
+        let last = minus(Expr::Var(end), int(1));
+        let each = [Stmt::Let(var, binary(Op::Min, own, last))].into_iter().chain(body).collect();
+        let run = grid::counted([at, end], [lo.clone(), hi.clone(), int(WARP)], each);
+        (self.shuffles.hands.len() > hands).then_some(run)
     }
+
+    /// A loop of whose iterations each lane loads the entries of one, in turns of 32, and takes those of the others from them.
+    fn hand_round(&mut self, var: Var, [lo, hi]: [&Expr; 2], body: Vec<Stmt>, entries: &[BufferId]) -> Vec<Stmt> {
+        let [begin, end, mine, from] = ["begin", "end", "mine", "from"].map(|name| self.vars.index(name));
+        let (first, last) = (Expr::Var(begin), minus(Expr::Var(end), int(1)));
+        let mut turn = vec![Stmt::Let(mine, binary(Op::Min, plus(first.clone(), Expr::Var(self.lane)), last))];
+        let mut each = vec![Stmt::Let(from, minus(Expr::Var(var), first.clone()))];
+        let mut taken = vec![];
+        for b in entries {
+            let Buffer { name, ty, .. } = &self.kernel.buffers[b.0 as usize];
+            let [own, into] = [(); 2].map(|()| self.vars.fresh(name, *ty));
+            turn.push(Stmt::Let(own, Expr::Load(*b, Box::new(Expr::Var(mine)))));
+            each.push(Stmt::Let(into, Expr::Var(own)));
+            self.shuffles.hands.push(Hand { into, from });
+            taken.push((Expr::Load(*b, Box::new(Expr::Var(var))), Expr::Var(into)));
+        }
+        let entry = |e: &Expr| taken.iter().find(|(load, _)| load == e).map(|(_, into)| into.clone());
+        let mut behind = vec![];
+        for stmt in map_exprs(body, &|e| e.with(&entry)) {
+            match self.kept(var, from, &stmt) {
+                Some((kept, store)) => {
+                    each.extend(kept);
+                    behind.push(store);
+                }
+                None => each.push(stmt),
+            }
+        }
+        let hi_of_turn = binary(Op::Min, plus(first.clone(), int(WARP)), Expr::Var(end));
+        turn.push(Stmt::For { var, lo: first.clone(), hi: hi_of_turn, how: How::Serial, body: each });
+        if !behind.is_empty() {
+            let own = binary(Op::Lt, plus(first, Expr::Var(self.lane)), Expr::Var(end));
+            let stores = behind.into_iter().map(|(b, kept)| Stmt::Store(b, Expr::Var(mine), Expr::Var(kept)));
+            turn.push(Stmt::If(own, stores.collect(), vec![]));
+        }
+        grid::counted([begin, end], [lo.clone(), hi.clone(), int(WARP)], turn)
+    }
+
+    /// A store of the first lane into the element of a loop's iteration: what keeps the value for the lane `from`, and the array and the variable
+    /// of which each lane stores its element behind the turn. `None` of other statements.
+    fn kept(&mut self, var: Var, from: Var, stmt: &Stmt) -> Option<(Vec<Stmt>, (BufferId, Var))> {
+        let Stmt::If(c, yes, _) = stmt else { return None };
+        let [Stmt::Store(b, at, e)] = &yes[..] else { return None };
+        let fits = self.apart && *at == Expr::Var(var) && self.alike.is_stored_once(*b);
+        (fits && *c == first_of(self.lane)).then_some(())?;
+        let Buffer { name, ty, .. } = &self.kernel.buffers[b.0 as usize];
+        let [made, into, kept] = [(); 3].map(|()| self.vars.fresh(name, *ty));
+        let first = self.vars.index("first");
+        self.shuffles.hands.push(Hand { into, from: first });
+        let mine = binary(Op::Eq, Expr::Var(self.lane), Expr::Var(from));
+        let keeps = vec![
+            Stmt::Let(made, e.clone()),
+            Stmt::Let(first, int(0)),
+            Stmt::Let(into, Expr::Var(made)),
+            Stmt::If(mine, vec![Stmt::Set(kept, Expr::Var(into))], vec![]),
+        ];
+        Some((keeps, (*b, kept)))
+    }
+}
+
+/// Whether a lane is the first.
+fn first_of(lane: Var) -> Expr {
+    binary(Op::Eq, Expr::Var(lane), int(0))
 }

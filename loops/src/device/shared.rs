@@ -15,8 +15,9 @@
 use super::grid::{self, every};
 use super::{Folded, no_atomic};
 use crate::arith::int;
+use crate::names::Vars;
 use crate::rewrites::sizes;
-use crate::{BufferId, Claim, Entry, Expr, How, Kernel, Stmt, Var, array_in_pieces};
+use crate::{BufferId, Claim, Entry, Expr, How, Kernel, Stmt, array_in_pieces};
 use fiberloom_core::algebra::Value;
 
 /// The bytes of shared memory that every GPU has for a block.
@@ -63,13 +64,13 @@ impl Held {
     }
 
     /// The statements with which a thread of a block begins, where workspaces are allocated with values.
-    pub fn begin(&self, [_, _, place, size]: grid::Grid, new: &mut dyn FnMut(&str) -> Var) -> Vec<Stmt> {
+    pub fn begin(&self, [_, _, place, size]: grid::Grid, vars: &mut Vars) -> Vec<Stmt> {
         let filled = self.filled().map(|(of, value)| (of.buffer, of.len, value)).collect::<Vec<_>>();
         let each = |(b, len, value): (BufferId, u64, Value)| {
-            let at = new("element");
+            let at = vars.index("element");
             let store = vec![Stmt::Store(b, Expr::Var(at), Expr::Const(value))];
             let bounds = [&int(0), &int(len as i64)];
-            every(at, (bounds, Expr::Var(place), Expr::Var(size)), store, new).1
+            every(at, (bounds, Expr::Var(place), Expr::Var(size)), store, vars).1
         };
         filled.into_iter().flat_map(each).collect()
     }

@@ -16,7 +16,7 @@ use super::substitute::uses;
 use crate::arith::{binary, int, minus, plus};
 use crate::folds::{folded_with, regroups};
 use crate::names::Vars;
-use crate::{BufferId, Expr, How, Kernel, Stmt, Var, map_blocks};
+use crate::{BufferId, Expr, How, Kernel, Stmt, Var, map_blocks, map_exprs};
 use fiberloom_core::algebra::{Op, Type};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -289,28 +289,10 @@ fn up_to(end: &Expr, bound: &Expr, (i, last, back): (Var, &Expr, Var)) -> Expr {
 
 /// Statements with a variable replaced by an expression.
 fn replaced(block: Vec<Stmt>, v: Var, by: &Expr) -> Vec<Stmt> {
-    let e = |e: Expr| in_place(e, v, by);
-    let stmt = |stmt: Stmt| match stmt {
-        Stmt::Let(w, x) => Stmt::Let(w, e(x)),
-        Stmt::Set(w, x) => Stmt::Set(w, e(x)),
-        Stmt::Store(b, at, x) => Stmt::Store(b, e(at), e(x)),
-        Stmt::If(c, yes, no) => Stmt::If(e(c), replaced(yes, v, by), replaced(no, v, by)),
-        Stmt::While(c, body) => Stmt::While(e(c), replaced(body, v, by)),
-        Stmt::For { var, lo, hi, how, body } => {
-            Stmt::For { var, lo: e(lo), hi: e(hi), how, body: replaced(body, v, by) }
-        }
-        other => other,
-    };
-    block.into_iter().map(stmt).collect()
+    map_exprs(block, &|e| in_place(e, v, by))
 }
 
 /// An expression with a variable replaced by another expression.
-pub(super) fn in_place(e: Expr, v: Var, by: &Expr) -> Expr {
-    match e {
-        Expr::Var(w) if w == v => by.clone(),
-        Expr::Load(b, at) => Expr::Load(b, Box::new(in_place(*at, v, by))),
-        Expr::Among(sought, b, parts) => Expr::Among(sought, b, Box::new(parts.map(|part| in_place(part, v, by)))),
-        Expr::Op(op, args) => Expr::Op(op, args.into_iter().map(|a| in_place(a, v, by)).collect()),
-        other => other,
-    }
+pub(super) fn in_place(e: &Expr, v: Var, by: &Expr) -> Expr {
+    e.with(&|e| (*e == Expr::Var(v)).then(|| by.clone()))
 }

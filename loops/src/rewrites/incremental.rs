@@ -133,7 +133,7 @@ impl Carries<'_> {
         let column = self.vars.again(j);
         let at = at.renamed(&BTreeMap::from([(j, column)]));
         let one = Expr::Const(Value::i64(1));
-        let was = in_place(at.clone(), i, &Expr::Op(Op::Sub, vec![Expr::Var(i), one]));
+        let was = in_place(&at, i, &Expr::Op(Op::Sub, vec![Expr::Var(i), one]));
         let copy = vec![Stmt::Store(buffer, at, Expr::Load(buffer, Box::new(was)))];
         let zero = Expr::Const(Value::i64(0));
         let copied = Stmt::For { var: column, lo: zero, hi: width, how: How::Vector, body: copy };

@@ -279,7 +279,7 @@ impl Search<'_> {
     /// Copies all keys except NaN.
     fn taken(&mut self, of: &Compared, to: &Copied) -> Stmt {
         let turn = Vars::of(&mut self.kernel.vars).again(of.turn);
-        let key = in_place(of.key.clone(), of.turn, &Expr::Var(turn));
+        let key = in_place(&of.key, of.turn, &Expr::Var(turn));
         let ty = self.kernel.type_of(&of.key).expect("it is compared");
         let named = Vars::of(&mut self.kernel.vars).fresh("key", ty);
         let kept = Expr::Var(to.kept);
@@ -364,7 +364,7 @@ impl Search<'_> {
         let before = if first { at.clone() } else { minus(kept.clone(), Expr::Var(s)) };
         let place = load(places, at);
         let turn = if to.sorts() { plus(of.lo.clone(), place) } else { place };
-        let value = in_place(value.clone(), of.turn, &turn);
+        let value = in_place(value, of.turn, &turn);
         let folded = Expr::Op(of.op, vec![load(folds, before), value]);
         vec![
             Stmt::Store(folds, from, Expr::Const(nothing)),

@@ -6,7 +6,7 @@ use crate::arith::{binary, int, minus, plus, times};
 use crate::names::Vars;
 use crate::rewrites::downward::in_place;
 use crate::rewrites::parallel::touched;
-use crate::{BufferId, Entry, Expr, How, Kernel, Stmt, Var, map_blocks};
+use crate::{BufferId, Entry, Expr, How, Kernel, Stmt, Var, map_exprs, mapped};
 use fiberloom_core::algebra::{Op, Type, Value};
 use std::collections::BTreeMap;
 
@@ -272,8 +272,8 @@ impl Emit<'_, '_, '_> {
     fn each_in_place(&mut self, of: &Block, columns: &Columns, each: impl Fn(BufferId, Expr, Expr) -> Stmt) -> Stmt {
         let Into::Place(_, place, _) = &self.nest.into else { unreachable!("elements in place") };
         let (i, c) = (self.vars.again(self.nest.row.var), self.fresh("c"));
-        let place = in_place(place.clone(), self.nest.row.var, &Expr::Var(i));
-        let place = in_place(place, self.nest.column, &plus(columns.from.clone(), Expr::Var(c)));
+        let place = in_place(place, self.nest.row.var, &Expr::Var(i));
+        let place = in_place(&place, self.nest.column, &plus(columns.from.clone(), Expr::Var(c)));
         let at = plus(times(minus(Expr::Var(i), of.first.clone()), columns.whole.clone()), Expr::Var(c));
         let row = vec![counted(c, int(0), columns.width.clone(), vec![each(self.buffers.rows, at, place)])];
         counted(i, of.first.clone(), of.behind.clone(), row)
@@ -339,7 +339,7 @@ impl Emit<'_, '_, '_> {
         let how = if last.is_some() { How::Serial } else { How::Vector };
         let j = last.into_iter().fold(plus(at.clone(), Expr::Var(c)), |j, last| binary(Op::Min, j, last));
         let j = plus(columns.from.clone(), j);
-        let element = in_place(self.nest.folded.panel.renamed(&now), self.nest.column, &j);
+        let element = in_place(&self.nest.folded.panel.renamed(&now), self.nest.column, &j);
         let place = plus(times(minus(Expr::Var(k), step.from.clone()), size.clone()), Expr::Var(c));
         let row = Stmt::For { var: c, lo: int(0), hi: size, how, body: vec![Stmt::Store(panel, place, element)] };
         counted(k, step.from.clone(), step.to.clone(), vec![row])
@@ -393,7 +393,7 @@ impl Emit<'_, '_, '_> {
             let mut parts = vec![];
             for (e, ty) in &nest.folded.rows {
                 let part = self.vars.fresh("a", *ty);
-                body.push(Stmt::Let(part, in_place(e.renamed(&now), nest.row.var, row)));
+                body.push(Stmt::Let(part, in_place(&e.renamed(&now), nest.row.var, row)));
                 parts.push(Expr::Var(part));
             }
             of_rows.push(parts);
@@ -443,36 +443,13 @@ fn counted(var: Var, lo: Expr, hi: Expr, body: Vec<Stmt>) -> Stmt {
 
 /// Statements with reads of an array replaced by reads elsewhere.
 fn elements(stmts: Vec<Stmt>, b: BufferId, at: &dyn Fn(Expr) -> Expr) -> Vec<Stmt> {
-    let each = |stmt| {
-        let stmt = mapped(stmt, &|e| moved(e, b, at));
-        map_blocks(vec![stmt], &mut |inner| elements(inner, b, at)).remove(0)
-    };
-    stmts.into_iter().map(each).collect()
+    map_exprs(stmts, &|e| moved(e, b, at))
 }
 
 /// An expression with reads of an array replaced by reads elsewhere.
 fn moved(e: &Expr, b: BufferId, at: &dyn Fn(Expr) -> Expr) -> Expr {
-    match e {
-        Expr::Load(from, index) if *from == b => at(moved(index, b, at)),
-        Expr::Load(from, index) => load(*from, moved(index, b, at)),
-        Expr::Among(sought, from, parts) => {
-            Expr::Among(*sought, *from, Box::new(parts.each_ref().map(|part| moved(part, b, at))))
-        }
-        Expr::Op(op, args) => Expr::Op(*op, args.iter().map(|a| moved(a, b, at)).collect()),
-        Expr::Const(_) | Expr::Var(_) | Expr::Capacity(_) => e.clone(),
-    }
-}
-
-/// A statement with `f` applied to its expressions; its blocks stay.
-fn mapped(stmt: Stmt, f: &dyn Fn(&Expr) -> Expr) -> Stmt {
-    match stmt {
-        Stmt::Let(v, e) => Stmt::Let(v, f(&e)),
-        Stmt::Set(v, e) => Stmt::Set(v, f(&e)),
-        Stmt::Store(b, at, e) => Stmt::Store(b, f(&at), f(&e)),
-        Stmt::If(e, yes, no) => Stmt::If(f(&e), yes, no),
-        Stmt::While(e, body) => Stmt::While(f(&e), body),
-        Stmt::For { var, lo, hi, how, body } => Stmt::For { var, lo: f(&lo), hi: f(&hi), how, body },
-        Stmt::Call(entry) => Stmt::Call(entry.mapped(f)),
-        Stmt::Comment(_) => stmt,
-    }
+    e.with(&|e| match e {
+        Expr::Load(from, index) if *from == b => Some(at(moved(index, b, at))),
+        _ => None,
+    })
 }
