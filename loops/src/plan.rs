@@ -54,19 +54,20 @@ pub struct Plan {
     pub(super) steps: Vec<Step>,
     /// The symbols of extents, which are known before the first step.
     pub(super) extents: Vec<Sym>,
-    /// The ranges of its loops, with their looplets and lattices.
-    pub(super) ranges: Vec<Loop>,
 }
 
 impl Plan {
     /// The plan of these steps.
-    pub(super) fn new(steps: Vec<Step>, ranges: Vec<Loop>) -> Plan {
-        Plan { steps, ranges, ..Plan::default() }
+    pub(super) fn new(steps: Vec<Step>) -> Plan {
+        Plan { steps, ..Plan::default() }
     }
 
-    /// The ranges of all loops, each once: those of several walks over the same loops once, and none between the ends of pieces.
-    pub fn loops(&self) -> &[Loop] {
-        &self.ranges
+    /// The ranges of all loops that the planner has planned, each once: those of several walks over the same loops once, and none between
+    /// the ends of pieces.
+    pub fn loops(&self) -> Vec<&Loop> {
+        let mut all = vec![];
+        self.steps.iter().for_each(|step| step.loops(&mut all));
+        all
     }
 }
 
@@ -183,6 +184,27 @@ pub struct Loop {
 /// Operations in their order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Block(pub Vec<Op>);
+
+impl Block {
+    /// Whether it does nothing.
+    pub fn is_empty(&self) -> bool {
+        self.0.iter().all(|op| matches!(op, Op::Range { body, .. } if body.is_empty()))
+    }
+
+    /// Adds the ranges in it that are shown.
+    fn loops<'b>(&'b self, all: &mut Vec<&'b Loop>) {
+        for op in &self.0 {
+            if let Op::Range { of: Shown(Some(of)), .. } = op {
+                all.push(of);
+            }
+            op.blocks().into_iter().for_each(|(_, block)| block.loops(all));
+        }
+    }
+}
+
+/// A range as it is shown; `None` if the same loops are planned elsewhere, or if the plan was read.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Shown(pub Option<Box<Loop>>);
 
 /// A fiber of a list, or of the ends of pieces, in a view.
 #[derive(Clone, Debug)]
@@ -424,7 +446,7 @@ operations! {
     /** A conditional. */
     "if" When { cond: Sym, then: Block, @"else" otherwise: Block }
     /** A range of a loop, of which a schedule may ask something. */
-    "range" Range { hints: Option<Hints>, body: Block }
+    "range" Range { hints: Option<Hints>, of: Shown, body: Block }
 
     /** The end of a run of positions. */
     "run_end" RunEnd { it: Sym = new, @"of" run: Run }
@@ -607,6 +629,22 @@ pub(super) enum Step {
     Repeat { turns: Turns, steps: Vec<Step>, carried: Vec<Carried> },
 }
 
+impl Step {
+    /// Adds the ranges in it that are shown.
+    fn loops<'s>(&'s self, all: &mut Vec<&'s Loop>) {
+        match self {
+            Step::Whole { .. } => {}
+            Step::Nest(of) => of.body.blocks().into_iter().for_each(|block| block.loops(all)),
+            Step::Repeat { turns, steps, .. } => {
+                if let Turns::While { condition, .. } = turns {
+                    condition.loops(all);
+                }
+                steps.iter().for_each(|step| step.loops(all));
+            }
+        }
+    }
+}
+
 /// The iterations of a block.
 #[derive(Clone, Debug)]
 pub(super) enum Turns {
@@ -642,6 +680,17 @@ pub(super) enum Body {
     Counted([Block; 2]),
     /// A vector's coordinates are split entry by entry, or by loops where there are too many rows.
     Split { split: Split, otherwise: Option<Block> },
+}
+
+impl Body {
+    /// Its blocks.
+    fn blocks(&self) -> Vec<&Block> {
+        match self {
+            Body::Loops(block) => vec![block],
+            Body::Counted(passes) => passes.iter().collect(),
+            Body::Split { otherwise, .. } => otherwise.iter().collect(),
+        }
+    }
 }
 
 /// A vector whose coordinates are split into rows and columns.

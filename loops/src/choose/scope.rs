@@ -100,6 +100,8 @@ pub struct Scope {
     stray: FxHashSet<Index>,
     /// Parts of concatenations that are guarded at each coordinate.
     guarded: Vec<GuardedPart>,
+    /// Whether the loops here are planned elsewhere too, or stand between the ends of pieces: their ranges are not shown.
+    pub is_aside: bool,
 }
 
 /// A part of a concatenation that is guarded, instead of ending the loop's ranges (`choice.rs`).
@@ -149,6 +151,11 @@ impl Scope {
     /// The scope outside of the loops of a nest.
     pub fn of(cx: &Facts, nest: &concrete::Nest) -> Scope {
         Scope { budget: Budget::of(cx, nest), ..Scope::default() }
+    }
+
+    /// The scope in which the loops are planned once more, or between the ends of pieces.
+    pub fn aside(&self) -> Scope {
+        Scope { is_aside: true, ..self.clone() }
     }
 
     /// An index variable's value, if it is bound.

@@ -40,7 +40,7 @@ pub(super) fn operation(cx: &Context, d: &mut Symbolic, op: &Op) {
             let cond = cx.expr(d, *cond);
             d.when(cond, |d| cx.block(d, then), |d| cx.block(d, otherwise));
         }
-        Op::Range { hints, body } => {
+        Op::Range { hints, body, .. } => {
             let around = std::mem::replace(&mut d.wanted, *hints);
             cx.block(d, body);
             d.wanted = around;

@@ -3,8 +3,8 @@
 
 use super::read::Reader;
 use super::{
-    Assembly, Block, BucketIndex, Counted, Driver, Entry, Flags, Found, Gap, Kind, Leaping, Level, List, Made, There,
-    View, Visit, Work,
+    Assembly, Block, BucketIndex, Counted, Driver, Entry, Flags, Found, Gap, Kind, Leaping, Level, List, Made, Shown,
+    There, View, Visit, Work,
 };
 use crate::choose::cut::Weight;
 use crate::choose::scope::Run;
@@ -205,7 +205,7 @@ impl Part for Block {
     }
 
     fn is_absent(&self) -> bool {
-        self.0.is_empty()
+        self.is_empty()
     }
 
     fn blocks<'p>(&'p self, at: Option<Sym>, all: &mut Vec<Inner<'p>>) {
@@ -359,6 +359,27 @@ impl Part for bool {
 
     fn absent() -> Option<bool> {
         Some(false)
+    }
+}
+
+/// What is shown of a range is no text of the plan.
+impl Part for Shown {
+    fn show(&self, _: &mut dyn Visitor) {}
+
+    fn read(_: &mut Reader) -> Read<Shown> {
+        Ok(Shown::default())
+    }
+
+    fn absent() -> Option<Shown> {
+        Some(Shown::default())
+    }
+
+    fn begins(_: Token) -> bool {
+        false
+    }
+
+    fn is_absent(&self) -> bool {
+        true
     }
 }
 

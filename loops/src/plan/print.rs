@@ -197,11 +197,13 @@ impl Printer<'_> {
         self.inside(|p| p.lines(block));
     }
 
-    /// Operations line by line. A range of which nothing is asked is its operations, unless something is asked of a range around it.
+    /// Operations line by line. A range of which nothing is asked is its operations, unless something is asked of a range around it; one
+    /// without operations is nothing.
     fn lines(&mut self, Block(ops): &Block) {
         for op in ops {
             match op {
-                Op::Range { hints: None, body } if !self.hinted => self.lines(body),
+                Op::Range { body, .. } if body.is_empty() => {}
+                Op::Range { hints: None, body, .. } if !self.hinted => self.lines(body),
                 Op::Range { hints, .. } => {
                     let around = std::mem::replace(&mut self.hinted, hints.is_some());
                     self.line();

@@ -27,7 +27,7 @@ impl Plan {
         let text = tokens.without_comments();
         let mut reader = Reader { text, facts, symbols, names: FxHashMap::default(), lines: vec![], at: 1 };
         let steps = reader.steps(&Token::End).map_err(|what| Refused { line: reader.at, what })?;
-        let plan = Plan::new(steps, vec![]);
+        let plan = Plan::new(steps);
         plan.check(facts, &extents).map_err(|wrong| {
             let line = wrong.op.checked_sub(1).map_or(0, |op| reader.lines[op]);
             Refused { line, what: wrong.what }

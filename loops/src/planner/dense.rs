@@ -86,6 +86,10 @@ fn held(cx: &Context, f: &Forall) -> Sym {
 fn gaps(cx: &Context, b: &mut Block, f: &Forall, point: &Point, a: AccessId, (rest, counts): (&concrete::Expr, bool)) {
     let present = Point { followers: Vec::new(), ..point.clone() };
     let absent = Point { body: rest.clone(), ..present.clone() };
+    let (at, entry) = (f.coordinate(cx), f.entry(cx, a));
+    let here = Here { access: a, entry: entry.positions(), present: None };
+    let arrive = |b: &mut Block| arrive::arrive(cx, b, f, &present, (at, Driver::Counted), &[here]);
+    let body = Block::of(arrive);
     let gap = gap(cx, |b, (begin, end)| match counts {
         true => count_gap(cx, b, f, rest, (begin, end)),
         false => {
@@ -95,10 +99,6 @@ fn gaps(cx: &Context, b: &mut Block, f: &Forall, point: &Point, a: AccessId, (re
             where_stored(cx, b, f, rest, |b| b.push(Op::Every { at, lo: begin, hi: end, body }));
         }
     });
-    let (at, entry) = (f.coordinate(cx), f.entry(cx, a));
-    let here = Here { access: a, entry: entry.positions(), present: None };
-    let arrive = |b: &mut Block| arrive::arrive(cx, b, f, &present, (at, Driver::Counted), &[here]);
-    let body = Block::of(arrive);
     let counts = (counts && f.fibers[&a].is_counted()).then(|| coordinate::length(cx, &f.piece.range));
     let (from, to) = (f.piece.range.lo.at, f.piece.range.hi.at);
     let visit = Visit { at, entry, body };
@@ -123,11 +123,11 @@ fn between(cx: &Context, b: &mut Block, f: &Forall, point: &Point, rest: &concre
     let bare = Point { followers: Vec::new(), ..point.clone() };
     let at = f.coordinate(cx);
     let present: Vec<Sym> = point.followers.iter().map(|_| cx.symbols.read("is", Type::Bool)).collect();
-    let gap = gap(cx, |b, ends| count_gap(cx, b, f, rest, ends));
     let body = Block::of(|b| {
         let here = arrive::flagged(cx, b, f, &point.followers, &present);
         arrive::arrive(cx, b, f, &bare, (at, Driver::Counted), &here);
     });
+    let gap = gap(cx, |b, ends| count_gap(cx, b, f, rest, ends));
     b.push(Op::Between { lists: f.names(&point.followers), from, to, at, present, body, gap });
 }
 

@@ -33,7 +33,7 @@ pub(super) fn each_entry(cx: &Context, b: &mut Block, point: &Point, of: Frame, 
     let seen = |b: &mut Block| seen(cx, b, point, of, list, scope);
     match how {
         How::Filter => {
-            let (stored, kept) = cx.aside(|| filter(cx, point, of, scope));
+            let (stored, kept) = filter(cx, point, of, &scope.aside());
             b.push(Op::Filter { list: list.clone(), stored, kept, otherwise: Block::of(seen) });
         }
         How::Gapless => in_bulk(cx, b, point, (of, list), scope, seen),
@@ -72,7 +72,7 @@ fn in_bulk(
     let inserted = scratch.inserted(said);
     let destination = Destination::Scatter { nest, scratch: &inserted };
     let visit =
-        cx.aside(|| visit(cx, point, Frame { rest: &[], destination: &destination, ..of }, Entry::single(cx), scope));
+        visit(cx, point, Frame { rest: &[], destination: &destination, ..of }, Entry::single(cx), &scope.aside());
     b.push(Op::InBulk { list: list.clone(), into, said, visit, otherwise: Block::of(seen) });
 }
 

@@ -82,11 +82,11 @@ fn around(
         // waits for another. The second pass need not count.
         b.set(most, Sym::ZERO);
         // The counting pass must not move fingers.
-        let mut through = scope.clone();
+        let mut through = scope.aside();
         through.fingers.clear();
         for (nest, body) in was.into_iter().chain([(nest, body)]) {
             let destination = Destination::Bound { nest, scratch, most };
-            cx.aside(|| (cx.nest)(cx, b, nest.filling(), body, through.clone(), &destination));
+            (cx.nest)(cx, b, nest.filling(), body, through.clone(), &destination);
         }
     }
     let through = |b: &mut Block| {

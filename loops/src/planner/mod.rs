@@ -54,7 +54,6 @@ use super::plan;
 use destination::Destination;
 use fiberloom_core::notation::concrete::{AccessId, Also, Expr, Index, Place};
 use plan::Block;
-use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 
@@ -70,10 +69,6 @@ struct Context<'a> {
     prepared: Prepared,
     /// Plans the loops of a nest, or of a fold inside of a value.
     nest: fn(&Context, &mut Block, &[Index], &Expr, Scope, &Destination),
-    /// The ranges of loops, as they are shown.
-    ranges: RefCell<Vec<plan::Loop>>,
-    /// The number of walks around this place whose ranges are not shown.
-    aside: Cell<usize>,
 }
 
 impl<'a> Deref for Context<'a> {
@@ -95,29 +90,11 @@ struct Prepared {
     tables: BTreeMap<(AccessId, usize), plan::Table>,
 }
 
-impl Context<'_> {
-    /// Plans one of several walks over the same loops, or what stands between the ends of pieces: its ranges are not shown.
-    fn aside<R>(&self, f: impl FnOnce() -> R) -> R {
-        self.aside.set(self.aside.get() + 1);
-        let made = f();
-        self.aside.set(self.aside.get() - 1);
-        made
-    }
-
-    /// Shows a range.
-    fn show(&self, range: impl FnOnce() -> plan::Loop) {
-        if self.aside.get() == 0 {
-            self.ranges.borrow_mut().push(range());
-        }
-    }
-}
-
 /// Plans a kernel.
 pub(super) fn plan<'a>(facts: &'a Facts<'a>, Costs { few, sought, narrow }: Costs) -> plan::Plan {
     let prepared = Prepared::default();
-    let (ranges, aside) = (RefCell::default(), Cell::new(0));
     let nest = nest::plan;
-    let mut cx = Context { facts, few, sought, narrow, also: None, prepared, nest, ranges, aside };
+    let mut cx = Context { facts, few, sought, narrow, also: None, prepared, nest };
     let steps = repeat::in_order(&mut cx, &facts.program.steps);
-    plan::Plan::new(steps, cx.ranges.into_inner())
+    plan::Plan::new(steps)
 }

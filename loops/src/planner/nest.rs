@@ -16,7 +16,7 @@ use crate::choose::{
     symbol::Sym,
     walk::{self, How},
 };
-use crate::plan::{self, Block, Driver, Leaping, List, Op};
+use crate::plan::{self, Block, Driver, Leaping, List, Op, Shown};
 use fiberloom_core::algebra::{Op as Fn, Type};
 use fiberloom_core::iteration::{Lattice, Point, Sequence, Shape};
 use fiberloom_core::notation::concrete::{self, AccessId, Index};
@@ -78,7 +78,7 @@ fn leap_or_loop(
 ) {
     let Some((far, leaping)) = leaped.next() else { return loops(cx, b, vars, body, scope, destination) };
     let leap = |b: &mut Block| {
-        cx.aside(|| loops(cx, b, vars, body, leaping, destination));
+        loops(cx, b, vars, body, leaping.aside(), destination);
     };
     b.when(far, leap, |b| leap_or_loop(cx, b, leaped, (vars, body), scope, destination));
 }
@@ -177,15 +177,16 @@ fn run(cx: &Context, b: &mut Block, part: Part, of: Frame) {
     let v = of.v;
     let hints = cx.program.vars[v.0].hints;
     let Part { piece, lattice, fibers, stepped } = part;
-    cx.show(|| plan::Loop {
+    let range = || plan::Loop {
         vars: [&piece.scope.order[..], &[v]].concat(),
         fibers: access::looplets(cx, &piece.scope, &piece.body, v),
         points: lattice.points.iter().cloned().map(plan::Point::from).collect(),
-    });
+    };
+    let shown = Shown((!piece.scope.is_aside).then(|| Box::new(range())));
     let mut body = Block::default();
     run_part(cx, &mut body, (&piece, &lattice, &fibers, &stepped), of);
-    if !body.0.is_empty() {
-        b.push(Op::Range { hints: (hints != Hints::default()).then_some(hints), body });
+    if shown.0.is_some() || !body.is_empty() {
+        b.push(Op::Range { hints: (hints != Hints::default()).then_some(hints), of: shown, body });
     }
 }
 

@@ -48,10 +48,10 @@ fn body(cx: &Context, nest: &Nest, output: &Output, arrays: Arrays) -> Body {
     if arrays == Arrays::Counted {
         let pass = |places: bool| {
             let tally = Tally { nest, places };
-            Block::of(|b| (cx.nest)(cx, b, nest.filling(), &nest.rhs, scope.clone(), &Destination::Tally(&tally)))
+            let scope = if places { scope.clone() } else { scope.aside() };
+            Block::of(|b| (cx.nest)(cx, b, nest.filling(), &nest.rhs, scope, &Destination::Tally(&tally)))
         };
-        let counted = cx.aside(|| pass(false));
-        return Body::Counted([counted, pass(true)]);
+        return Body::Counted([pass(false), pass(true)]);
     }
     let walk = || Block::of(|b| fill_output(cx, b, nest, output, &scope));
     let Arrays::Entries(_) = arrays else { return Body::Loops(walk()) };

@@ -47,8 +47,9 @@ struct Stepped {
 
 /// Plans the loop over a range in which levels have pieces: one iteration for each stretch up to the next end in any level.
 pub(super) fn stepped(cx: &Context, b: &mut Block, piece: &Piece, stepped: &[AccessId], of: Frame, within: Within) {
+    let piece = &Piece { scope: piece.scope.aside(), ..piece.clone() };
     let by = walk::stepped_by(cx, piece, stepped, of.v, destination::effect(cx, of.destination));
-    cx.aside(|| match by {
+    match by {
         By::Search => {
             let mut asked = piece.clone();
             stepped.iter().for_each(|a| asked.scope.enter(*a, Phase::Guarded));
@@ -56,7 +57,7 @@ pub(super) fn stepped(cx: &Context, b: &mut Block, piece: &Piece, stepped: &[Acc
         }
         By::Presence(a) => stepped_where(cx, b, piece, a, within),
         By::Block | By::Piece(_) => step_by_step(cx, b, piece, (stepped, by), of, within),
-    });
+    }
 }
 
 /// Plans the loop over a range in which all levels have a fiber.

@@ -57,12 +57,9 @@ pub struct Tree<'t> {
 impl<'t> Tree<'t> {
     /// The tree of a statement.
     pub fn of_statement(cx: &'t Facts<'t>, of: &'t Statement) -> Tree<'t> {
-        let (blocks, split) = match &of.body {
-            Body::Loops(block) => (vec![block], None),
-            Body::Counted(_) => (vec![], None),
-            Body::Split { split, otherwise } => (otherwise.iter().collect(), Some(split.of)),
-        };
-        Tree { split, ..Tree::new(cx, &of.nest, (of.output, of.root), result::arrays(cx, &of.nest), blocks) }
+        let split = if let Body::Split { split, .. } = &of.body { Some(split.of) } else { None };
+        let arrays = result::arrays(cx, &of.nest);
+        Tree { split, ..Tree::new(cx, &of.nest, (of.output, of.root), arrays, of.body.blocks()) }
     }
 
     /// The tree of a temporary.
