@@ -431,7 +431,9 @@ fn slices(n: i64) -> Entries {
 
 #[test]
 fn any_mode_of_a_tensor_is_reduced_in_time_that_its_entries_take() {
-    for format in ["csf", "coo", "{compressed, compressed, compressed} order(2, 1, 0)"] {
+    for format in
+        ["csf", "coo", "{dense, compressed, compressed}", "{compressed, compressed, compressed} order(2, 1, 0)"]
+    {
         for statement in ["R[i,j] = max(k: T[i,j,k])", "R[i,k] = max(j: T[i,j,k])", "R[j,k] = min(i: T[i,j,k])"] {
             let text = format!("tensor T: i64[N,L,K] {format}  {statement}");
             grows_linearly(&text, &|n| vec![("T", slices(n))]);

@@ -334,6 +334,13 @@ impl<'a, 'b> Search<'a, 'b> {
         self.coordinates_of(self.q.program.vars[v.0].extent)
     }
 
+    /// The estimated number of coordinates of an access's level, under all of those above.
+    fn coordinates_of_level(&self, a: AccessId, l: usize) -> f64 {
+        let tensor = self.q.program.tensor(a);
+        let extent = self.coordinates_of(tensor.extents[tensor.format.order[l]]);
+        if l == 0 && tensor.format.levels[l].is_short() { self.model.first.min(extent) } else { extent }
+    }
+
     /// The estimated number of coordinates of an extent.
     fn coordinates_of(&self, extent: ClassId) -> f64 {
         let stated = self.q.classes.value(extent);
@@ -418,13 +425,15 @@ impl<'a, 'b> Search<'a, 'b> {
         }
         let time = |w: Index| program.time(w, order);
         let bound = |l: usize| time(access.vars[format.order[l]]).is_some();
-        if !self.followed(order, a) {
-            // The access will be transposed into a dense level with lists of equal lengths below. A list under a computed coordinate is
-            // searched, whatever the order of levels.
+        if !self.followed(&[order, &[v]].concat(), a) {
+            // The access will be transposed. A list under a computed coordinate is searched, whatever the order of levels.
             let walked = access.vars.iter().any(|w| program.binds(v, *w, |u| order.contains(&u)));
-            let open = walked && access.vars.iter().any(|w| time(*w).is_some());
-            let shared = (self.stored(a) / self.model.extent).powf(1.0 / (format.rank() - 1) as f64);
-            return open.then_some((a, shared.clamp(self.model.entries, self.model.extent)));
+            let open = (0..format.rank()).filter(|l| bound(*l));
+            let coordinates: Vec<f64> = open.map(|l| self.coordinates_of_level(a, l)).collect();
+            let within = self.stored(a) / coordinates.iter().product::<f64>();
+            // Lists of a matrix are as long as any; of the lists of a tree that loops bring outside of others the outermost is the longest.
+            let least = if format.rank() == 2 { self.model.entries } else { 1.0 };
+            return (walked && !coordinates.is_empty()).then_some((a, within.clamp(least, self.model.extent)));
         }
         let level =
             (0..format.rank()).find(|&l| program.binds(v, access.vars[format.order[l]], |u| order.contains(&u)))?;
