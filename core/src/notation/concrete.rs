@@ -215,12 +215,12 @@ impl Access {
     }
 }
 
-/// A statement: loops, and what stands in them.
+/// A statement: loops around an assignment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Nest {
     /// The loops around all of it, outermost first: of the target's variables and of sums that could not be left inside.
     pub loops: Vec<Index>,
-    /// What stands in them.
+    /// The assignment inside of them, with its workspace if it has one.
     pub body: Body,
     /// What is defined, under distinct variables.
     pub target: Access,
@@ -228,7 +228,7 @@ pub struct Nest {
     pub rhs: Expr,
 }
 
-/// What stands in the loops of a statement.
+/// The innermost part of a statement: an assignment, alone, through a workspace, or to two places.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Body {
     /// `T[…] += e`
@@ -240,7 +240,7 @@ pub enum Body {
     Also(Also),
 }
 
-/// How values come to their places.
+/// How an assignment stores values at their places.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Assign {
     /// Each place is written once.
@@ -252,7 +252,7 @@ pub enum Assign {
     Scatter(Vec<Expr>, Onto),
 }
 
-/// What the values of a scatter meet.
+/// The values that a scatter finds at its places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Onto {
     /// The target's fill: they are folded with any function, in the order of the loops.
@@ -319,7 +319,7 @@ impl Nest {
 }
 
 impl Assign {
-    /// What joins values that meet.
+    /// The function that joins values at one place, if there can be several.
     pub fn fold(&self) -> Option<Fun> {
         match self {
             Assign::Once => None,
@@ -354,7 +354,7 @@ pub enum WorkspaceKind {
     Row,
 }
 
-/// What a key of a workspace holds.
+/// The contents of a key of a workspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keys {
     /// One number for all coordinates.

@@ -66,8 +66,9 @@ fn where_stored(cx: &Context, b: &mut Block, f: &Forall, body: &concrete::Expr, 
     let destination = f.frame.destination;
     let Effect::Stored(fill) = effect(cx, destination) else { return go(b) };
     let listed = destination.insertion().is_some_and(|(output, insertion)| output.stores_others_alone(insertion));
-    let moves = matches!(body, concrete::Expr::Literal(_)) || !condition::is_one(cx, f.scope(), &f.scope().order, body);
-    if moves || !listed || destination.appends(f.frame.v).is_none() {
+    let literal = matches!(body, concrete::Expr::Literal(_));
+    let stays = !literal && condition::is_one(cx, f.scope(), &f.scope().order, body);
+    if !stays || !listed || destination.appends(f.frame.v).is_none() {
         return go(b);
     }
     let value = value::value(cx, b, f.scope(), body);

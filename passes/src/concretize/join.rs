@@ -152,7 +152,7 @@ impl View<'_> {
         self.is_ignored(nothing, around).then_some(nothing)
     }
 
-    /// Whether a value changes nothing.
+    /// Whether the surrounding fold, or the result, ignores a value.
     fn is_ignored(self, value: Value, around: Around) -> bool {
         match around {
             Around::Fold(fun) => self.given.begins_with(fun, value),

@@ -11,14 +11,12 @@ use super::Concretize;
 use super::draft::Draft;
 use super::given::{Given, length};
 use super::out::Out;
-use crate::schedule::order::Assembly;
+use crate::schedule::order::{Assembly, starts_as_identity};
 use fiberloom_core::format::Format;
-use fiberloom_core::iteration::Simplify;
 use fiberloom_core::map::{ClassId, Map};
 use fiberloom_core::notation::concrete::{
     self, AccessId, Assign, Expr, Index, Origin, Program, Role, Tensor, WorkspaceKind,
 };
-use fiberloom_core::notation::typed::Fun;
 use fiberloom_core::shape::Classes;
 
 /// The longest row that is added up in registers: all vector registers of the widest kind, with values of eight bytes.
@@ -102,14 +100,9 @@ fn row(s: &Draft, program: &Program, classes: &Classes) -> Option<(usize, Worksp
 /// Whether values are folded in the result itself, from the fold's identity on, while the result's fill is another value.
 pub(super) fn begins_otherwise(s: &Draft, program: &Program, given: Given) -> bool {
     let tensor = &program.tensors[s.place.0];
-    s.assign
-        .fold()
-        .is_some_and(|fun| s.assembly != Assembly::Append && !starts_as_identity(tensor, fun, given.simplify))
-}
-
-/// Whether the fold's identity equals the tensor's fill, or the tensor is dense.
-fn starts_as_identity(tensor: &Tensor, fun: Fun, simplify: Simplify) -> bool {
-    tensor.format.is_dense() || simplify.begins(fun, tensor.ty).is_some_and(|i| simplify.same(i, tensor.fill))
+    s.assign.fold().is_some_and(|fun| {
+        s.assembly != Assembly::Append && !starts_as_identity((&tensor.format, tensor.fill), fun, given.simplify)
+    })
 }
 
 impl Concretize<'_> {

@@ -75,7 +75,7 @@ impl View<'_> {
     fn turns(self, body: &Expr, w: Index, nested: &Nested) -> Option<Vec<AccessId>> {
         let of = self.program.made_of(w);
         let loops = !of.is_empty() && of.iter().all(|v| nested.loops.contains(v));
-        let under: Vec<AccessId> = body.accesses().into_iter().filter(|a| self.is_list_under(*a, w)).collect();
+        let under: Vec<AccessId> = body.accesses().into_iter().filter(|a| self.is_short_under(*a, w)).collect();
         if !loops || under.is_empty() || !under.iter().all(|a| self.may_turn(*a, w, &of)) {
             return None;
         }
@@ -94,7 +94,7 @@ impl View<'_> {
     }
 
     /// Whether a fiber of the access's level under a coordinate is short, so that it is walked rather than asked.
-    fn is_list_under(self, a: AccessId, w: Index) -> bool {
+    fn is_short_under(self, a: AccessId, w: Index) -> bool {
         let (access, format) = (&self.program.accesses[a.0], &self.program.tensor(a).format);
         (0..format.rank()).any(|l| self.program.level_var(access, l) == w && format.levels[l].is_short())
     }
@@ -105,7 +105,7 @@ impl View<'_> {
         let (access, format) = (&self.program.accesses[a.0], &self.program.tensor(a).format);
         let once = access.vars.iter().filter(|v| **v == w).count() == 1;
         let apart = |v: &Index| *v == w || of.iter().all(|u| !self.program.follows(*v, *u));
-        let plain = format.levels.iter().all(|kind| kind.is_list() || kind.is_short() || kind.is_located());
+        let plain = format.levels.iter().all(|kind| kind.is_short() || kind.is_located());
         once && plain && access.protocols.is_empty() && access.vars.iter().all(apart)
     }
 

@@ -54,6 +54,9 @@ const THROUGH: f64 = 10.0;
 /// Factor on the visits of an order that needs a copy: the model is only this precise.
 const COPYING: f64 = 1.5;
 
+/// The most coordinates at which a row is searched one by one; the program has to give the number.
+const FEW: u64 = 32;
+
 /// The most loops whose orders are searched exhaustively; more are ordered greedily.
 const EXHAUSTIVE: usize = 7;
 
@@ -431,7 +434,8 @@ impl<'a, 'b> Search<'a, 'b> {
             let open = (0..format.rank()).filter(|l| bound(*l));
             let coordinates: Vec<f64> = open.map(|l| self.coordinates_of_level(a, l)).collect();
             let within = self.stored(a) / coordinates.iter().product::<f64>();
-            // Lists of a matrix are as long as any; of the lists of a tree that loops bring outside of others the outermost is the longest.
+            // A matrix has lists of the usual length. A tree's list that loops bring outside of others has nearly all entries, so that
+            // lists below it have one.
             let least = if format.rank() == 2 { self.model.entries } else { 1.0 };
             return (walked && !coordinates.is_empty()).then_some((a, within.clamp(least, self.model.extent)));
         }
@@ -474,9 +478,7 @@ impl<'a, 'b> Search<'a, 'b> {
     /// coordinate has one.
     fn stored_through(&self) -> f64 {
         let Target { format, fill, vars, .. } = self.q.target;
-        let otherwise =
-            |fun: Fun| self.q.simplify.begins(fun, fill.ty()).is_none_or(|i| !self.q.simplify.same(i, fill));
-        match self.q.fold.is_some_and(otherwise) && !format.is_dense() {
+        match self.q.fold.is_some_and(|fun| !starts_as_identity((format, fill), fun, self.q.simplify)) {
             true => THROUGH * self.coordinates(vars),
             false => 0.0,
         }
@@ -517,7 +519,7 @@ impl<'a, 'b> Search<'a, 'b> {
 }
 
 /// Whether loops in this order follow an access of a value: its lists are walked, or no loop inside asks a list or an interval again at the
-/// coordinate that a loop around has. A loop may that is over another list, which the loops around move.
+/// coordinate that a loop around has. A loop over another list, which the loops around move, may ask again.
 ///
 /// Of `B[p[k], j]` by columns a loop over j inside of k would search row p[k] in every column.
 pub(crate) fn is_followed(
@@ -557,13 +559,16 @@ pub(crate) fn is_followed(
     program.concordant(a, &times) && !(0..format.rank()).any(asks_again)
 }
 
-/// The most coordinates at which a row is searched one by one; the program has to give the number.
-const FEW: u64 = 32;
-
 /// Whether loops have few iterations together, as far as the program says: that many searches of a row cost less than walking it.
 pub(crate) fn are_few(program: &Program, classes: &Classes, loops: &[Index]) -> bool {
     let turns = loops.iter().map(|v| classes.value(program.vars[v.0].extent));
     turns.reduce(|a, b| a?.checked_mul(b?)).flatten().is_some_and(|turns| turns <= FEW)
+}
+
+/// Whether a result of this format and fill value, before anything is folded in, holds the fold's identity: that is the fill value, or the
+/// result is dense and filled with it.
+pub(crate) fn starts_as_identity((format, fill): (&Format, Value), fun: Fun, simplify: Simplify) -> bool {
+    format.is_dense() || simplify.begins(fun, fill.ty()).is_some_and(|i| simplify.same(i, fill))
 }
 
 /// Whether `inner` moves a located level that is not the last.
