@@ -18,7 +18,7 @@ use super::{
     Context,
     arrive::{self, Forall, Here, follow},
     destination::{Destination, effect},
-    leaf, stepped, value,
+    leaf, value,
 };
 use crate::choose::{Effect, condition, coordinate, symbol::Sym, walk, walk::How};
 use crate::plan::{Block, Driver, Gap, Op, Visit};
@@ -72,7 +72,7 @@ fn where_stored(cx: &Context, b: &mut Block, f: &Forall, body: &concrete::Expr, 
         return go(b);
     }
     let value = value::value(cx, b, f.scope(), body);
-    let differs = stepped::is_other(cx, value, fill);
+    let differs = value::is_other(cx, value, fill);
     b.when(differs, go, |_| {});
 }
 

@@ -19,7 +19,7 @@
 use super::{
     Context, bounds,
     destination::{self, Destination, Frame},
-    levels, range, structure,
+    levels, range, structure, value,
 };
 use crate::choose::{
     Effect, access, condition, fingers,
@@ -31,7 +31,7 @@ use crate::choose::{
 };
 use crate::plan::{Block, Kind, List, Op};
 use crate::stream::Interval;
-use fiberloom_core::algebra::{Mode, Op as Fn, Type, Value};
+use fiberloom_core::algebra::{Op as Fn, Type};
 use fiberloom_core::notation::concrete::{AccessId, Index, Limit};
 
 /// Plans a part of the range, in which no level has pieces that end.
@@ -168,21 +168,9 @@ fn differs(
     if scalar && rest.is_empty() && condition::is_one(cx, &piece.scope, &piece.scope.order, &piece.body) {
         return None;
     }
-    let differs = passed.iter().map(|a| is_other(cx, levels::load(cx, &piece.scope.fiber(*a), *a), cx.fill(*a)));
+    let differs = passed.iter().map(|a| value::is_other(cx, levels::load(cx, &piece.scope.fiber(*a), *a), cx.fill(*a)));
     let all = cx.symbols.all(differs)?;
     Some(b.define(cx, "differs", Type::Bool, all))
-}
-
-/// The condition that a value is not a fill value. In strict mode 0.0 and −0.0 differ, so their inverses are compared too.
-pub(super) fn is_other(cx: &Context, value: Sym, fill: Value) -> Sym {
-    let (ty, symbols) = (fill.ty(), &cx.symbols);
-    let fill = symbols.value(fill);
-    let differ = |a: Sym, b: Sym| symbols.op(Fn::Ne, [a, b]);
-    if cx.simplify.mode == Mode::Algebraic || !ty.is_float() {
-        return differ(value, fill);
-    }
-    let inverse = |x: Sym| symbols.op(Fn::Div, [symbols.value(Value::one(ty)), x]);
-    symbols.or(differ(value, fill), differ(inverse(value), inverse(fill)))
 }
 
 /// Plans the loop over the blocks of levels all of which lead; with several levels, over the coordinates that their blocks share. It ends

@@ -385,3 +385,15 @@ fn calls(e: &concrete::Expr) -> bool {
     e.each(&mut |e| found |= matches!(e, concrete::Expr::Call(Fun::User(_), ..)));
     found
 }
+
+/// The condition that a value is not a fill value. In strict mode 0.0 and −0.0 differ, so their inverses are compared too.
+pub(super) fn is_other(cx: &Context, value: Sym, fill: Value) -> Sym {
+    let (ty, symbols) = (fill.ty(), &cx.symbols);
+    let fill = symbols.value(fill);
+    let differ = |a: Sym, b: Sym| symbols.op(Fn::Ne, [a, b]);
+    if cx.simplify.mode == Mode::Algebraic || !ty.is_float() {
+        return differ(value, fill);
+    }
+    let inverse = |x: Sym| symbols.op(Fn::Div, [symbols.value(Value::one(ty)), x]);
+    symbols.or(differ(value, fill), differ(inverse(value), inverse(fill)))
+}

@@ -13,6 +13,8 @@ use fiberloom_core::notation::concrete::{
 /// place[places]  =      rhs                a scatter that writes each place at most once
 /// ```
 pub(super) struct Draft {
+    /// Whether it is a statement of the program, whose loops commands name, and not a temporary of one.
+    pub stated: bool,
     /// The tensor that is defined.
     pub place: Place,
     /// The variables of its coordinates, one a mode.
@@ -43,7 +45,13 @@ impl Draft {
     }
 
     fn of(place: Place, target: Vec<Index>, assign: Assign, (sums, rhs): (Vec<Index>, Expr)) -> Draft {
-        Draft { place, target, assign, sums, rhs, order: None, assembly: Assembly::Append, workspace: None }
+        let (order, assembly, workspace) = (None, Assembly::Append, None);
+        Draft { stated: false, place, target, assign, sums, rhs, order, assembly, workspace }
+    }
+
+    /// The draft as a statement of the program.
+    pub fn stated(self) -> Draft {
+        Draft { stated: true, ..self }
     }
 
     /// The draft with a sum that is its whole value taken as the statement's fold.

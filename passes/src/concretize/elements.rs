@@ -61,7 +61,7 @@ pub(super) fn changed(s: Draft, c: &mut Concretize) -> Draft {
     let target = out.modes(&extents);
     let tensor = out.accesses[was.0].tensor;
     let onto = Onto::Before(out.access(tensor, target.clone()), None);
-    Draft::scatter(s.place, target, loops, (places, onto), value)
+    Draft { stated: s.stated, ..Draft::scatter(s.place, target, loops, (places, onto), value) }
 }
 
 /// A scatter whose reads of the version before are materialized first, where they are fewer than the tensor's elements. Then the scatter

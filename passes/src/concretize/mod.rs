@@ -197,6 +197,7 @@ impl<'a> Concretize<'a> {
         if store::begins_otherwise(&s, &self.out, given) {
             return self.define_through(s);
         }
+        let s = order::applied(s, self);
         let s = order::inward(s);
         let s = store::stored(s, &self.out, given);
         self.emit(s.nest());
@@ -208,6 +209,7 @@ impl<'a> Concretize<'a> {
         let s = elements::read_before(s, self);
         let s = hoist::hoisted(s, self);
         let s = order::ordered(s, &mut self.scheduled, &mut self.out, given);
+        let s = order::applied(s, self);
         let s = store::scattered(s, &self.out, given);
         self.emit(s.nest());
     }

@@ -7,6 +7,7 @@
 //!
 //! A schedule's order takes precedence, then that of a column-by-column copy, then the cheapest (`passes/src/schedule/order.rs`).
 
+use super::Concretize;
 use super::draft::Draft;
 use super::given::Given;
 use super::out::Out;
@@ -27,6 +28,16 @@ pub(super) fn ordered(s: Draft, scheduled: &mut Scheduled, out: &mut Out, given:
     let sums = [&s.sums[..], &pieces_of(out, &s.sums, &order)].concat();
     let assembly = assembly(target(&s, out, &Format::dense(0)), &order);
     Draft { order: Some(order), sums, assembly, ..s }
+}
+
+/// The statement of the program with its order applied as a command, by what applies the user's: the schedule then says the order.
+pub(super) fn applied(s: Draft, c: &mut Concretize) -> Draft {
+    let Draft { stated: true, order: Some(order), .. } = &s else { return s };
+    let of = (c.given.typed, &c.given.typed.statements[c.statement]);
+    let Some(command) = c.scheduled.reordered(&[&order[..], &s.rhs.summed()].concat(), of) else { return s };
+    c.chosen.commands.push((c.statement, command));
+    let order = c.scheduled.said(&s.loops(&c.out), &mut c.out);
+    Draft { order, ..s }
 }
 
 /// Whether values have to arrive in the given order of the loops: a scatter with a function that depends on the order.

@@ -82,7 +82,7 @@ impl Statements<'_> {
         let extents = target.iter().map(|v| out.vars[v.0].extent).collect();
         let (name, fill) = ("part".to_string(), background.unwrap_or(Value::zero(ty)));
         let place = out.place(Tensor { name, ty, extents, format, fill, role: Role::Temporary });
-        self.c.define(Draft::new(place, target, rhs));
+        self.c.define(Draft::new(place, target, rhs).stated());
         place
     }
 }

@@ -13,11 +13,10 @@ use crate::schedule::loops::{Cut, Loops, Split};
 use fiberloom_core::algebra::Mode;
 use fiberloom_core::map::{Map, Size};
 use fiberloom_core::notation::Diagnostic;
-use fiberloom_core::notation::concrete::{
-    self, Index, Length, Limit, Nest, Origin, Program, Provenance, Terms, Within,
-};
+use fiberloom_core::notation::concrete::{self, Index, Length, Limit, Origin, Program, Provenance, Terms, Within};
 use fiberloom_core::notation::typed::{self, CommandKind, Kind, Parts, VarId};
 use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 
 /// The schedule of a statement, applied to its loops.
 #[derive(Default)]
@@ -207,11 +206,21 @@ impl Scheduled {
 
 /// The order of loops.
 impl Scheduled {
-    /// The order of a nest's loops as a command, where it is not the meaning's and no command is about loops.
-    pub fn reordered(&self, nest: &Nest) -> Option<CommandKind> {
-        let loops = self.names(&[nest.order(), nest.rhs.summed()].concat())?;
-        let meant = loops.iter().map(|v| self.loops.order.iter().position(|w| w == v)).collect::<Option<Vec<_>>>()?;
-        (self.is_bare() && !meant.is_sorted()).then_some(CommandKind::Reorder(loops))
+    /// Applies an order of a statement's loops as the command `reorder`. Returns the command; `None` where it would change nothing,
+    /// where commands are about loops already, and where not all of the loops are the schedule's or the command is not legal.
+    pub fn reordered(&mut self, order: &[Index], of: (&typed::Program, &typed::Statement)) -> Option<CommandKind> {
+        let vars = self.names(order)?;
+        let meant = vars.iter().map(|v| self.loops.order.iter().position(|w| w == v)).collect::<Option<Vec<_>>>()?;
+        // Folds of one statement may share their variables: then one name is of several loops.
+        let distinct = meant.iter().collect::<BTreeSet<_>>().len() == meant.len();
+        if !self.is_bare() || meant.is_sorted() || !distinct {
+            return None;
+        }
+        let command = typed::Command { kind: CommandKind::Reorder(vars), span: of.1.span };
+        let mut loops = self.loops.clone();
+        loops.apply(of, &command).ok()?;
+        self.loops = loops;
+        Some(command.kind)
     }
 
     /// The loops in the schedule's order, if it orders all of them; with loops over the pieces of cuts.

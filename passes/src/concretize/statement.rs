@@ -26,9 +26,6 @@ impl<'a> Statements<'a> {
             s if s.is_part() => self.part(of),
             _ => self.assigned(of),
         };
-        let nest = self.c.steps.since(made).next().filter(|nest| nest.target.tensor == made);
-        let order = nest.and_then(|nest| self.c.scheduled.reordered(nest));
-        self.c.chosen.commands.extend(order.map(|order| (self.c.statement, order)));
         self.c.out.defined(of.s.tensor, made);
     }
 
@@ -67,7 +64,7 @@ impl<'a> Statements<'a> {
     pub fn assign(&mut self, of: Stated, target: Vec<Index>, rhs: Expr) -> Place {
         let rhs = self.c.given.simplify.simplify(&rhs);
         let place = self.version(of, &target, &rhs);
-        self.c.define(Draft::new(place, target, rhs));
+        self.c.define(Draft::new(place, target, rhs).stated());
         place
     }
 
@@ -88,7 +85,7 @@ impl<'a> Statements<'a> {
         let Some(fill) = given.gathered(fun, ty, there).filter(|_| !own) else {
             let place = self.version(of, &target, &before);
             let onto = before.accesses().first().map_or(Onto::Fill(fun), |a| Onto::Before(*a, Some(fun)));
-            self.c.scatter(Draft::scatter(place, target, loops, (places, onto), rhs));
+            self.c.scatter(Draft::scatter(place, target, loops, (places, onto), rhs).stated());
             return place;
         };
         let to = (places, Onto::Fill(fun));
@@ -96,7 +93,7 @@ impl<'a> Statements<'a> {
         let nothing = matches!(&before, Expr::Literal(v) if is_identity(*v)) && tensor.fill.is_some_and(is_identity);
         if nothing && tensor.format.is_some() {
             let place = self.version(of, &target, &before);
-            self.c.scatter(Draft::scatter(place, target, loops, to, rhs));
+            self.c.scatter(Draft::scatter(place, target, loops, to, rhs).stated());
             return place;
         }
         let (name, own) = (format!("{}_{}", tensor.name, folding(fun)), self.c.out.modes(&extents));
@@ -106,7 +103,7 @@ impl<'a> Statements<'a> {
         let fallen = self.c.out.read(made, target.clone());
         let rhs = given.simplify.call(fun, vec![before, fallen], ty);
         let place = self.version(of, &target, &rhs);
-        self.c.define(Draft::new(place, target, rhs));
+        self.c.define(Draft::new(place, target, rhs).stated());
         place
     }
 

@@ -65,7 +65,7 @@ pub(super) fn counted(s: &Draft, program: &Program, given: Given) -> Option<Vec<
         && matches!(to.format.levels[..], [rows, columns] if rows.is_full() && columns.is_plain())
         && given.simplify.same(to.fill, from.fill)
         && (by_columns() || split())
-        && from.format.levels.last().is_some_and(|kind| kind.is_list() || kind.is_interval() && kind.is_short());
+        && from.format.levels.last().is_some_and(|kind| kind.is_list() || kind.is_narrow());
     copies.then_some(columns)
 }
 

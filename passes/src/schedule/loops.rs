@@ -91,11 +91,18 @@ impl Loops {
     pub fn of(program: &Program, statement: &Statement, mode: Mode) -> Result<Loops, Diagnostic> {
         let mut loops = Loops::bare(program, statement, mode);
         for command in &statement.commands {
-            let apply = Apply { program, statement, command, loops: &mut loops };
-            apply.run()?;
+            loops.apply((program, statement), command)?;
         }
         loops.pieces_ascend(program, statement)?;
         Ok(loops)
+    }
+
+    /// Applies a command: the statement's own, or one that the planner decides. What a refused command leaves is of no use.
+    ///
+    /// # Errors
+    /// The rule that the command breaks, and the change to make.
+    pub fn apply(&mut self, (program, statement): (&Program, &Statement), command: &Command) -> Result<(), Diagnostic> {
+        Apply { program, statement, command, loops: self }.run()
     }
 
     /// Whether no command changes a loop.

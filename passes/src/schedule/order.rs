@@ -549,7 +549,7 @@ pub(crate) fn is_followed(
     let asks_again = |l: usize| {
         let ((w, at), kind) = (time(a, l), format.levels[l]);
         let again = |(v, later): (Index, usize)| later != ALWAYS && later > at && !is_led(v, later);
-        let asked = kind.is_interval() && kind.is_short() || kind.is_list() && program.computed(w).is_some();
+        let asked = kind.is_narrow() || kind.is_list() && program.computed(w).is_some();
         asked
             && at != ALWAYS
             && !access.protocols.contains_key(&format.order[l])

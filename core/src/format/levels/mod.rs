@@ -489,6 +489,11 @@ impl LevelKind {
         matches!(self.looplet(), Looplet::Sequence(phases) if phases.contains(&Looplet::FILL))
     }
 
+    /// Whether a fiber is an interval of few coordinates, as a band's row.
+    pub fn is_narrow(self) -> bool {
+        self.is_interval() && self.is_short()
+    }
+
     /// Whether the position of a coordinate, if it has one, is computed in constant time.
     pub fn is_computed(self) -> bool {
         self.is_located() || self.is_interval() || self.is_mirrored()
