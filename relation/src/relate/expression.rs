@@ -1,12 +1,11 @@
 //! Expressions over labels as expressions over coordinates, by what their values are.
 
-use super::compared::swapped;
 use super::declare::{Relate, stored, written};
 use super::index::power;
 use super::routine::Routine;
 use super::scope::Scope;
-use super::{Change, Holds, Image, Labels, MOST_DIGITS, NONE, Test, What, calendar, label, time};
-use fiberloom_core::algebra::{COUNT, Op, Type};
+use super::{Change, Holds, Image, Labels, MOST_DIGITS, NONE, What, label, time};
+use fiberloom_core::algebra::{COUNT, Type};
 use fiberloom_core::notation::diagnostic::Span;
 use fiberloom_core::notation::syntax::{Access, Argument, BinaryOp, Expr, ExprKind, Float, Ident, Literal, UnaryOp};
 
@@ -40,7 +39,7 @@ pub(super) enum Of {
 
 impl Of {
     /// The same of what is made of a literal, and is none.
-    fn settled(self) -> Of {
+    pub(super) fn settled(self) -> Of {
         match self {
             Of::Number(Literal::Int(_)) | Of::Choice(Literal::Int(_)) => Of::Holds(Holds::Plain(Type::I64)),
             Of::Number(_) | Of::Choice(_) => Of::Holds(Holds::Plain(Type::F64)),
@@ -54,7 +53,7 @@ impl Made {
         Made { expr: Expr { kind, span }, of: Of::Holds(holds), none: false }
     }
 
-    fn plain(expr: Expr, ty: Type) -> Made {
+    pub(super) fn plain(expr: Expr, ty: Type) -> Made {
         Made { expr, of: Of::Holds(Holds::Plain(ty)), none: false }
     }
 }
@@ -94,7 +93,7 @@ pub(super) fn digits(of: &Of) -> Option<u8> {
 }
 
 /// One of these: of literals a [choice](Of::Choice), of others nothing that they do not say by themselves.
-fn choice<'m>(parts: impl IntoIterator<Item = &'m Made>) -> Option<Of> {
+pub(super) fn choice<'m>(parts: impl IntoIterator<Item = &'m Made>) -> Option<Of> {
     let literals = parts.into_iter().map(|m| match &m.of {
         Of::Number(literal) | Of::Choice(literal) => Some((digits(&m.of)?, literal.clone())),
         _ => None,
@@ -123,11 +122,11 @@ fn folded(op: BinaryOp, a: &Of, b: &Of) -> Option<Of> {
     (label::whole(&written(&literal), behind) == Some(n)).then_some(Of::Number(literal))
 }
 
-fn is_domain(of: &Of) -> bool {
+pub(super) fn is_domain(of: &Of) -> bool {
     matches!(of, Of::Holds(Holds::Domain(_)))
 }
 
-fn is_text_of(of: &Of) -> bool {
+pub(super) fn is_text_of(of: &Of) -> bool {
     matches!(of, Of::Column(..) | Of::Quote(_) | Of::Changed(..))
 }
 
@@ -135,7 +134,7 @@ pub(super) fn is_coordinate(made: &Made) -> bool {
     is_domain(&made.of)
 }
 
-fn is_decimal(of: &Of) -> bool {
+pub(super) fn is_decimal(of: &Of) -> bool {
     matches!(of, Of::Holds(Holds::Decimal(_)))
 }
 
@@ -349,7 +348,7 @@ impl Relate {
         }
     }
 
-    fn no_decimal(&mut self, what: &str, span: Span) -> Option<Made> {
+    pub(super) fn no_decimal(&mut self, what: &str, span: Span) -> Option<Made> {
         self.say(span, format!("`{what}` does not take decimals"), "write convert(…, f64): the value as a float");
         None
     }
@@ -419,7 +418,7 @@ impl Relate {
     }
 
     /// Expressions of one kind, so that they add, are compared, or are chosen among.
-    fn aligned(&mut self, all: Vec<Made>, span: Span) -> Option<(Vec<Expr>, Of, bool)> {
+    pub(super) fn aligned(&mut self, all: Vec<Made>, span: Span) -> Option<(Vec<Expr>, Of, bool)> {
         let all = all.into_iter().map(|m| self.cut_value(m)).collect::<Option<Vec<_>>>()?;
         let domain = all.iter().find_map(|m| match m.of {
             Of::Holds(Holds::Domain(domain)) => Some(domain),
@@ -472,7 +471,7 @@ impl Relate {
         Some((all.into_iter().map(|m| m.expr).collect(), of, false))
     }
 
-    fn two_domains<T>(&mut self, a: usize, b: usize, span: Span) -> Option<T> {
+    pub(super) fn two_domains<T>(&mut self, a: usize, b: usize, span: Span) -> Option<T> {
         let (a, b) = (self.domain_name(a).to_string(), self.domain_name(b).to_string());
         let help = "coordinates of one domain are none of another: give both columns one domain";
         self.say(span, format!("labels of `{a}` beside labels of `{b}`"), help);
@@ -480,7 +479,7 @@ impl Relate {
     }
 
     /// What is neither a bare text nor texts of a column.
-    fn closed(&mut self, made: Made) -> Option<Made> {
+    pub(super) fn closed(&mut self, made: Made) -> Option<Made> {
         let made = self.cut_value(made)?;
         if is_text_of(&made.of) {
             let help = "compare it with labels, dates or a column of texts, or ask `like(…)`";
@@ -586,7 +585,7 @@ impl Relate {
     }
 
     /// A coordinate of a domain: what is one, or that of a label.
-    fn coordinate(&mut self, made: Made, domain: usize) -> Option<Expr> {
+    pub(super) fn coordinate(&mut self, made: Made, domain: usize) -> Option<Expr> {
         let span = made.expr.span;
         let literal = match made.of {
             Of::Quote(text) => Literal::Text(text),
@@ -602,381 +601,5 @@ impl Relate {
         let label = self.label(domain, &literal, span)?;
         let at = self.ask(What::At(domain, label));
         Some(Relate::asked_at(at, None, Literal::Int(0), span))
-    }
-
-    fn compared(&mut self, op: BinaryOp, a: Made, b: Made, span: Span) -> Option<Made> {
-        let literal = |m: &Made| match &m.of {
-            Of::Quote(text) => Some(Literal::Text(text.clone())),
-            Of::Number(literal) => Some(literal.clone()),
-            _ => None,
-        };
-        match (&a.of, &b.of) {
-            (Of::Holds(Holds::Domain(domain)), _) if literal(&b).is_some() => {
-                let domain = *domain;
-                let label = literal(&b).expect("it is one");
-                self.against(op, a, domain, &label, (b.expr.span, span))
-            }
-            (_, Of::Holds(Holds::Domain(_))) if literal(&a).is_some() => self.compared(swapped(op), b, a, span),
-            (Of::Holds(Holds::Domain(d)), Of::Holds(Holds::Domain(e))) => {
-                if d != e {
-                    return self.two_domains(*d, *e, span);
-                }
-                Some(Made::plain(ordered(op, a, b), Type::Bool))
-            }
-            (Of::Column(table, column), Of::Quote(text)) => {
-                let (at, test) = ((*table, *column), Test::Is(text.clone()));
-                self.column_is(op, a, at, test, span)
-            }
-            (Of::Changed(of, changes), Of::Quote(text)) => {
-                let (of, changes, text) = ((**of).clone(), changes.clone(), text.clone());
-                let changed = |test| Test::Changed(changes, Box::new(test));
-                let (test, negated) = match op {
-                    BinaryOp::Eq | BinaryOp::Ne => (Test::Is(text), op == BinaryOp::Ne),
-                    BinaryOp::Lt | BinaryOp::Ge => (Test::Below(text), op == BinaryOp::Ge),
-                    _ => (Test::UpTo(text), op == BinaryOp::Gt),
-                };
-                let a = Made { of, ..a };
-                let is = self.passes(a.clone(), changed(test), span)?;
-                if !negated {
-                    return Some(is);
-                }
-                let not = Expr { kind: ExprKind::Unary(UnaryOp::Not, Box::new(is.expr)), span };
-                // What is no text is other than each, and not greater.
-                let expr = match op {
-                    BinaryOp::Ne => not,
-                    _ => binary(BinaryOp::AndAlso, self.passes(a, Test::Any, span)?.expr, not),
-                };
-                Some(Made::plain(Expr { span, ..expr }, Type::Bool))
-            }
-            (Of::Quote(_), Of::Changed(..)) => self.compared(swapped(op), b, a, span),
-            (Of::Quote(_), Of::Column(..)) => self.compared(swapped(op), b, a, span),
-            (Of::Column(..) | Of::Changed(..), _) | (_, Of::Column(..) | Of::Changed(..)) => {
-                let help = "a column whose texts are compared with others', or with none, is of a domain: `dim D: string`, and `NAME: D` in its table";
-                self.say(span, "texts of a column are compared with what is no text in quotes", help);
-                None
-            }
-            _ => {
-                let (a, b) = (self.as_number(a)?, self.as_number(b)?);
-                if is_decimal(&a.of) || is_decimal(&b.of) {
-                    return self.decimals_compared(op, a, b, span).map(|e| Made::plain(e, Type::Bool));
-                }
-                let (parts, _, _) = self.aligned(vec![a, b], span)?;
-                let [a, b] = <[Expr; 2]>::try_from(parts).expect("two were given");
-                Some(Made::plain(Expr { kind: ExprKind::Binary(op, Box::new(a), Box::new(b)), span }, Type::Bool))
-            }
-        }
-    }
-
-    /// A coordinate compared with a label: none is neither less nor greater than any, and equal to none.
-    fn against(
-        &mut self,
-        op: BinaryOp,
-        a: Made,
-        domain: usize,
-        literal: &Literal,
-        (at, span): (Span, Span),
-    ) -> Option<Made> {
-        use BinaryOp::*;
-        let label = self.label(domain, literal, at)?;
-        let what = match op {
-            Eq | Ne => What::At(domain, label),
-            Lt | Ge => What::Below(domain, label),
-            _ => What::UpTo(domain, label),
-        };
-        let name = self.ask(what);
-        let bound = Relate::asked_at(name, None, Literal::Int(0), at);
-        let (op, from) = match op {
-            Lt | Le => (Lt, a.none),
-            Gt | Ge => (Ge, false),
-            equal => (equal, false),
-        };
-        let compared = binary(op, a.expr.clone(), bound);
-        let expr = if from { binary(AndAlso, binary(Ge, a.expr, int(0, span)), compared) } else { compared };
-        Some(Made::plain(Expr { span, ..expr }, Type::Bool))
-    }
-
-    /// Whether a text of a column is this one.
-    fn column_is(&mut self, op: BinaryOp, a: Made, column: (usize, usize), test: Test, span: Span) -> Option<Made> {
-        let is = self.asked_of(a, column, test, span);
-        match op {
-            BinaryOp::Eq => Some(Made::plain(is, Type::Bool)),
-            BinaryOp::Ne => {
-                let kind = ExprKind::Unary(UnaryOp::Not, Box::new(is));
-                Some(Made::plain(Expr { kind, span }, Type::Bool))
-            }
-            _ => {
-                let help = "texts that are ordered are labels: give the column a domain, `dim D: string`";
-                self.say(span, "an order of texts of a column", help);
-                None
-            }
-        }
-    }
-
-    /// What is asked of a column's texts.
-    fn asked_of(&mut self, made: Made, (table, column): (usize, usize), test: Test, span: Span) -> Expr {
-        let name = self.ask(What::Column { table, column, test });
-        let ExprKind::Access(access) = made.expr.kind else { unreachable!("texts of a column are an access") };
-        let tensor = Ident { name, span: access.tensor.span };
-        let read = Relate::read(Access { tensor, ..access }, made.none, &Literal::Bool(false));
-        Expr { span, ..read }
-    }
-
-    fn called(&mut self, scope: &Scope, name: &Ident, args: &[Argument], span: Span) -> Option<Made> {
-        let mut made = Vec::new();
-        for arg in args {
-            if let Argument::Expr(e) = arg {
-                made.push(self.expr(scope, e));
-            }
-        }
-        let mut made = made.into_iter().collect::<Option<Vec<_>>>()?;
-        let test: Option<fn(String) -> Test> = match name.name.as_str() {
-            "like" => Some(|text| Test::Like(text, None)),
-            "prefix" => Some(Test::Prefix),
-            "suffix" => Some(Test::Suffix),
-            "contains" => Some(Test::Contains),
-            _ => None,
-        };
-        if let Some(test) = test {
-            let escape = if name.name == "like" { self.escape(&mut made)? } else { None };
-            let test = |text| match escape {
-                None => test(text),
-                escape => Test::Like(text, escape),
-            };
-            return self.tested(name, made, test, span);
-        }
-        if self.is_of_texts(&name.name) && made.iter().any(|m| is_text_of(&m.of) || self.is_text(&m.of)) {
-            return self.of_text(name, made, span);
-        }
-        if !self.functions.contains_key(&name.name) {
-            match (name.name.as_str(), args.len()) {
-                ("date", 1) => return self.day_of(made.pop()?, span),
-                ("trunc", 2) => {
-                    let unit = made.pop()?;
-                    return self.cut_down(made.pop()?, &unit, span);
-                }
-                _ => {}
-            }
-        }
-        if let Some(part) = calendar::PARTS.iter().position(|(word, _)| *word == name.name) {
-            return self.part_of_date(part, name, made, span);
-        }
-        match (name.name.as_str(), args) {
-            ("convert", [Argument::Expr(_), Argument::Type(ty, _)]) => {
-                let [x] = <[Made; 1]>::try_from(made).ok()?;
-                self.convert(x, *ty, span)
-            }
-            ("is_none", [_]) if !self.functions.contains_key("is_none") => self.is_none(made.into_iter().next()?, span),
-            ("select", [_, ..]) | ("mask", [_, ..]) => self.chosen_of(name, made, span),
-            ("min", [_, _]) if made.iter().any(is_coordinate) => {
-                let (parts, of, none) = self.aligned(made, span)?;
-                let expr = match is_domain(&of) {
-                    true => self.by_routine(Routine::Least, parts, span),
-                    false => call("min", parts, span),
-                };
-                Some(Made { expr, of, none })
-            }
-            ("min" | "max" | "coalesce", _) => {
-                let (parts, of, none) = self.aligned(made, span)?;
-                Some(Made { expr: call(&name.name, parts, span), of, none })
-            }
-            ("abs", [_]) => {
-                let x = self.as_number(made.into_iter().next()?)?;
-                let x = self.closed(x)?;
-                Some(Made { expr: call("abs", vec![x.expr], span), of: x.of.settled(), none: false })
-            }
-            _ => self.called_plainly(name, args, made, span),
-        }
-    }
-
-    /// Whether a label, or a text of a column, is not there; a value always is.
-    fn is_none(&mut self, x: Made, span: Span) -> Option<Made> {
-        let none = match x.of.clone() {
-            Of::Changed(of, _) => return self.is_none(Made { of: *of, ..x }, span),
-            Of::Cut(d, _) => return self.is_none(Made { of: Of::Holds(Holds::Domain(d)), ..x }, span),
-            Of::Column(table, column) => {
-                let some = self.asked_of(x, (table, column), Test::Any, span);
-                Expr { kind: ExprKind::Unary(UnaryOp::Not, Box::new(some)), span }
-            }
-            Of::Holds(Holds::Domain(_)) => binary(BinaryOp::Lt, x.expr, int(0, span)),
-            // Never, and what is asked is read by name all the same: a name that nothing has is an error.
-            Of::Holds(_) => {
-                let never = Expr { kind: ExprKind::Literal(Literal::Bool(false)), span };
-                binary(BinaryOp::AndAlso, never, binary(BinaryOp::Eq, x.expr.clone(), x.expr))
-            }
-            _ => Expr { kind: ExprKind::Literal(Literal::Bool(false)), span },
-        };
-        Some(Made::plain(Expr { span, ..none }, Type::Bool))
-    }
-
-    /// `select(c, x, y)`, and `mask(c, x)`: of a label none where the condition does not hold, else 0.
-    fn chosen_of(&mut self, name: &Ident, mut rest: Vec<Made>, span: Span) -> Option<Made> {
-        let condition = rest.remove(0);
-        let chosen = choice(&rest);
-        let (parts, of, none) = match name.name == "mask" {
-            true if rest.iter().any(is_coordinate) => {
-                let x = rest.pop()?;
-                let none = int(i128::from(NONE), span);
-                let expr = call("select", vec![condition.expr, x.expr, none], span);
-                return Some(Made { expr, of: x.of, none: true });
-            }
-            true => {
-                let x = rest.pop()?;
-                let x = self.as_number(x)?;
-                let x = self.closed(x)?;
-                (vec![x.expr], x.of.settled(), false)
-            }
-            false => self.aligned(rest, span)?,
-        };
-        let of = chosen.unwrap_or(of);
-        let args = std::iter::once(condition.expr).chain(parts).collect();
-        Some(Made { expr: call(&name.name, args, span), of, none })
-    }
-
-    /// Any other function: it takes values.
-    fn called_plainly(&mut self, name: &Ident, args: &[Argument], made: Vec<Made>, span: Span) -> Option<Made> {
-        let is_text = |made: &Made| is_text_of(&made.of);
-        let known = self.functions.contains_key(&name.name) || Op::from_name(&name.name).is_some();
-        if !known && made.iter().any(is_text) {
-            let help =
-                "of texts is asked: `like(a[i], \"A%\")`, `prefix(a[i], \"A\")`, `suffix`, `contains`, `a[i] == \"A\"`";
-            self.say(span, format!("no function `{name}` of texts"), help);
-            return None;
-        }
-        let mut made = made.into_iter();
-        let mut taken = Vec::new();
-        let mut first = None;
-        for arg in args {
-            taken.push(match arg {
-                Argument::Expr(_) => {
-                    let x = self.as_number(made.next()?)?;
-                    let x = self.closed(x)?;
-                    if is_decimal(&x.of) {
-                        return self.no_decimal(&name.name, span);
-                    }
-                    first = first.or(if let Of::Holds(Holds::Plain(ty)) = x.of { Some(ty) } else { None });
-                    Argument::Expr(x.expr)
-                }
-                Argument::Type(ty, at) => Argument::Type(*ty, *at),
-            });
-        }
-        let ty = match (self.functions.get(&name.name), Op::from_name(&name.name)) {
-            (Some((_, ty)), _) => *ty,
-            (None, Some(op)) if op.is_predicate() => Type::Bool,
-            _ => first.unwrap_or(Type::F64),
-        };
-        Some(Made::plain(Expr { kind: ExprKind::Call(name.clone(), taken), span }, ty))
-    }
-
-    /// Takes the third argument of `like`: the character that makes the one behind it stand for itself.
-    fn escape(&mut self, made: &mut Vec<Made>) -> Option<Option<char>> {
-        if made.len() != 3 {
-            return Some(None);
-        }
-        let last = made.pop()?;
-        let one = |text: &str| text.chars().next().filter(|c| text.len() == c.len_utf8());
-        let escape = if let Of::Quote(text) = &last.of { one(text) } else { None };
-        if escape.is_none() {
-            let help = "write like(x, \"50!%\", \"!\"): behind it `%` and `_` are themselves";
-            self.say(last.expr.span, "what escapes is one character in quotes", help);
-            return None;
-        }
-        Some(escape)
-    }
-
-    fn tested(&mut self, name: &Ident, made: Vec<Made>, test: impl Fn(String) -> Test, span: Span) -> Option<Made> {
-        let Ok([x, pattern]) = <[Made; 2]>::try_from(made) else {
-            self.say(
-                span,
-                format!("`{name}` takes a text and what it is compared with"),
-                format!("write {name}(x, \"…\")"),
-            );
-            return None;
-        };
-        let Of::Quote(text) = pattern.of else {
-            self.say(
-                pattern.expr.span,
-                format!("`{name}` compares with a text in quotes"),
-                format!("write {name}(x, \"…\")"),
-            );
-            return None;
-        };
-        let (x, test) = match x.of {
-            Of::Changed(of, changes) => (Made { of: *of, ..x }, Test::Changed(changes, Box::new(test(text)))),
-            _ => (x, test(text)),
-        };
-        if !matches!(&x.of, Of::Column(..)) && !self.is_text(&x.of) {
-            let help = "a column `string`, or of a domain whose labels are texts";
-            self.say(x.expr.span, format!("`{name}` asks texts, and this is none"), help);
-            return None;
-        }
-        self.passes(x, test, span)
-    }
-
-    /// Whether these are labels that are texts.
-    fn is_text(&self, of: &Of) -> bool {
-        matches!(of, Of::Holds(Holds::Domain(d)) if self.out.domains[*d].labels == Labels::Text)
-    }
-
-    /// Whether a test holds of labels, or of texts of a column; not of none.
-    fn passes(&mut self, x: Made, test: Test, span: Span) -> Option<Made> {
-        match x.of {
-            Of::Column(table, column) => {
-                let expr = self.asked_of(x, (table, column), test, span);
-                Some(Made::plain(expr, Type::Bool))
-            }
-            Of::Holds(Holds::Domain(domain)) if self.out.domains[domain].labels == Labels::Text => {
-                let passes = self.ask(What::Passes(domain, test));
-                Some(Made::plain(Relate::asked_at(passes, Some(x), Literal::Bool(false), span), Type::Bool))
-            }
-            _ => None,
-        }
-    }
-
-    pub(super) fn part_of_date(&mut self, part: usize, name: &Ident, made: Vec<Made>, span: Span) -> Option<Made> {
-        let Ok([x]) = <[Made; 1]>::try_from(made) else {
-            let what = if calendar::is_of_day(part) { "timestamp" } else { "date" };
-            self.say(span, format!("`{name}` takes a {what}"), format!("write {name}(d)"));
-            return None;
-        };
-        let days = self.moment_of(name, x, calendar::is_of_day(part), span)?;
-        let function = self.part(part);
-        Some(Made::plain(call(&function, vec![days], span), Type::I64))
-    }
-
-    fn convert(&mut self, x: Made, ty: Type, span: Span) -> Option<Made> {
-        let x = self.number(x, span)?;
-        let converts = |expr: Expr| converted(expr, ty);
-        let expr = match &x.of {
-            Of::Holds(Holds::Decimal(digits)) if ty.is_float() => {
-                let scale = Expr { kind: ExprKind::Literal(Literal::Int(10i128.pow(u32::from(*digits)))), span };
-                binary(BinaryOp::Div, converts(x.expr), scale)
-            }
-            Of::Holds(Holds::Decimal(digits)) => converts(binary(BinaryOp::Div, x.expr, power(*digits, span))),
-            // Its seconds.
-            Of::Holds(Holds::Timestamp) => {
-                let seconds = Made { of: Of::Holds(Holds::Decimal(super::time::DIGITS)), ..x };
-                return self.convert(seconds, ty, span);
-            }
-            _ => converts(x.expr),
-        };
-        Some(Made::plain(Expr { span, ..expr }, ty))
-    }
-}
-
-/// Two coordinates of a domain compared: none is neither less nor greater than any.
-fn ordered(op: BinaryOp, a: Made, b: Made) -> Expr {
-    use BinaryOp::*;
-    let least = match op {
-        Lt | Le if a.none => Some(a.expr.clone()),
-        Gt | Ge if b.none => Some(b.expr.clone()),
-        _ => None,
-    };
-    let compared = binary(op, a.expr, b.expr);
-    match least {
-        Some(least) => {
-            let span = compared.span;
-            binary(AndAlso, binary(Ge, least, int(0, span)), compared)
-        }
-        None => compared,
     }
 }

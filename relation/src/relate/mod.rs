@@ -17,7 +17,9 @@
 //!  declare.rs      domains, tables, tensors: what each name holds
 //!  scope.rs        index variables: which domain each runs over
 //!  expression.rs   expressions, by what their values are
-//!  compared.rs     decimals compared, whatever digits they have
+//!  called.rs       functions that are called
+//!  compared.rs     comparisons
+//!  decimal.rs      decimals compared, whatever digits they have
 //!  index.rs        indices and statements
 //!  function.rs     functions of labels as arrays
 //!  label.rs        texts as dates and decimals; `like`
@@ -31,7 +33,9 @@
 //! ```
 
 mod calendar;
+mod called;
 mod compared;
+mod decimal;
 mod declare;
 mod expression;
 mod function;
