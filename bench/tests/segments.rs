@@ -24,6 +24,11 @@ const KERNELS: [Kernel; 3] = [
             ("a thread a row", "parallelize(i, cpu_thread, no_races);"),
             ("a warp a row", "parallelize(i, gpu_warp, no_races); parallelize(j, gpu_thread, parallel_reduction);"),
             (
+                "two rows a warp",
+                "split(i -> w, r, 2); parallelize(w, gpu_warp, no_races); parallelize(r, gpu_thread, no_races); \
+                 parallelize(j, gpu_thread, parallel_reduction);",
+            ),
+            (
                 "by entries",
                 "collapse(i, j -> f); pos(f -> p, A); split(p -> w, p1, 128); split(p1 -> t, z, 4); reorder(w, t, z); \
                  parallelize(w, gpu_warp, atomics); parallelize(t, gpu_thread, atomics);",

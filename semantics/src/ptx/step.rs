@@ -278,13 +278,16 @@ impl Machine<'_> {
         }
     }
 
-    /// That all lanes of a mask are here.
+    /// That all lanes of a mask are here, and come with the same mask: several parts of a warp may come at once.
     fn come_together(&self, here: Here, lanes: Lanes, mask: Source, line: u32, what: &str) -> Result<(), Fault> {
         self.are_set(here, lanes, mask, line)?;
         let warp = self.warp(here);
+        let named = |lane: usize| warp.read(mask, lane) as Lanes & warp.all;
         for lane in each(lanes) {
-            let named = warp.read(mask, lane) as Lanes & warp.all;
-            let missing = if named >> lane & 1 == 1 { named & !lanes } else { 1 << lane };
+            let others = named(lane);
+            let elsewhere =
+                each(others & lanes).filter(|other| named(*other) != others).fold(0, |all, other| all | 1 << other);
+            let missing = if others >> lane & 1 == 1 { others & !lanes | elsewhere } else { 1 << lane };
             if missing != 0 {
                 return Err(self.never(here, missing, line, what));
             }
@@ -308,7 +311,7 @@ impl Machine<'_> {
         for lane in each(lanes) {
             let warp = self.warp(here);
             let (from, inside) = source_lane(how, lane as u32, [warp.read(by, lane), warp.read(clamp, lane)]);
-            if lanes >> from & 1 == 0 {
+            if lanes & warp.read(mask, lane) as Lanes & 1 << from == 0 {
                 return Err(self.never(here, 1 << from, line, "the shuffle"));
             }
             taken[lane] = (values[from as usize], inside, unset >> from & 1 == 1);

@@ -125,6 +125,29 @@ fn lanes_come_together() {
     }
 }
 
+/// Parts of a warp shuffle by themselves, of which the lanes come together: not one without another, nor one that names other lanes, and none
+/// takes a value from another part.
+#[test]
+fn parts_of_a_warp_come_together() {
+    // `%r4` names the sixteen lanes of a lane's half of the warp.
+    let head = "\tmov.u32 %r1, %laneid;\n\tand.b32 %r3, %r1, 16;\n\tmov.u32 %r2, 65535;\n\tshl.b32 %r4, %r2, %r3;\n";
+    let shuffle =
+        |by: u32, width: u32| format!("shfl.sync.bfly.b32 %r5|%p2, %r1, {by}, {}, %r4;", (32 - width) << 8 | 31);
+    let one_half = format!("{head}\tsetp.lt.s32 %p1, %r1, 16;\n\t@%p1 bra $E;\n\t{}\n$E:", shuffle(8, 16));
+    for body in [format!("{head}\t{}", shuffle(8, 16)), format!("{head}\t{}", shuffle(8, 32)), one_half] {
+        run(&kernel(0, &body), (1, 64), vec![], 1).unwrap_or_else(|e| panic!("{body}: {e}"));
+    }
+    let without_a_lane = format!("{head}\tsetp.eq.s32 %p1, %r1, 17;\n\t@%p1 bra $E;\n\t{}\n$E:", shuffle(8, 16));
+    // A distance of 16 leads to the other half.
+    let from_the_other = format!("{head}\t{}", shuffle(16, 32));
+    // The first half names all lanes, the second one itself.
+    let named_by_some =
+        format!("{head}\tsetp.lt.s32 %p1, %r1, 16;\n\tselp.b32 %r4, -1, %r4, %p1;\n\t{}", shuffle(8, 16));
+    for (body, by, width) in [(without_a_lane, 8, 16), (from_the_other, 16, 32), (named_by_some, 8, 16)] {
+        assert_eq!(broken(&body, (1, 64), &Vec::new), (Rule::Together, shuffle(by, width)), "{body}");
+    }
+}
+
 #[test]
 fn runs_end() {
     let forever = "$A:\n\tbra.uni $A;";
