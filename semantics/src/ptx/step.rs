@@ -33,7 +33,7 @@ impl Machine<'_> {
                 self.put(here, lanes, *high, self.warp(here).unset(*of), &mut |lane| whole[lane] >> bits);
             }
             Op::Unary(f, ty, into, of) => self.set(here, lanes, *into, &[*of], |[x]| alu::unary(*f, *ty, x)),
-            Op::Binary(f, ty, into, of) => self.binary(here, lanes, (*f, *ty, *into, *of), line)?,
+            Op::Binary(f, ty, into, of) => self.binary(here, lanes, (*f, *ty, *into, *of)),
             Op::Ternary(f, ty, into, of) => {
                 let (f, ty): (Ternary, Ty) = (*f, *ty);
                 self.set(here, lanes, *into, of, |of: [u64; 3]| alu::ternary(f, ty, of));
@@ -120,24 +120,21 @@ impl Machine<'_> {
         warp.wrote(into, lanes, unset);
     }
 
-    fn binary(
-        &mut self,
-        here: Here,
-        lanes: Lanes,
-        (f, ty, into, of): (Binary, Ty, Reg, [Source; 2]),
-        line: u32,
-    ) -> Result<(), Fault> {
-        let warp = self.warp(here);
-        let unset = warp.unset(of[0]) | warp.unset(of[1]);
-        let divides = matches!(f, Binary::Div | Binary::Rem);
-        let zero = each(lanes & !unset)
-            .find(|lane| divides && alu::binary(f, ty, warp.read(of[0], *lane), warp.read(of[1], *lane)).is_none());
-        if let Some(lane) = zero {
-            let what = format!("{} divides by zero", self.name(here, lane));
-            return Err(Fault { line, rule: Rule::Divisor, what });
+    /// A function of two sources. A quotient and a remainder by zero are what a machine likes (*PTX ISA*): as a register that was not set, they may
+    /// be moved before the branch that decides whether they are needed, and nothing may depend on them.
+    fn binary(&mut self, here: Here, lanes: Lanes, (f, ty, into, of): (Binary, Ty, Reg, [Source; 2])) {
+        if !matches!(f, Binary::Div | Binary::Rem) {
+            return self.set(here, lanes, into, &of, |[a, b]| alu::binary(f, ty, a, b).unwrap_or(0));
         }
-        self.set(here, lanes, into, &of, |[a, b]| alu::binary(f, ty, a, b).unwrap_or(0));
-        Ok(())
+        let warp = self.warp(here);
+        let (mut values, mut unset) = ([0; 32], warp.unset(of[0]) | warp.unset(of[1]));
+        for lane in each(lanes) {
+            match alu::binary(f, ty, warp.read(of[0], lane), warp.read(of[1], lane)) {
+                Some(value) => values[lane] = value,
+                None => unset |= 1 << lane,
+            }
+        }
+        self.put(here, lanes, into, unset, &mut |lane| values[lane]);
     }
 
     fn select(&mut self, here: Here, lanes: Lanes, into: Reg, (arms, which): ([Source; 2], Source)) {
