@@ -8,12 +8,18 @@ use std::process::Command;
 mod shared;
 
 /// Kernels whose outermost loops are independent: those of the papers, and others.
-const KERNELS: [(&str, &str); 9] = [
+const KERNELS: [(&str, &str); 10] = [
     ("spmv", "tensor A: f64[I,J] csr  tensor x: f64[J] dense  tensor y: f64[I] dense  y[i] = A[i,j] * x[j]"),
     (
         "spmv, a warp a row",
         "tensor A: f64[I,J] csr  tensor x: f64[J] dense  tensor y: f64[I] dense  y[i] = A[i,j] * x[j]
          schedule { parallelize(i, gpu_warp, no_races); parallelize(j, gpu_thread, parallel_reduction); }",
+    ),
+    (
+        "spmv, two rows a warp",
+        "tensor A: f64[I,J] csr  tensor x: f64[J] dense  tensor y: f64[I] dense  y[i] = A[i,j] * x[j]
+         schedule { split(i -> w, r, 2); parallelize(w, gpu_warp, no_races); parallelize(r, gpu_thread, no_races);
+           parallelize(j, gpu_thread, parallel_reduction); }",
     ),
     ("spmm", "tensor A: f64[I,J] csr  tensor X: f64[J,K] dense  tensor M: f64[I,K] dense  M[i,k] = A[i,j] * X[j,k]"),
     (
@@ -220,22 +226,36 @@ fn rows_of_very_different_lengths_are_dealt_out_by_entries() {
     }
 }
 
-/// A kernel has commands for each call's operands: rows of up to eight entries are threads', longer ones warps'.
+/// A kernel has commands for each call's operands: rows of up to eight entries are threads', a warp has two rows of nine entries, four of three
+/// of which one is longer, and one of forty.
 #[test]
 fn a_call_is_dealt_out_by_its_rows() {
-    let (short, long) = (of_lengths(&[8; 40], 20), of_lengths(&[9; 40], 20));
-    for _ in 0..2 {
-        let (planned, counts) = planned_on(PRODUCT, Mode::Algebraic, &short, None);
-        assert_eq!(planned, "");
-        assert!(counts.contains(&("shuffles", 0)), "{counts:?}");
-        let (planned, counts) = planned_on(PRODUCT, Mode::Algebraic, &long, None);
-        assert_eq!(planned, "parallelize(i, gpu_warp, no_races); parallelize(j, gpu_thread, parallel_reduction)");
-        assert!(counts.contains(&("shuffles", 40 * 5 * 2)), "{counts:?}");
+    let several = |rows: u32| {
+        format!(
+            "split(i -> rows, own, {rows}); parallelize(rows, gpu_warp, no_races); parallelize(own, gpu_thread, no_races); \
+             parallelize(j, gpu_thread, parallel_reduction)"
+        )
+    };
+    let one = "parallelize(i, gpu_warp, no_races); parallelize(j, gpu_thread, parallel_reduction)".to_string();
+    let mut uneven = [3; 40];
+    uneven[7] = 30;
+    // Of each warp lanes join what they have: two shuffles for each time that their number is halved.
+    let cases = [
+        (of_lengths(&[8; 40], 50), String::new(), 0),
+        (of_lengths(&[9; 40], 50), several(2), 20 * 4 * 2),
+        (of_lengths(&uneven, 50), several(4), 10 * 3 * 2),
+        (of_lengths(&[40; 40], 50), one, 40 * 5 * 2),
+    ];
+    for (a, commands, shuffles) in cases.iter().chain(&cases) {
+        let (planned, counts) = planned_on(PRODUCT, Mode::Algebraic, a, None);
+        assert_eq!(planned, *commands);
+        assert!(counts.contains(&("shuffles", *shuffles)), "{commands}: {counts:?}");
     }
     let kernel = program(PRODUCT).compile(&Options { engine: Engine::Ptx, ..Options::default() }).unwrap();
-    let x = Tensor::dense(vec![20], number(0.0), vec![1.0; 20].into()).unwrap();
-    for (a, commands) in [(&short, 0), (&long, 2), (&short, 0), (&long, 2)] {
-        assert_eq!(kernel.bind(&[("A", a), ("x", &x)]).unwrap().for_gpu().len(), commands);
+    let x = Tensor::dense(vec![50], number(0.0), vec![1.0; 50].into()).unwrap();
+    for (a, commands, _) in cases.iter().chain(&cases) {
+        let call = kernel.bind(&[("A", a), ("x", &x)]).unwrap();
+        assert_eq!(call.for_gpu().len(), commands.matches(';').count() + usize::from(!commands.is_empty()));
     }
 }
 

@@ -238,6 +238,65 @@ fn lanes_hand_entries_to_one_another() {
     }
 }
 
+/// A warp has several rows, each of which a part of its lanes shares: as many parts as there are rows at most, a part without a row, rows of
+/// more entries than a part has lanes. Shuffles of a part join what half as many lanes have, and so on; two for each value of 64 bits.
+#[test]
+fn parts_of_a_warp_share_rows() {
+    let lengths = [0, 1, 32, 70, 0, 40, 9];
+    let pos: Vec<i32> = (0..=7).map(|i| lengths[..i].iter().sum()).collect();
+    let entries: Vec<(i32, i64)> = (0..152).map(|p| (p * 7 % 11, i64::from(p % 5) - 2)).collect();
+    let (crd, vals) = entries.iter().copied().unzip::<i32, i64, Vec<_>, Vec<_>>();
+    let x: Vec<i64> = (0..11).map(|e| e * e % 101).collect();
+    let operands = [Array::from(pos.clone()), Array::from(crd), Array::from(vals), Array::from(x.clone())];
+    let sum =
+        |i: usize| entries[pos[i] as usize..pos[i + 1] as usize].iter().map(|(j, a)| a * x[*j as usize]).sum::<i64>();
+    let wanted: Vec<i64> = (0..7).map(|i| sum(i) + 7).collect();
+    let sums = |rows: usize| {
+        format!(
+            "  parallel for v in 0..n_j {{
+    lane parallel for r in 0..max(min(n_i - v * {rows}, {rows}), 0) {{
+      t = 7
+      lane for p in A1_pos[v * {rows} + r]..A1_pos[v * {rows} + r + 1] {{
+        t = t + A_vals[p] * x_vals[A1_crd[p]]
+      }}
+      y_vals[v * {rows} + r] = t
+    }}
+  }}"
+        )
+    };
+    // What the lanes of a part would read too early, a lane has alone.
+    let reads = sums(2).replace("= t\n", "= t\n      z = y_vals[v * 2 + r]\n      y_vals[v * 2 + r] = z\n");
+    // So it has an iteration of a loop that may have more of them than there are lanes.
+    let unbounded = sums(2).replace("min(n_i - v * 2, 2)", "n_i - v * 2").replace("0..n_j", "0..1");
+    for (body, shuffles) in [
+        (sums(2), 8),
+        (sums(3), 6),
+        (sums(4), 6),
+        (sums(5), 4),
+        (sums(16), 2),
+        (sums(17), 0),
+        (reads, 0),
+        (unbounded, 0),
+    ] {
+        let (values, code) = made_of(&kernel("i64", &body), &operands, [7, 11, 7]);
+        assert_eq!((values, code.entries[0].runner), (Ok(wanted.clone()), Runner::Warp), "{body}");
+        assert_eq!(code.text.matches("shfl.sync.bfly").count(), shuffles, "{body}\n{}", code.text);
+        assert_eq!(code.not_dealt, []);
+    }
+    // Lanes of a part store, too, and a block's warps have several rows each.
+    let rows = "  block parallel for b in 0..n_i {
+    warp parallel for u in 0..1 {
+      lane parallel for r in 0..min(2, n_i) {
+        lane parallel for q in 0..2 {
+          y_vals[b * 4 + u * 4 + r * 2 + q] = x_vals[q] + r
+        }
+      }
+    }
+  }";
+    let (values, code) = made(&kernel("i64", rows), 16);
+    assert_eq!((values, code.entries[0].runner), (Ok([1, 10, 2, 11].repeat(4)), Runner::Block));
+}
+
 /// Blocks run iterations, their warps those of a loop inside, the lanes of a warp share a row: sums, and rows stored by lanes.
 #[test]
 fn loops_are_dealt_out_to_blocks_warps_and_lanes() {

@@ -277,7 +277,7 @@ fn the_bench_for_gpus_runs() {
     let table = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{table}{}", String::from_utf8_lossy(&output.stderr));
     let lines: Vec<&str> = table.lines().filter(|line| line.starts_with("| S")).collect();
-    assert_eq!(lines.len(), 3 * 3 * 4, "{table}");
+    assert_eq!(lines.len(), (5 + 3 + 3) * 4, "{table}");
     assert!(lines.iter().all(|line| line.contains("| 0.2500 |") && line.ends_with("|  |")), "{table}");
 }
 

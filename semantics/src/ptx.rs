@@ -112,8 +112,6 @@ pub enum Rule {
     Race,
     /// Lanes come to the shuffles, and threads to the barriers, at which others wait for them.
     Together,
-    /// A divisor is not zero.
-    Divisor,
     /// The limit on steps.
     Steps,
 }

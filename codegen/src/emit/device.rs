@@ -32,6 +32,9 @@ const PTX_KERNEL: u32 = 71;
 const GLOBAL: u16 = 1;
 const SHARED: u16 = 3;
 
+/// The lanes of a warp.
+const LANES_OF_WARP: u32 = 32;
+
 /// The alignment of a workspace in shared memory, in bytes: that of two elements of eight, which are loaded at once.
 const PAIR: u32 = 16;
 
@@ -288,9 +291,11 @@ impl<'c> Emitter<'c, '_> {
         for join in self.joins.iter().filter(|join| condition.reads(join.behind)) {
             let Place::Slot(slot) = self.vars[join.into.0 as usize] else { continue };
             let ty = self.type_of(join.into);
-            for distance in [16, 8, 4, 2, 1] {
+            let with = self.lanes_with(join.lanes as u32)?;
+            for distance in [16, 8, 4, 2, 1].into_iter().filter(|distance| *distance < join.lanes as u64) {
                 let mine = self.builder.build_load(self.register(ty), slot, "")?;
-                let theirs = self.of_lane(mine, ty, ("bfly", self.context.i32_type().const_int(distance, false)))?;
+                let theirs = self.context.i32_type().const_int(distance, false);
+                let theirs = self.of_lane((mine, ty), ("bfly", theirs), with)?;
                 let both = [mine, theirs].map(|value| Typed { value, ty });
                 self.builder.build_store(slot, self.apply(join.op, ty, &both)?)?;
             }
@@ -302,15 +307,27 @@ impl<'c> Emitter<'c, '_> {
     pub(super) fn handed(&self, var: Var, value: BasicValueEnum<'c>) -> Result<BasicValueEnum<'c>, Error> {
         let Some(hand) = self.hands.iter().find(|hand| hand.into == var) else { return Ok(value) };
         let from = self.builder.build_int_truncate(self.word(hand.from)?, self.context.i32_type(), "")?;
-        self.of_lane(value, self.type_of(var), ("idx", from))
+        self.of_lane((value, self.type_of(var)), ("idx", from), self.lanes_with(LANES_OF_WARP)?)
     }
 
-    /// The value of another lane: the one of this number (`idx`), or whose number differs in these bits (`bfly`). Shuffles move 32 bits.
+    /// The lanes of this one's part of the warp, of so many, a bit each.
+    fn lanes_with(&self, count: u32) -> Result<IntValue<'c>, Error> {
+        let half = self.context.i32_type();
+        if count == LANES_OF_WARP {
+            return Ok(half.const_all_ones());
+        }
+        let lane = self.call_overloaded("llvm.nvvm.read.ptx.sreg.laneid", &[], &[])?.into_int_value();
+        let first = self.builder.build_and(lane, half.const_int(u64::from(LANES_OF_WARP - count), false), "")?;
+        Ok(self.builder.build_left_shift(half.const_int((1 << count) - 1, false), first, "")?)
+    }
+
+    /// The value of another lane: the one of this number (`idx`), or whose number differs in these bits (`bfly`). The lanes `with` which
+    /// this one shuffles all come here. Shuffles move 32 bits.
     fn of_lane(
         &self,
-        value: BasicValueEnum<'c>,
-        ty: Type,
+        (value, ty): (BasicValueEnum<'c>, Type),
         (how, lane): (&str, IntValue<'c>),
+        with: IntValue<'c>,
     ) -> Result<BasicValueEnum<'c>, Error> {
         let (builder, half) = (&self.builder, self.context.i32_type());
         let bits = self.context.custom_width_int_type(ty.bits().try_into().expect("types have bits"));
@@ -319,7 +336,7 @@ impl<'c> Emitter<'c, '_> {
         let word = builder.build_int_z_extend_or_bit_cast(whole, self.context.i64_type(), "")?;
         let number = |n: u64| half.const_int(n, false).into();
         let moved = |part: IntValue<'c>| {
-            let args = [number(u64::from(u32::MAX)), part.into(), lane.into(), number(31)];
+            let args = [with.into(), part.into(), lane.into(), number(31)];
             let moved = self.call_overloaded(&format!("llvm.nvvm.shfl.sync.{how}.i32"), &[], &args)?;
             Ok::<_, Error>(builder.build_int_z_extend(moved.into_int_value(), self.context.i64_type(), "")?)
         };

@@ -17,7 +17,8 @@
 //!  C[i,k] = Σj A[i,j] X[j,k]        64 entries of A: warps      k: the lanes
 //! ```
 //!
-//! Where rows are so short that most lanes of a warp would have none of their entries, a thread has a row of the first.
+//! Where most lanes of a warp would have none of a row's entries, it has several rows of the first, each in the lanes that the mean row fills;
+//! of rows that are all short a thread has one.
 
 use super::Program;
 use fiberloom_core::algebra::Mode;
@@ -34,11 +35,16 @@ use std::sync::Arc;
 /// The most entries of rows that are short.
 const SHORT: u64 = 8;
 
+/// The most entries of a row that a lane has, where a warp has several rows.
+const TURNS: u64 = 4;
+
 /// What is to be known of the rows of a matrix.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Rows {
     /// Each has [`SHORT`] entries at most.
     Short,
+    /// So many lanes, fewer than a warp has, have an entry each of the mean row, and at most [`TURNS`] of the longest.
+    Several(u64),
     /// One holds more than two shares of the entries, if the warps that a launch has at most share them.
     Uneven,
 }
@@ -63,7 +69,13 @@ impl ByRow {
         if lengths.longest <= SHORT {
             return Some(Rows::Short);
         }
-        self.pieces.filter(|pieces| lengths.are_uneven(warps, pieces.row)).map(|_| Rows::Uneven)
+        let pieces = self.pieces?;
+        if lengths.are_uneven(warps, pieces.row) {
+            return Some(Rows::Uneven);
+        }
+        let mean = lengths.all.div_ceil(matrix.level_extent(0).max(1));
+        let lanes = mean.max(lengths.longest.div_ceil(TURNS)).next_power_of_two();
+        (pieces.each.is_some() && lanes < u64::from(WARP)).then_some(Rows::Several(lanes))
     }
 }
 
@@ -203,6 +215,21 @@ impl Walked {
         }
     }
 
+    /// Commands by which a warp has several of the matrix's rows, each in so many lanes: of its product with a vector.
+    fn several_rows(&self, program: &typed::Program, s: &Statement, lanes: u64) -> Option<Vec<CommandKind>> {
+        let Matrix { row, column, .. } = self.matrix?;
+        let ident = |name: &str| Ident { name: name.to_string(), span: s.span };
+        let name = |v: VarId| program.vars[v.index()].name.as_str();
+        let [rows, own] = ["rows", "own"].map(|wanted| free_name(program, wanted));
+        let deal = |name: &str, unit, race| CommandKind::Parallelize(ident(name), unit, race);
+        Some(vec![
+            spell::split(name(row), (&rows, &own), u64::from(WARP) / lanes),
+            deal(&rows, Unit::GpuWarp, Race::NoRaces),
+            deal(&own, Unit::GpuThread, Race::NoRaces),
+            deal(name(column), Unit::GpuThread, Race::ParallelReduction),
+        ])
+    }
+
     /// Commands by which warps have pieces of the matrix's entries.
     fn by_entries(&self, program: &typed::Program, s: &Statement) -> Option<Vec<CommandKind>> {
         let (Matrix { tensor, row, column }, Pieces { entries, each, .. }) = (self.matrix?, self.pieces(program, s)?);
@@ -256,6 +283,7 @@ fn candidates(program: &typed::Program, s: &Statement, rows: Option<Rows>) -> Ve
     let mut all = vec![];
     match rows {
         Some(Rows::Short) if left.len() == 1 && folded.len() == 1 => return all,
+        Some(Rows::Several(lanes)) => all.extend(walked.several_rows(program, s, lanes)),
         Some(Rows::Uneven) => all.extend(walked.by_entries(program, s)),
         _ => {}
     }

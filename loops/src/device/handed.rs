@@ -49,7 +49,8 @@ impl<'k> Alike<'k> {
     pub fn of(kernel: &'k Kernel, whole: &[Stmt], body: &[Stmt], shared: &[Shared]) -> Alike<'k> {
         let Used { written, loaded, .. } = Used::of(whole);
         let stored_once = written.difference(&loaded).copied().filter(|b| stores(whole, *b) == 1).collect();
-        let mut alike = Alike { kernel, written, stored_once, varying: shared.iter().map(|(var, _)| *var).collect() };
+        let mut alike =
+            Alike { kernel, written, stored_once, varying: shared.iter().map(|shared| shared.var).collect() };
         loop {
             let before = alike.varying.len();
             body.iter().for_each(|stmt| alike.note(stmt, true, shared));
@@ -69,7 +70,7 @@ impl<'k> Alike<'k> {
                 together
             }
             Stmt::For { var, lo, hi, .. } => {
-                let folds = shared.iter().any(|(of, folds)| of == var && !folds.is_empty());
+                let folds = shared.iter().any(|of| of.var == *var && !of.folds.is_empty());
                 let inside = together && !folds && self.is(lo) && self.is(hi);
                 if !inside {
                     self.varying.insert(*var);

@@ -14,6 +14,16 @@
 //! around it, are shown to be independent (`lane parallel for`): each lane stores what its own iterations store. (Bell and Garland,
 //! *Implementing Sparse Matrix-Vector Multiplication on Throughput-Oriented Processors*, SC 2009, call this form of a product a vector
 //! kernel.)
+//!
+//! Where such an independent loop has few iterations, and loops in it that lanes can share, the warp is dealt out to its iterations in parts:
+//!
+//! ```text
+//!   lane parallel for r in 0..min(n - w * 2, 2)       part = lane / 16; own = lane & 15
+//!     t = 0.0                                         let r = 0 + part
+//!     lane for p in pos[2·w + r]..pos[2·w + r + 1]    if r < min(n - w * 2, 2) {
+//!       t = t + A[p]                            ──▶     … p from pos[2·w + r] + own on, by 16; t = the fold of the part's lanes
+//!     y[2·w + r] = t                                    if own == 0 { y[2·w + r] = t } }
+//! ```
 
 use super::handed::{Alike, Hand};
 use super::{Folded, Used, grid, marked};
@@ -37,6 +47,8 @@ pub struct Join {
     pub into: Var,
     /// The function that joins two parts.
     pub op: Op,
+    /// How many lanes join: the part of the warp that a lane belongs to.
+    pub lanes: i64,
 }
 
 /// What the lanes of a warp hand to one another.
@@ -55,8 +67,15 @@ impl Shuffles {
     }
 }
 
-/// A loop that lanes share, by its variable: into what it folds, with which function, from which value on.
-pub(super) type Shared = (Var, Vec<(Var, Op, Value)>);
+/// A loop that lanes share.
+pub(super) struct Shared {
+    /// The loop's variable.
+    pub var: Var,
+    /// Into what it folds, with which function, from which value on.
+    pub folds: Vec<(Var, Op, Value)>,
+    /// The lanes of each iteration: one, or a part of the warp, whose lanes share loops inside.
+    each: i64,
+}
 
 /// The loops of an iteration with this body that lanes share: none, if one of its statements forbids it. The iteration is a part of one
 /// whose body is `whole`.
@@ -64,7 +83,7 @@ pub(super) fn shared(kernel: &Kernel, (whole, body): (&[Stmt], &[Stmt]), atomics
     if !are_apart(kernel, body, atomics) {
         return vec![];
     }
-    let mut found = Find { kernel, whole: uses(whole, kernel.vars.len()), all: vec![] };
+    let mut found = Find { kernel, atomics, whole: uses(whole, kernel.vars.len()), lanes: WARP, all: vec![] };
     body.iter().for_each(|stmt| found.find(stmt, true));
     found.all
 }
@@ -104,8 +123,12 @@ impl Parts<'_> {
 
 struct Find<'k> {
     kernel: &'k Kernel,
+    /// The arrays into whose elements iterations fold at once.
+    atomics: &'k [Folded],
     /// The number of reads of each variable.
     whole: Vec<usize>,
+    /// The lanes that share what is found.
+    lanes: i64,
     all: Vec<Shared>,
 }
 
@@ -117,14 +140,35 @@ impl Find<'_> {
             inside = apart && how.is_apart();
             if marked(self.kernel, *var) == Some(Deal::Lane) {
                 if apart && grid::is_dealt(self.kernel, (*var, how), Deal::Lane) {
-                    return self.all.push((*var, vec![]));
+                    return self.independent(stmt);
                 }
                 if let Some(folds) = self.folds(body) {
-                    return self.all.push((*var, folds));
+                    return self.all.push(Shared { var: *var, folds, each: 1 });
                 }
             }
         }
         stmt.blocks().flatten().for_each(|inner| self.find(inner, inside));
+    }
+
+    /// Notes a loop with independent iterations: of few iterations each is run by a part of the lanes, if these can share loops inside.
+    fn independent(&mut self, stmt: &Stmt) {
+        let Stmt::For { var, body, .. } = stmt else { return };
+        let place = self.all.len();
+        self.all.push(Shared { var: *var, folds: vec![], each: 1 });
+        let parts = iterations(stmt).and_then(|count| count.checked_next_power_of_two());
+        let Some(part) = parts.map(|parts| self.lanes / parts as i64).filter(|part| (2..self.lanes).contains(part))
+        else {
+            return;
+        };
+        if !are_apart(self.kernel, body, self.atomics) {
+            return;
+        }
+        let whole = std::mem::replace(&mut self.lanes, part);
+        body.iter().for_each(|stmt| self.find(stmt, true));
+        self.lanes = whole;
+        if self.all.len() > place + 1 {
+            self.all[place].each = part;
+        }
     }
 
     /// Into what a loop's body folds, if it does nothing else that is seen behind it.
@@ -156,9 +200,34 @@ pub(super) fn spread(
     let alike = Alike::of(kernel, whole, body, shared);
     let stores = first_of(lane);
     let shuffles = Shuffles::default();
-    let mut spread =
-        Spread { kernel, shared, atomics, alike, lane, vars, stores, together: true, apart: true, shuffles };
+    let mut spread = Spread {
+        kernel,
+        shared,
+        atomics,
+        alike,
+        lane,
+        lanes: WARP,
+        vars,
+        stores,
+        together: true,
+        apart: true,
+        shuffles,
+    };
     (spread.block(body), spread.shuffles)
+}
+
+/// The most iterations of a loop from 0 on, if a number bounds them.
+fn iterations(stmt: &Stmt) -> Option<u64> {
+    fn most(e: &Expr) -> Option<i64> {
+        match e {
+            Expr::Const(x) => x.as_i64(),
+            Expr::Op(Op::Min, args) => args.iter().filter_map(most).min(),
+            Expr::Op(Op::Max, args) => Some(most(&args[0])?.max(most(&args[1])?)),
+            _ => None,
+        }
+    }
+    let Stmt::For { lo, hi, .. } = stmt else { return None };
+    u64::try_from(most(hi).filter(|_| *lo == int(0))?).ok()
 }
 
 struct Spread<'s, 'k> {
@@ -167,7 +236,9 @@ struct Spread<'s, 'k> {
     /// The arrays into whose elements iterations fold at once.
     atomics: &'s [Folded],
     alike: Alike<'s>,
+    /// The number of the lane among those that share loops here, and how many these are.
     lane: Var,
+    lanes: i64,
     vars: &'s mut Vars<'k>,
     /// The condition on which a lane stores.
     stores: Expr,
@@ -196,7 +267,10 @@ impl Spread<'_, '_> {
         vec![match stmt {
             Stmt::For { var, lo, hi, how, body } => {
                 let alike = self.alike.is(lo) && self.alike.is(hi);
-                if let Some((_, folds)) = self.shared.iter().find(|(shared, _)| shared == var) {
+                if let Some(Shared { folds, each, .. }) = self.shared.iter().find(|shared| shared.var == *var) {
+                    if *each > 1 {
+                        return self.in_parts((*var, *each), [lo, hi], body);
+                    }
                     let in_step = self.together && alike && folds.is_empty();
                     let run = in_step.then(|| self.in_step(*var, [lo, hi], body)).flatten();
                     return run.unwrap_or_else(|| self.share(*var, [lo, hi], body, folds));
@@ -219,12 +293,30 @@ impl Spread<'_, '_> {
         }]
     }
 
-    /// A loop of which each lane runs every 32nd iteration.
+    /// A loop of few iterations, each of which so many lanes run.
+    fn in_parts(&mut self, (var, each): (Var, i64), [lo, hi]: [&Expr; 2], body: &[Stmt]) -> Vec<Stmt> {
+        let [part, own] = ["part", "own"].map(|name| self.vars.index(name));
+        let lane = Expr::Var(self.lane);
+        let around = (self.lane, self.lanes, std::mem::replace(&mut self.stores, first_of(own)));
+        (self.lane, self.lanes) = (own, each);
+        // Lanes of other parts run another iteration, or none.
+        let body = self.within((false, true), body);
+        (self.lane, self.lanes, self.stores) = around;
+        vec![
+            Stmt::Let(part, binary(Op::Div, lane.clone(), int(each))),
+            Stmt::Let(own, binary(Op::And, lane, int(each - 1))),
+            Stmt::Let(var, plus(lo.clone(), Expr::Var(part))),
+            Stmt::If(binary(Op::Lt, Expr::Var(var), hi.clone()), body, vec![]),
+        ]
+    }
+
+    /// A loop whose iterations lanes run in turn, each one behind as many others as there are lanes.
     fn share(&mut self, var: Var, [lo, hi]: [&Expr; 2], body: &[Stmt], folds: &[(Var, Op, Value)]) -> Vec<Stmt> {
         let start = |(into, _, start): &(Var, Op, Value)| Stmt::Set(*into, Expr::Const(*start));
-        let turn = ([lo, hi], Expr::Var(self.lane), int(WARP));
+        let turn = ([lo, hi], Expr::Var(self.lane), int(self.lanes));
         let (at, run) = grid::every(var, turn, body.to_vec(), self.vars);
-        let joins = folds.iter().map(|(into, op, _)| Join { behind: at, into: *into, op: *op });
+        let lanes = self.lanes;
+        let joins = folds.iter().map(|(into, op, _)| Join { behind: at, into: *into, op: *op, lanes });
         self.shuffles.joins.extend(joins);
         let mut out: Vec<Stmt> = vec![];
         if !folds.is_empty() {

@@ -33,8 +33,9 @@ use super::appending::{Appending, Appends, in_no_loop};
 use super::blocks::{steps_with, with};
 use super::collapse::{Known, one_fiber, replaced};
 use crate::arith::{int, minus, plus};
+use crate::ir::map_exprs;
 use crate::names::Vars;
-use crate::{Buffer, BufferId, Expr, How, Kernel, Stmt, Var};
+use crate::{Buffer, BufferId, Expr, Hints, How, Kernel, Stmt, Var};
 use fiberloom_core::algebra::{Op, Type};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,7 +43,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub fn distribute(kernel: &mut Kernel) {
     let (appends, known) = (Appends::of(kernel), Known::of(kernel));
     let body = std::mem::take(&mut kernel.body);
-    let mut copies = Copies { appends, known, buffers: &kernel.buffers, vars: Vars::of(&mut kernel.vars) };
+    let (buffers, hints, vars) = (&kernel.buffers, &mut kernel.hints, Vars::of(&mut kernel.vars));
+    let mut copies = Copies { appends, known, buffers, hints, vars };
     kernel.body = in_no_loop(body, &mut |stmt| copies.stmt(stmt));
 }
 
@@ -64,6 +66,7 @@ struct Copies<'k> {
     appends: Appends,
     known: Known,
     buffers: &'k [Buffer],
+    hints: &'k mut BTreeMap<Var, Hints>,
     vars: Vars<'k>,
 }
 
@@ -163,6 +166,8 @@ impl Copies<'_> {
         let [begin, last, ahead, counted] =
             ["begin", "last", "ahead", "counted"].map(|name| self.vars.fresh(name, Type::I64));
         let turns = |body| of.each(Expr::Var(begin), Expr::Var(last), body);
+        // Where a schedule deals the loop out, each of these is dealt out, and told from the others by its variable.
+        let dealt = self.hints.get(&of.turn).copied().filter(|hints| hints.deal.is_some());
         let place = |p: Expr| plus(Expr::Var(ahead), p);
         let mut out = vec![
             Stmt::Let(begin, lo.clone()),
@@ -171,13 +176,26 @@ impl Copies<'_> {
         ];
         for (to, from, at) in copied {
             let element = Expr::Load(*from, Box::new((*at).clone()));
-            out.push(turns(vec![Stmt::Store(*to, place(Expr::Var(of.turn)), element)]));
+            let copies = turns(vec![Stmt::Store(*to, place(Expr::Var(of.turn)), element)]);
+            out.push(match &dealt {
+                Some(hints) => self.with_own_variable(copies, *hints),
+                None => copies,
+            });
         }
         let is_copied = |b: BufferId| copied.iter().any(|(to, ..)| *to == b);
         let rest = placed(of, &place(Expr::Var(of.turn)), counted);
         let rest = without(rest, &|b| is_copied(b) || !chosen(b));
         out.extend((!rest.is_empty()).then(|| turns(rest)));
         (out, place(Expr::Op(Op::Max, vec![Expr::Var(last), Expr::Var(begin)])))
+    }
+
+    /// The same loop over a new variable, about which the same is said.
+    fn with_own_variable(&mut self, stmt: Stmt, hints: Hints) -> Stmt {
+        let Stmt::For { var, lo, hi, how, body } = stmt else { return stmt };
+        let own = self.vars.again(var);
+        self.hints.insert(own, hints);
+        let now = BTreeMap::from([(var, own)]);
+        Stmt::For { var: own, lo, hi, how, body: map_exprs(body, &|e| e.renamed(&now)) }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Arithmetic, as *PTX ISA* (NVIDIA, version 8.5) defines it.
 //!
-//! Values are bits; those above a type's width are 0. Integers wrap. What depends on the machine (a division of integers by zero) is an
-//! error of the caller's.
+//! Values are bits; those above a type's width are 0. Integers wrap. What depends on the machine (a division of integers by zero) is
+//! no value.
 
 use super::ir::{Binary, Compare, Kind, Round, Ternary, Ty, Unary};
 

@@ -33,7 +33,7 @@ impl Machine<'_> {
                 self.put(here, lanes, *high, self.warp(here).unset(*of), &mut |lane| whole[lane] >> bits);
             }
             Op::Unary(f, ty, into, of) => self.set(here, lanes, *into, &[*of], |[x]| alu::unary(*f, *ty, x)),
-            Op::Binary(f, ty, into, of) => self.binary(here, lanes, (*f, *ty, *into, *of), line)?,
+            Op::Binary(f, ty, into, of) => self.binary(here, lanes, (*f, *ty, *into, *of)),
             Op::Ternary(f, ty, into, of) => {
                 let (f, ty): (Ternary, Ty) = (*f, *ty);
                 self.set(here, lanes, *into, of, |of: [u64; 3]| alu::ternary(f, ty, of));
@@ -120,24 +120,21 @@ impl Machine<'_> {
         warp.wrote(into, lanes, unset);
     }
 
-    fn binary(
-        &mut self,
-        here: Here,
-        lanes: Lanes,
-        (f, ty, into, of): (Binary, Ty, Reg, [Source; 2]),
-        line: u32,
-    ) -> Result<(), Fault> {
-        let warp = self.warp(here);
-        let unset = warp.unset(of[0]) | warp.unset(of[1]);
-        let divides = matches!(f, Binary::Div | Binary::Rem);
-        let zero = each(lanes & !unset)
-            .find(|lane| divides && alu::binary(f, ty, warp.read(of[0], *lane), warp.read(of[1], *lane)).is_none());
-        if let Some(lane) = zero {
-            let what = format!("{} divides by zero", self.name(here, lane));
-            return Err(Fault { line, rule: Rule::Divisor, what });
+    /// A function of two sources. A quotient and a remainder by zero are what a machine likes (*PTX ISA*): as a register that was not set, they may
+    /// be moved before the branch that decides whether they are needed, and nothing may depend on them.
+    fn binary(&mut self, here: Here, lanes: Lanes, (f, ty, into, of): (Binary, Ty, Reg, [Source; 2])) {
+        if !matches!(f, Binary::Div | Binary::Rem) {
+            return self.set(here, lanes, into, &of, |[a, b]| alu::binary(f, ty, a, b).unwrap_or(0));
         }
-        self.set(here, lanes, into, &of, |[a, b]| alu::binary(f, ty, a, b).unwrap_or(0));
-        Ok(())
+        let warp = self.warp(here);
+        let (mut values, mut unset) = ([0; 32], warp.unset(of[0]) | warp.unset(of[1]));
+        for lane in each(lanes) {
+            match alu::binary(f, ty, warp.read(of[0], lane), warp.read(of[1], lane)) {
+                Some(value) => values[lane] = value,
+                None => unset |= 1 << lane,
+            }
+        }
+        self.put(here, lanes, into, unset, &mut |lane| values[lane]);
     }
 
     fn select(&mut self, here: Here, lanes: Lanes, into: Reg, (arms, which): ([Source; 2], Source)) {
@@ -278,13 +275,16 @@ impl Machine<'_> {
         }
     }
 
-    /// That all lanes of a mask are here.
+    /// That all lanes of a mask are here, and come with the same mask: several parts of a warp may come at once.
     fn come_together(&self, here: Here, lanes: Lanes, mask: Source, line: u32, what: &str) -> Result<(), Fault> {
         self.are_set(here, lanes, mask, line)?;
         let warp = self.warp(here);
+        let named = |lane: usize| warp.read(mask, lane) as Lanes & warp.all;
         for lane in each(lanes) {
-            let named = warp.read(mask, lane) as Lanes & warp.all;
-            let missing = if named >> lane & 1 == 1 { named & !lanes } else { 1 << lane };
+            let others = named(lane);
+            let elsewhere =
+                each(others & lanes).filter(|other| named(*other) != others).fold(0, |all, other| all | 1 << other);
+            let missing = if others >> lane & 1 == 1 { others & !lanes | elsewhere } else { 1 << lane };
             if missing != 0 {
                 return Err(self.never(here, missing, line, what));
             }
@@ -308,7 +308,7 @@ impl Machine<'_> {
         for lane in each(lanes) {
             let warp = self.warp(here);
             let (from, inside) = source_lane(how, lane as u32, [warp.read(by, lane), warp.read(clamp, lane)]);
-            if lanes >> from & 1 == 0 {
+            if lanes & warp.read(mask, lane) as Lanes & 1 << from == 0 {
                 return Err(self.never(here, 1 << from, line, "the shuffle"));
             }
             taken[lane] = (values[from as usize], inside, unset >> from & 1 == 1);

@@ -7,7 +7,8 @@
 //! `--programs all` takes each combination of operator, levels, result and type once, and wants all of them reached;
 //! `--walk random` draws programs instead, `--walk products` products of 2 to 5 operands alone, `--walk
 //! contractions` sums of them that several nests may compute, `--walk pointwise` functions around folds, `--walk compared` joins and
-//! prefixes, `--walk schedules` and `--walk loops` programs with commands, `--walk blocks` those whose loops blocks of a GPU run, with workspaces,
+//! prefixes, `--walk schedules` and `--walk loops` programs with commands, `--walk blocks` those whose loops blocks of a GPU run, with workspaces, `--walk units` those
+//! whose loops warps, their lanes and parts of warps run,
 //! `--walk shapes` takes each
 //! chain of one to four shape operators in turn, `--walk language` draws programs of the whole language, each with a
 //! function that it declares, `--walk long` programs of few kinds on long rows and large extents, `--walk shards` programs of these kinds in boxes,
@@ -31,7 +32,7 @@ use std::time::Duration;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const USAGE: &str = "there are --programs N|all, --seed N, --threads N, --engine meaning|loops|llvm|ptx, \
-    --opt none|full|both|tenth, --rewrites none|tenth|all, --walk directed|random|products|contractions|pointwise|compared|schedules|loops|blocks|shapes|language|long|shards|tables|gradients, --data N, --seconds N, --until done|finding";
+    --opt none|full|both|tenth, --rewrites none|tenth|all, --walk directed|random|products|contractions|pointwise|compared|schedules|loops|blocks|units|shapes|language|long|shards|tables|gradients, --data N, --seconds N, --until done|finding";
 
 fn main() -> ExitCode {
     let engine = Engine::Loops;
@@ -78,6 +79,7 @@ fn main() -> ExitCode {
             ("--walk", "schedules", _) => wanted.walk = Walk::Schedules,
             ("--walk", "loops", _) => wanted.walk = Walk::Loops,
             ("--walk", "blocks", _) => wanted.walk = Walk::Blocks,
+            ("--walk", "units", _) => wanted.walk = Walk::Units,
             ("--walk", "shapes", _) => wanted.walk = Walk::Shapes,
             ("--walk", "language", _) => wanted.walk = Walk::Language,
             ("--walk", "long", _) => wanted.walk = Walk::Long,

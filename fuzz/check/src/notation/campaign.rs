@@ -46,6 +46,8 @@ pub enum Walk {
     Loops,
     /// Sums of products of which blocks of a GPU run loops, with workspaces (`looped.rs`).
     Blocks,
+    /// Cases of which a GPU's units run loops: warps, their lanes, parts of warps, blocks (`looped.rs`).
+    Units,
     /// Shape operators in one another: each program takes the next chain of one to four of them (`case/nested.rs`).
     Shapes,
     /// Programs of the whole language, each with a function that it declares (`language.rs`).
@@ -155,6 +157,7 @@ impl Report {
                 _ => self.run(wanted, seed, Looped::any(u)),
             },
             Walk::Blocks => self.run(wanted, seed, Looped::blocks(u)),
+            Walk::Units => self.run(wanted, seed, Looped::units(u)),
             Walk::Tables => self.run(wanted, seed, Labelled::any(u)),
             Walk::Gradients => match seed % 8 {
                 0 | 1 => self.run(wanted, seed, Moved::any(u, Written::lowered)),

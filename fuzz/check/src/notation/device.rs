@@ -4,9 +4,9 @@ use super::engines::{Finding, bits};
 use super::work::Work;
 use fiberloom_codegen::device::{Ptx, ptx};
 use fiberloom_core::format::Array;
-use fiberloom_loops::{Bound, Deal, DeviceEntry, Failure, Gpu, Kernel, Runner, Sound};
+use fiberloom_loops::{Bound, Deal, DeviceEntry, DeviceLoops, Failure, Gpu, Join, Kernel, Runner, Sound, device_loops};
 use fiberloom_semantics::machine::{self, Fault};
-use fiberloom_semantics::ptx::{Host, Limits, Module, Shape, Simulated};
+use fiberloom_semantics::ptx::{Host, Limits, Module, Shape, Simulated, WARP};
 
 /// A kernel whose parallel loops are code for a GPU.
 pub(super) struct Device<'k> {
@@ -14,6 +14,8 @@ pub(super) struct Device<'k> {
     host: machine::Prepared<'k>,
     module: Module,
     entries: Vec<DeviceEntry>,
+    /// Whether parts of a warp run iterations.
+    pub has_parts: bool,
 }
 
 /// Launches: a few threads that run many iterations each, a warp that is not full, a thread an iteration.
@@ -26,26 +28,28 @@ fn gpu(kernel: &Sound) -> Gpu {
 }
 
 impl<'k> Device<'k> {
-    /// Compiles the parallel loops of a kernel, with a warp for each iteration where that can be, if `shares`.
-    pub fn of(kernel: &'k Sound, shares: bool) -> Result<Device<'k>, Finding> {
-        let mut asked = Kernel::clone(kernel);
-        for var in asked.loops().into_iter().filter(|_| shares) {
-            asked.hints.entry(var).or_default().deal = Some(Deal::Lane);
+    /// The code for a kernel's parallel loops as they are dealt out, and for the same loops with a warp for each iteration, where that can be and
+    /// differs. None, if no loop is launched.
+    pub fn all(kernel: &'k Sound) -> Result<Vec<Device<'k>>, Finding> {
+        let mut shared = Kernel::clone(kernel);
+        for var in shared.loops() {
+            shared.hints.entry(var).or_default().deal = Some(Deal::Lane);
         }
-        let Ptx { text, entries, .. } = ptx(&asked, gpu(kernel)).map_err(|e| Finding::new("codegen", e))?;
+        let [own, other] = [&Kernel::clone(kernel), &shared].map(|asked| (asked.clone(), device_loops(asked)));
+        let shares = |loops: &DeviceLoops| loops.kernels.iter().any(|each| each.runner == Runner::Warp);
+        let differs = shares(&other.1) && own.1.kernels != other.1.kernels;
+        let launched = [own].into_iter().chain(differs.then_some(other)).filter(|(_, loops)| !loops.kernels.is_empty());
+        launched.map(|(asked, loops)| Device::of(kernel, &asked, &loops)).collect()
+    }
+
+    /// Compiles the parallel loops of a kernel, dealt out as `asked`.
+    fn of(kernel: &'k Sound, asked: &Kernel, loops: &DeviceLoops) -> Result<Device<'k>, Finding> {
+        let Ptx { text, entries, .. } = ptx(asked, gpu(kernel)).map_err(|e| Finding::new("codegen", e))?;
         let module = Module::read(&text).map_err(|e| Finding::new("ptx", format!("{e}\n{text}")))?;
         let host = machine::Prepared::of(kernel).map_err(|e| Finding::new("fault", e))?;
-        Ok(Device { kernel, host, module, entries })
-    }
-
-    /// Whether a loop is launched.
-    pub fn launches(&self) -> bool {
-        !self.entries.is_empty()
-    }
-
-    /// Whether lanes share an iteration.
-    pub fn shares(&self) -> bool {
-        self.entries.iter().any(|entry| entry.runner == Runner::Warp)
+        let is_part = |join: &Join| join.lanes < i64::from(WARP);
+        let has_parts = loops.kernels.iter().flat_map(|each| &each.shuffles.joins).any(is_part);
+        Ok(Device { kernel, host, module, entries, has_parts })
     }
 
     /// Whether a block has workspaces in its shared memory.
@@ -66,7 +70,7 @@ impl<'k> Device<'k> {
             let launcher = Simulated::new(&self.module, on_device);
             let host = Host::new(self.kernel, &launcher, &self.entries, shape);
             let ran = self.host.run_on(Some(&host), &bound.params, &bound.arrays(), limits);
-            work.launched += u64::from(self.launches());
+            work.launched += 1;
             let ran = match ran {
                 Ok(outcome) => Ok(outcome.buffers),
                 Err(Fault::Stopped(failure)) => Err(failure),

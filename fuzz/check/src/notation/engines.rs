@@ -388,14 +388,14 @@ fn codes<'k>(
         }
         Engine::Ptx if !kernel.is_parallel() => return Err(Stop::Left("no loop for a device")),
         Engine::Ptx => {
-            let mut made = |shares| {
-                let made = work.time(Stage::Compile(OptLevel::Full), || Device::of(kernel, shares));
-                made.map_err(|f| refused(subject, f.kind, f.what))
-            };
-            let (plain, shared) = (made(false)?, made(true)?);
-            let shared = Some(shared).filter(Device::shares);
-            work.shared += u64::from(plain.has_shared_memory());
-            return Ok([Some(plain), shared].into_iter().flatten().map(Code::Device).collect());
+            let made = work.time(Stage::Compile(OptLevel::Full), || Device::all(kernel));
+            let made = made.map_err(|f| refused(subject, f.kind, f.what))?;
+            let Some(own) = made.first() else { return Err(Stop::Left("no loop for a device")) };
+            work.shared += u64::from(own.has_shared_memory());
+            work.parts += u64::from(own.has_parts);
+            // The interpreter says sooner than a launch that an extent of 2³³ is visited.
+            let before = subject.is_long().then(|| loops(here, machine::Prepared::of(kernel)));
+            return before.into_iter().chain(made.into_iter().map(|device| Ok(Code::Device(device)))).collect();
         }
         Engine::Llvm(levels) => levels,
     };

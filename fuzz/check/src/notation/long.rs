@@ -189,6 +189,9 @@ impl Subject for Long {
             "meaning" if words.contains("Steps") => Some("the meaning takes too many steps"),
             "fault" if words.contains("step") => Some("an extent is visited"),
             "fault" if words.contains("memory") => Some("an extent is stored"),
+            // Where a loop is launched the host says so of what it runs around it, and the machine for PTX of the launch.
+            "failure" if words.contains("Steps") => Some("an extent is visited"),
+            "failure" if words.contains("Memory") => Some("an extent is stored"),
             // Extents are taken for narrow ones whose product then fits no key.
             "fault" if words.contains("overflow") && self.is_misled() => Some("keys have too few bits"),
             _ => None,

@@ -83,6 +83,30 @@ const BLOCKS: [&[&str]; 4] = [
     &["precompute", "inward", "split", "block", "lanes"],
 ];
 
+/// Commands with which statements begin whose loops a GPU's units run: warps whose lanes share rows, several rows a warp, pieces of entries, and
+/// those of blocks.
+const UNITS: [&[&str]; 9] = [
+    &["rows", "warp", "part", "join"],
+    &["rows", "warp", "part", "join"],
+    &["rows", "block", "warps", "join"],
+    &["rows", "rows", "block", "warps", "parts", "join"],
+    &["warp", "join"],
+    &["reorder", "warp", "join"],
+    &["collapse", "pos", "split", "split", "warp", "part"],
+    &["collapse", "pos", "split", "warp", "join"],
+    BLOCKS[0],
+];
+
+/// What a command of such a run deals out: which loop, `None` for the last, and to which unit.
+const DEALS: [(&str, Option<usize>, &str); 6] = [
+    ("block", Some(0), "gpu_block"),
+    ("warp", Some(0), "gpu_warp"),
+    ("warps", Some(1), "gpu_warp"),
+    ("part", Some(1), "gpu_thread"),
+    ("parts", Some(2), "gpu_thread"),
+    ("join", None, "gpu_thread"),
+];
+
 /// How racing iterations join what they fold.
 const RACES: [&str; 4] = ["no_races", "atomics", "temporary", "parallel_reduction"];
 
@@ -100,6 +124,28 @@ impl Looped<Case> {
                 if results.contains(&n) || !(n + draw).is_multiple_of(4) {
                     tensor.format = Some(Format::dense(tensor.sizes.len()));
                 }
+            }
+            case
+        })
+    }
+
+    /// A case of which a GPU's units run loops. Most have dense results, and each third contraction has a mode of more coordinates than a warp has
+    /// lanes.
+    pub fn units(u: &mut Unstructured) -> Looped<Case> {
+        Looped::of(u, (&UNITS, 1), |u, draw| {
+            let mut case = match draw % 10 {
+                0 => case(u),
+                1 => compared(u),
+                2 => plain(u),
+                3 => products(u),
+                _ => contraction(u),
+            };
+            let (longer, modes) = (draw / 40, case.sizes.len().max(1));
+            if let Some((extent, _)) = case.sizes.get_mut(longer % (3 * modes)).filter(|_| draw % 10 > 3) {
+                *extent += 40;
+            }
+            if draw % 10 > 2 {
+                give_places(&mut case, draw / 10);
             }
             case
         })
@@ -145,6 +191,9 @@ impl<S: Subject + Clone> Looped<S> {
         let run = runs.get(words[6] % (each * runs.len())).copied().unwrap_or_default();
         let behind = [0, 0, 1, 2][words[7] % 4];
         let mut looped = Looped { of, behind, commands: vec![] };
+        if looped.typed().is_none() {
+            looped.behind = 0;
+        }
         let mut typed = looped.typed();
         for (n, words) in words.chunks_exact(8).enumerate() {
             let more = typed.as_ref().and_then(|typed| looped.command(typed, words, n, run.get(n).copied()));
@@ -218,6 +267,12 @@ impl<S: Subject + Clone> Looped<S> {
         if matches!(kind, "pos" | "weigh") && self.commands.iter().any(|made| made.starts_with("precompute")) {
             return None;
         }
+        if let Some((_, place, unit)) = DEALS.iter().find(|(known, ..)| *known == kind) {
+            let dealt = place.map_or(loops.last(), |place| loops.get(place)).map(name)?;
+            // Lanes that share the last loop join what they folded, if they may.
+            let race = if place.is_some() { turn } else { RACES.len() - 1 - turn % RACES.len() };
+            return Some(format!("parallelize({dealt}, {unit}, {});", RACES[race % RACES.len()]));
+        }
         Some(match kind {
             "split" | "split_up" => format!("{kind}({v} -> {a}, {b}, {size});"),
             "reorder" => {
@@ -241,7 +296,7 @@ impl<S: Subject + Clone> Looped<S> {
                 let (own, others): (Vec<String>, Vec<String>) = loops.iter().map(name).partition(is_own);
                 format!("reorder({});", [others, own].concat().join(", "))
             }
-            "block" => format!("parallelize({}, gpu_block, {});", loops.first().map(name)?, RACES[turn % RACES.len()]),
+            "rows" => format!("split({} -> {a}, {b}, {size});", loops.first().map(name)?),
             "lanes" => {
                 let (unit, inner) = (["gpu_thread", "gpu_warp"][words[5] % 2], loops.len().checked_sub(2 + turn / 2)?);
                 format!("parallelize({}, {unit}, {});", name(&loops[1 + inner]), RACES[turn % 2])
@@ -251,6 +306,20 @@ impl<S: Subject + Clone> Looped<S> {
                 format!("parallelize({v}, {unit}, {});", RACES[words[4] % RACES.len()])
             }
         })
+    }
+}
+
+/// Lets most results be dense, and of four operands one as it is drawn; one, if it is a matrix, compressed by rows; and two dense.
+fn give_places(case: &mut Case, draw: usize) {
+    let results: Vec<usize> = case.statements.iter().map(|s| s.tensor).collect();
+    for (n, tensor) in case.tensors.iter_mut().enumerate() {
+        let rank = tensor.sizes.len();
+        let by_rows = Format::named("csr", rank).filter(|_| rank == 2);
+        match (n + draw) % 4 {
+            0 => {}
+            1 if !results.contains(&n) => tensor.format = by_rows.or(Some(Format::dense(rank))),
+            _ => tensor.format = Some(Format::dense(rank)),
+        }
     }
 }
 

@@ -54,6 +54,8 @@ pub struct Work {
     pub launched: u64,
     /// Kernels of which a loop has workspaces in the memory that a block shares.
     pub shared: u64,
+    /// Kernels of which parts of a warp run iterations.
+    pub parts: u64,
     /// Machine code without optimization and with it.
     codes: [Code; 2],
     /// A time for each stage.
@@ -95,6 +97,7 @@ impl Work {
         self.ops += other.ops;
         self.launched += other.launched;
         self.shared += other.shared;
+        self.parts += other.parts;
         for (a, b) in self.codes.iter_mut().zip(&other.codes) {
             a.kernels += b.kernels;
             a.executions += b.executions;
@@ -112,6 +115,7 @@ impl Display for Work {
         if self.launched > 0 {
             writeln!(f, "  on the machine for PTX: {} executions", self.launched)?;
             writeln!(f, "  with workspaces in shared memory: {} kernels", self.shared)?;
+            writeln!(f, "  with several iterations a warp: {} kernels", self.parts)?;
         }
         for (code, how) in self.codes.iter().zip(["without", "with"]).filter(|(c, _)| c.kernels > 0) {
             writeln!(f, "  {how} optimization: {} kernels, {} executions", code.kernels, code.executions)?;

@@ -178,6 +178,13 @@ fn products_answer_as_the_meaning_and_are_nothing_else() {
     assert!(report.left.is_empty(), "every program says its extents");
 }
 
+/// Loops that a GPU's units run, on the machine for PTX; some of its warps have several rows.
+#[test]
+fn units_of_a_gpu_answer_as_the_meaning() {
+    let report = run(of(1000, 100), Engine::Ptx, Walk::Units);
+    assert!(report.work.parts > 0, "no warp has several rows\n{report}");
+}
+
 #[test]
 fn contractions_answer_as_the_meaning() {
     let report = run(of(1500, 150), Engine::Loops, Walk::Contractions);

@@ -135,6 +135,34 @@ fn a_warp_sums_by_shuffles() {
     assert_eq!((counts.shuffles, counts.divergent), (5, 0));
 }
 
+/// The sums of parts of a warp by shuffles, all at once, stored by the first lane of each: of 16 lanes 120 and 376, of 8 lanes 28, 92, 156, 220.
+#[test]
+fn parts_of_a_warp_sum_by_shuffles() {
+    for (lanes, sums) in
+        [(16u32, vec![120, 376]), (8, vec![28, 92, 156, 220]), (4, (0..8).map(|n| 6 + 16 * n).collect())]
+    {
+        let distances = std::iter::successors(Some(lanes / 2), |by| Some(by / 2)).take_while(|by| *by > 0);
+        let steps: String = distances
+            .map(|by| format!("\tshfl.sync.bfly.b32 %r2|%p1, %r1, {by}, 31, %r6;\n\tadd.s32 %r1, %r1, %r2;\n"))
+            .collect();
+        let body = format!(
+            "\tld.param.u64 %rd1, [k_param_0];\n\tmov.u32 %r3, %laneid;\n\tmov.u32 %r1, %r3;\n\tand.b32 %r4, %r3, {};\n\
+             \tmov.u32 %r5, {};\n\tshl.b32 %r6, %r5, %r4;\n\tsub.s32 %r7, %r3, %r4;\n\tsetp.eq.s32 %p2, %r7, 0;\n{steps}\
+             \tmul.wide.u32 %rd2, %r4, {};\n\tshr.u64 %rd3, %rd2, 5;\n\tadd.s64 %rd4, %rd1, %rd3;\n\t@%p2 st.global.u32 [%rd4], %r1;",
+            32 - lanes,
+            (1u64 << lanes) - 1,
+            4 * 32 / lanes
+        );
+        let (counts, global) =
+            run(&kernel(1, &body), (1, 32), vec![Buffer::unset("sums", 4, u64::from(32 / lanes))], 3)
+                .unwrap_or_else(|e| panic!("no lane misses: {e}"));
+        assert_eq!(elements(&global, 0), sums.into_iter().map(Some).collect::<Vec<_>>(), "{lanes} lanes");
+        // The sums lie side by side: one store touches one segment.
+        assert_eq!((counts.shuffles, counts.traffic[0].segments_stored), (u64::from(lanes.ilog2()), 1));
+        assert_eq!(counts.divergent, 0);
+    }
+}
+
 /// Each thread adds its number to one element.
 #[test]
 fn atomics_do_not_race() {

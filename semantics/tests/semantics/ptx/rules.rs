@@ -99,6 +99,27 @@ fn threads_race_without_a_barrier() {
     assert!([Rule::Race, Rule::Set].contains(&fault.rule), "{fault}");
 }
 
+/// A quotient and a remainder by zero may be computed, and nothing may depend on them: of two threads the second divides by one.
+#[test]
+fn quotients_by_zero_are_not_set() {
+    let result = || vec![Buffer::unset("y", 4, 2)];
+    for f in ["div.s32", "rem.u32"] {
+        let head = format!(
+            "\tld.param.u64 %rd1, [k_param_0];\n\tmov.u32 %r1, %tid.x;\n\tmul.wide.u32 %rd2, %r1, 4;\n\tadd.s64 %rd3, %rd1, %rd2;\n\
+             \t{f} %r2, 1, %r1;\n\tsetp.eq.s32 %p1, %r1, 0;\n"
+        );
+        let stored = "st.global.u32 [%rd3], %r2;";
+        assert_eq!(broken(&format!("{head}\t{stored}"), (1, 2), &result), (Rule::Set, stored.to_string()));
+        let branch = "@%p2 bra $E;";
+        let decides = format!("{head}\tsetp.eq.s32 %p2, %r2, 7;\n\t{branch}\n$E:");
+        assert_eq!(broken(&decides, (1, 2), &result), (Rule::Set, branch.to_string()));
+        let unused = format!("{head}\tselp.b32 %r3, 5, %r2, %p1;\n\tst.global.u32 [%rd3], %r3;");
+        let (_, global) = run(&kernel(1, &unused), (1, 2), result(), 1).expect("the quotient by zero is left out");
+        let second = if f == "div.s32" { 1 } else { 0 };
+        assert_eq!(elements(&global, 0), [Some(5), Some(second)]);
+    }
+}
+
 /// All lanes come to a shuffle, and all threads to a barrier.
 #[test]
 fn lanes_come_together() {
@@ -125,12 +146,33 @@ fn lanes_come_together() {
     }
 }
 
+/// Parts of a warp shuffle by themselves, of which the lanes come together: not one without another, nor one that names other lanes, and none
+/// takes a value from another part.
+#[test]
+fn parts_of_a_warp_come_together() {
+    // `%r4` names the sixteen lanes of a lane's half of the warp.
+    let head = "\tmov.u32 %r1, %laneid;\n\tand.b32 %r3, %r1, 16;\n\tmov.u32 %r2, 65535;\n\tshl.b32 %r4, %r2, %r3;\n";
+    let shuffle =
+        |by: u32, width: u32| format!("shfl.sync.bfly.b32 %r5|%p2, %r1, {by}, {}, %r4;", (32 - width) << 8 | 31);
+    let one_half = format!("{head}\tsetp.lt.s32 %p1, %r1, 16;\n\t@%p1 bra $E;\n\t{}\n$E:", shuffle(8, 16));
+    for body in [format!("{head}\t{}", shuffle(8, 16)), format!("{head}\t{}", shuffle(8, 32)), one_half] {
+        run(&kernel(0, &body), (1, 64), vec![], 1).unwrap_or_else(|e| panic!("{body}: {e}"));
+    }
+    let without_a_lane = format!("{head}\tsetp.eq.s32 %p1, %r1, 17;\n\t@%p1 bra $E;\n\t{}\n$E:", shuffle(8, 16));
+    // A distance of 16 leads to the other half.
+    let from_the_other = format!("{head}\t{}", shuffle(16, 32));
+    // The first half names all lanes, the second one itself.
+    let named_by_some =
+        format!("{head}\tsetp.lt.s32 %p1, %r1, 16;\n\tselp.b32 %r4, -1, %r4, %p1;\n\t{}", shuffle(8, 16));
+    for (body, by, width) in [(without_a_lane, 8, 16), (from_the_other, 16, 32), (named_by_some, 8, 16)] {
+        assert_eq!(broken(&body, (1, 64), &Vec::new), (Rule::Together, shuffle(by, width)), "{body}");
+    }
+}
+
 #[test]
 fn runs_end() {
     let forever = "$A:\n\tbra.uni $A;";
     assert_eq!(broken(forever, (1, 1), &Vec::new).0, Rule::Steps);
-    let zero = "\tmov.u32 %r1, %tid.x;\n\tdiv.s32 %r2, 1, %r1;";
-    assert_eq!(broken(zero, (1, 2), &Vec::new), (Rule::Divisor, "div.s32 %r2, 1, %r1;".to_string()));
     let module = Module::read(&kernel(1, "")).expect("it is well-formed");
     for (entry, blocks, threads, arguments) in [("l", 1, 1, 1), ("k", 1, 1, 0), ("k", 1, 0, 1), ("k", 1, 1025, 1)] {
         let launch = Launch { entry, blocks, threads, arguments: &[0][..arguments] };
