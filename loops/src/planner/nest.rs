@@ -221,8 +221,14 @@ fn at_most_of(cx: &Context, parts: &[Part]) -> Sym {
     bounds.reduce(|a, b| cx.symbols.op(Fn::Add, [a, b])).unwrap_or(Sym::ZERO)
 }
 
-/// A bound on the number of coordinates that a range's loops visit.
+/// A bound on the number of coordinates that a range's loops visit. In a piece of a cut a range may end before it begins, and has none then.
 fn at_most(cx: &Context, part: &Part) -> Sym {
+    let visited = visited(cx, part);
+    if part.piece.scope.pieces.is_empty() { visited } else { cx.symbols.max(visited, Sym::ZERO) }
+}
+
+/// The same, of a range that does not end before it begins.
+fn visited(cx: &Context, part: &Part) -> Sym {
     let (point, symbols) = (part.top(), &cx.symbols);
     if !part.stepped.is_empty() {
         return coordinate::length(cx, &part.piece.range);
