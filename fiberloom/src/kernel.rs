@@ -28,7 +28,7 @@ use crate::cache::{Code, Prepared, Stop};
 use crate::clock::Instant;
 use crate::error::Error;
 use crate::machine::{self, Interrupt, Take};
-use crate::program::{ByRow, Program, Rows};
+use crate::program::{ByPieces, ByRow, Program, Rows};
 use crate::relation::Relations;
 use fiberloom_core::algebra::Mode;
 use fiberloom_core::counted;
@@ -143,25 +143,86 @@ pub struct Kernel {
     program: Program,
     options: Options,
     last: Last,
-    /// For a GPU, if its commands depend on operands.
-    by_rows: Option<Arc<ByRows>>,
+    /// If its commands depend on operands.
+    by_data: Option<Arc<ByData>>,
 }
 
-/// Kernels of a program without commands for a GPU, by how long the rows of its operands are.
+/// Kernels of a program without commands, by how long the rows of its operands are.
 #[derive(Debug)]
-struct ByRows {
+struct ByData {
     program: Program,
-    matrices: Vec<ByRow>,
-    made: Mutex<BTreeMap<BTreeMap<usize, Rows>, Kernel>>,
+    asked: Asked,
+    made: Mutex<BTreeMap<Known, Kernel>>,
+}
+
+/// What is asked of data.
+#[derive(Debug)]
+enum Asked {
+    /// For a GPU: how long the rows of matrices are.
+    Rows(Vec<ByRow>),
+    /// For threads: whether statements are to run in these pieces.
+    Pieces(Vec<ByPieces>),
+}
+
+/// What data say of statements; nothing of usual ones.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Known {
+    Rows(BTreeMap<usize, Rows>),
+    /// Of each statement, which of the pieces that are asked for: the numbers in the list of all.
+    Pieces(Vec<usize>),
+}
+
+impl ByData {
+    fn of(program: Program, asked: Asked) -> Option<Arc<ByData>> {
+        let is_any = match &asked {
+            Asked::Rows(matrices) => !matrices.is_empty(),
+            Asked::Pieces(pieces) => !pieces.is_empty(),
+        };
+        is_any.then(|| Arc::new(ByData { program, asked, made: Mutex::default() }))
+    }
+
+    /// What operands say; `None` if they are usual ones.
+    fn known(&self, operands: &BTreeMap<TensorId, Operand>) -> Option<Known> {
+        match &self.asked {
+            Asked::Rows(matrices) => {
+                let of = |by: &ByRow| Some((by.statement, by.rows(operands.get(&by.matrix)?.tensor())?));
+                let rows: BTreeMap<usize, Rows> = matrices.iter().filter_map(of).collect();
+                (!rows.is_empty()).then_some(Known::Rows(rows))
+            }
+            Asked::Pieces(pieces) => {
+                let mut most: BTreeMap<usize, (u64, usize)> = BTreeMap::new();
+                for (n, by) in pieces.iter().enumerate() {
+                    let Some(asked) = by.asked(operands) else { continue };
+                    let known = most.entry(by.statement).or_insert((asked, n));
+                    *known = (*known).max((asked, n));
+                }
+                (!most.is_empty()).then(|| Known::Pieces(most.into_values().map(|(_, n)| n).collect()))
+            }
+        }
+    }
+
+    /// The program with commands for such data.
+    fn told(&self, mode: Mode, known: &Known) -> Program {
+        match (known, &self.asked) {
+            (Known::Rows(rows), _) => self.program.for_gpu_on(mode, rows),
+            (Known::Pieces(found), Asked::Pieces(pieces)) => {
+                self.program.by_pieces_on(mode, &found.iter().map(|n| &pieces[*n]).collect::<Vec<_>>())
+            }
+            (Known::Pieces(_), Asked::Rows(_)) => self.program.clone(),
+        }
+    }
 }
 
 impl Kernel {
     pub(crate) fn new(program: Program, options: &Options) -> Result<Kernel, Error> {
-        let of = |program, by_rows| Kernel { program, options: *options, last: Last::default(), by_rows };
+        let of = |program, by_data| Kernel { program, options: *options, last: Last::default(), by_data };
         let Options { engine, mode, .. } = *options;
         // Whatever is not lowered is refused before there are data.
         match engine {
-            Engine::Meaning => program.is_legal(mode)?,
+            Engine::Meaning => {
+                program.is_legal(mode)?;
+                return Ok(of(program, None));
+            }
             Engine::Loops => drop(program.lowers(mode)?),
             Engine::Llvm => {
                 program.lowers(mode)?;
@@ -171,29 +232,24 @@ impl Kernel {
             Engine::Ptx | Engine::Nvptx => {
                 let told = program.for_gpu(mode);
                 told.lowers(mode)?;
-                let matrices = program.by_row();
-                let made = Mutex::default();
-                let by_rows = (!matrices.is_empty()).then(|| Arc::new(ByRows { program, matrices, made }));
-                return Ok(of(told, by_rows));
+                let asked = Asked::Rows(program.by_row());
+                return Ok(of(told, ByData::of(program, asked)));
             }
         }
-        Ok(of(program, None))
+        let asked = Asked::Pieces(program.by_pieces());
+        Ok(of(program.clone(), ByData::of(program, asked)))
     }
 
-    /// The kernel for these operands: that for a GPU has other commands where rows are very short, or of very different lengths.
+    /// The kernel for these operands: it has other commands where rows are of very different lengths, and for a GPU where they are very short.
     fn on(&self, operands: &BTreeMap<TensorId, Operand>) -> Kernel {
-        let Some(by_rows) = &self.by_rows else { return self.clone() };
-        let of = |by: &ByRow| Some((by.statement, by.rows(operands.get(&by.matrix)?.tensor())?));
-        let rows: BTreeMap<usize, Rows> = by_rows.matrices.iter().filter_map(of).collect();
-        if rows.is_empty() {
-            return self.clone();
-        }
-        let made = |rows: &BTreeMap<usize, Rows>| {
-            let program = by_rows.program.for_gpu_on(self.options.mode, rows);
-            Kernel { program, options: self.options, last: Last::default(), by_rows: None }
+        let Some(by_data) = &self.by_data else { return self.clone() };
+        let Some(known) = by_data.known(operands) else { return self.clone() };
+        let made = |known: &Known| {
+            let program = by_data.told(self.options.mode, known);
+            Kernel { program, options: self.options, last: Last::default(), by_data: None }
         };
-        let mut all = by_rows.made.lock().unwrap_or_else(PoisonError::into_inner);
-        all.entry(rows).or_insert_with_key(made).clone().within(self.options.memory)
+        let mut all = by_data.made.lock().unwrap_or_else(PoisonError::into_inner);
+        all.entry(known).or_insert_with_key(made).clone().within(self.options.memory)
     }
 
     /// The same with another limit on the bytes that one call may allocate, in the place of [`Options::memory`].

@@ -7,6 +7,7 @@
 
 mod given;
 mod gpu;
+mod pieces;
 mod tables;
 
 use crate::data::{self, Declared, Source};
@@ -28,6 +29,8 @@ use fiberloom_passes::schedule::storage::Asked;
 pub use given::Given;
 pub(crate) use given::literal;
 pub(crate) use gpu::{ByRow, Rows};
+pub(crate) use pieces::ByPieces;
+
 use std::borrow::Cow;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -62,7 +65,7 @@ struct Inner {
     stored: Vec<Format>,
     /// Of each mode in which it was found to be lowered: what of extents matters, and the addresses that compiling takes at most.
     lowers: [OnceLock<(Asked, u64)>; 2],
-    /// The commands that it was given for a GPU, beside its own.
+    /// The commands that it was given for a GPU, or for data, beside its own.
     told: Vec<Planned>,
     /// Of each mode in which it was asked for, the same program with commands for a GPU.
     for_gpu: [OnceLock<Program>; 2],
@@ -301,7 +304,7 @@ impl Program {
         Ok(all)
     }
 
-    /// The commands that it was given for a GPU, beside its own.
+    /// The commands that it was given for a GPU, or for data, beside its own.
     pub(crate) fn told_for_gpu(&self) -> &[Planned] {
         &self.inner.told
     }

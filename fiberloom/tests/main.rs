@@ -31,6 +31,7 @@ mod table;
 mod table_files;
 mod tpch;
 mod undeclared;
+mod uneven;
 mod workspaces;
 
 /// Whether tests try all that there is: `cargo xtask test --long`.

@@ -6,13 +6,13 @@
 //!       for k in 0..n_K                                  · n_K
 //! ```
 //!
-//! A loop whose iterations are not known before is taken for as long as the array that it reads in its condition, over all iterations
-//! around it, or else for a few iterations. Iterations without loops and elementary functions run as lanes.
+//! A loop whose iterations are not known before is taken for as long as the list whose positions its bounds are computed of, or the array that
+//! it reads in its condition, over all iterations around it, or else for a few iterations. Iterations without loops and elementary functions run as lanes.
 
 use super::arith::{binary, int, plus};
 use super::{BufferId, Expr, Holds, Kernel, Role, Stmt, Var};
 use fiberloom_core::algebra::{Op, elementary};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The iterations of a loop of which nothing is known.
 const SOME: i64 = 4;
@@ -22,10 +22,10 @@ const LANES: i64 = 8;
 
 /// The work of a loop over `lo..hi`, as an expression that can be evaluated before it.
 pub fn work(kernel: &Kernel, index: Var, (lo, hi): (&Expr, &Expr), body: &[Stmt]) -> Expr {
-    let mut inside = BTreeSet::from([index]);
-    defined(body, &mut inside);
+    let (mut inside, mut lets) = (BTreeSet::from([index]), BTreeMap::new());
+    defined(body, &mut inside, &mut lets);
     let iterations = binary(Op::Sub, hi.clone(), lo.clone());
-    let work = Estimate { kernel, inside }.of(body, &iterations);
+    let work = Estimate { kernel, inside, lets }.of(body, &iterations);
     if body.iter().any(takes_time) { work } else { binary(Op::Div, work, int(LANES)) }
 }
 
@@ -42,6 +42,8 @@ struct Estimate<'k> {
     kernel: &'k Kernel,
     /// The variables that are not known before the loop.
     inside: BTreeSet<Var>,
+    /// What those that are defined by `let` are.
+    lets: BTreeMap<Var, &'k Expr>,
 }
 
 impl Estimate<'_> {
@@ -63,8 +65,18 @@ impl Estimate<'_> {
         if self.is_known(lo) && self.is_known(hi) {
             return binary(Op::Mul, times.clone(), binary(Op::Sub, hi.clone(), lo.clone()));
         }
-        let all = [lo, hi].into_iter().find_map(|e| if let Expr::Load(pos, _) = e { self.entries(*pos) } else { None });
+        let all = [lo, hi].into_iter().find_map(|e| self.walked(e));
         all.unwrap_or_else(|| binary(Op::Mul, times.clone(), int(SOME)))
+    }
+
+    /// The entries of the list whose positions a loop's bound is computed of.
+    fn walked(&self, bound: &Expr) -> Option<Expr> {
+        match bound {
+            Expr::Load(pos, at) => self.entries(*pos).or_else(|| self.walked(at)),
+            Expr::Var(v) => self.lets.get(v).and_then(|e| self.walked(e)),
+            Expr::Op(_, args) => args.iter().find_map(|arg| self.walked(arg)),
+            Expr::Const(_) | Expr::Among(..) | Expr::Capacity(_) => None,
+        }
     }
 
     fn while_so(&self, condition: &Expr, times: &Expr) -> Expr {
@@ -98,13 +110,17 @@ impl Estimate<'_> {
     }
 }
 
-/// The variables that a block defines or sets.
-fn defined(block: &[Stmt], all: &mut BTreeSet<Var>) {
+/// The variables that a block defines or sets, and what those that `let` defines are.
+fn defined<'k>(block: &'k [Stmt], all: &mut BTreeSet<Var>, lets: &mut BTreeMap<Var, &'k Expr>) {
     for stmt in block {
         match stmt {
-            Stmt::Let(v, _) | Stmt::Set(v, _) | Stmt::For { var: v, .. } => _ = all.insert(*v),
+            Stmt::Let(v, e) => {
+                all.insert(*v);
+                lets.insert(*v, e);
+            }
+            Stmt::Set(v, _) | Stmt::For { var: v, .. } => _ = all.insert(*v),
             _ => {}
         }
-        stmt.blocks().for_each(|inner| defined(inner, all));
+        stmt.blocks().for_each(|inner| defined(inner, all, lets));
     }
 }

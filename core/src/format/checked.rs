@@ -1,7 +1,8 @@
 //! Tensors that are known to be well-formed.
 
-use super::{Malformed, Tensor};
+use super::{Lengths, Malformed, Tensor};
 use std::ops::Deref;
+use std::sync::OnceLock;
 
 /// A tensor whose invariants hold. Only [`Tensor::checked`] makes one, which reads every index once, and it cannot be changed, so
 /// functions that take one need not check again. It contains the tensor with its arrays, borrowed or not.
@@ -15,8 +16,18 @@ use std::ops::Deref;
 /// assert!(x.checked().is_err());
 /// # Ok::<(), fiberloom_core::format::Malformed>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
-pub struct Checked<'a>(Tensor<'a>);
+#[derive(Clone, Debug)]
+pub struct Checked<'a> {
+    tensor: Tensor<'a>,
+    /// [`Tensor::lengths_of_rows`], once it was asked for.
+    rows: OnceLock<Option<Lengths>>,
+}
+
+impl PartialEq for Checked<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.tensor == other.tensor
+    }
+}
 
 impl<'a> Tensor<'a> {
     /// Checks every invariant once.
@@ -25,14 +36,19 @@ impl<'a> Tensor<'a> {
     /// The first place where an invariant does not hold: see [`Tensor::check`].
     pub fn checked(self) -> Result<Checked<'a>, Malformed> {
         self.check()?;
-        Ok(Checked(self))
+        Ok(Checked { tensor: self, rows: OnceLock::new() })
     }
 }
 
 impl<'a> Checked<'a> {
     /// The tensor, unchecked from here on.
     pub fn into_inner(self) -> Tensor<'a> {
-        self.0
+        self.tensor
+    }
+
+    /// [`Tensor::lengths_of_rows`], which reads positions once.
+    pub fn lengths_of_rows(&self) -> Option<Lengths> {
+        *self.rows.get_or_init(|| self.tensor.lengths_of_rows())
     }
 }
 
@@ -40,6 +56,6 @@ impl<'a> Deref for Checked<'a> {
     type Target = Tensor<'a>;
 
     fn deref(&self) -> &Tensor<'a> {
-        &self.0
+        &self.tensor
     }
 }

@@ -1,6 +1,6 @@
 //! A stored tensor, and the check of its invariants.
 
-use super::{Array, Arrays, Format, Holds};
+use super::{Array, Arrays, Format, Holds, LevelKind};
 use crate::algebra::{Type, Value};
 use std::convert::Infallible;
 
@@ -129,6 +129,41 @@ impl Tensor<'_> {
             Array::I64(positions) => Some(Lengths::of(positions)),
             _ => None,
         }
+    }
+
+    /// How many entries stand below the positions of the first level; `None` if another level than dense ones and plain lists is below it,
+    /// or none is.
+    ///
+    /// # Panics
+    /// If the tensor is malformed.
+    pub fn lengths_of_rows(&self) -> Option<Lengths> {
+        let (first, below) = self.levels.split_first()?;
+        let is_row = |kind: &LevelKind| *kind == LevelKind::Dense || kind.is_plain();
+        if below.is_empty() || !self.format.levels.iter().all(is_row) {
+            return None;
+        }
+        // A matrix needs no array of its own.
+        if let ([_], Some(Array::I32(positions))) = (below, below[0].first(Holds::Positions)) {
+            return Some(Lengths::of(positions));
+        }
+        let rows = match first.first(Holds::Positions) {
+            Some(positions) => positions.get(1).as_i64()?,
+            None => i64::try_from(self.level_extent(0)).ok()?,
+        };
+        let mut ends: Vec<i64> = (0..=rows).collect();
+        for (l, level) in below.iter().enumerate() {
+            let Some(positions) = level.first(Holds::Positions) else {
+                let extent = i64::try_from(self.level_extent(l + 1)).ok()?;
+                ends.iter_mut().for_each(|end| *end = end.saturating_mul(extent));
+                continue;
+            };
+            match positions {
+                Array::I32(positions) => ends.iter_mut().for_each(|end| *end = positions[*end as usize].into()),
+                Array::I64(positions) => ends.iter_mut().for_each(|end| *end = positions[*end as usize]),
+                _ => return None,
+            }
+        }
+        Some(Lengths::of(&ends))
     }
 
     /// The number of stored values: the positions of the last level, except those below a flag that is not set.

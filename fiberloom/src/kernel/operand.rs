@@ -8,7 +8,7 @@
 //! ```
 
 use fiberloom_core::algebra::Value;
-use fiberloom_core::format::{Array, Checked, Format, Malformed, Tensor};
+use fiberloom_core::format::{Array, Checked, Format, Lengths, Malformed, Tensor};
 
 /// What a kernel is called with: a tensor that the call checks in full, or one that was checked before. Tensors, checked
 /// ones, slices and scalars become operands, so that one call takes them side by side. What is borrowed stays borrowed.
@@ -28,7 +28,6 @@ use fiberloom_core::format::{Array, Checked, Format, Malformed, Tensor};
 #[derive(Clone, Debug)]
 pub struct Operand<'a> {
     tensor: Held<'a>,
-    is_checked: bool,
     is_changing: bool,
 }
 
@@ -36,11 +35,24 @@ pub struct Operand<'a> {
 enum Held<'a> {
     Borrowed(&'a Tensor<'a>),
     Owned(Tensor<'a>),
+    Checked(&'a Checked<'a>),
+    OwnedChecked(Checked<'a>),
+}
+
+impl<'a> Held<'a> {
+    /// The tensor, if its invariants are known to hold.
+    fn checked(&self) -> Option<&Checked<'a>> {
+        match self {
+            Held::Borrowed(_) | Held::Owned(_) => None,
+            Held::Checked(tensor) => Some(tensor),
+            Held::OwnedChecked(tensor) => Some(tensor),
+        }
+    }
 }
 
 impl<'a> Operand<'a> {
-    fn of(tensor: Held<'a>, is_checked: bool) -> Operand<'a> {
-        Operand { tensor, is_checked, is_changing: false }
+    fn of(tensor: Held<'a>) -> Operand<'a> {
+        Operand { tensor, is_changing: false }
     }
 
     /// The same operand, to whose values others may write between the runs of a [`Call`](crate::Call): each run reads them anew. In safe
@@ -62,42 +74,52 @@ impl<'a> Operand<'a> {
         match &self.tensor {
             Held::Borrowed(tensor) => tensor,
             Held::Owned(tensor) => tensor,
+            Held::Checked(tensor) => tensor,
+            Held::OwnedChecked(tensor) => tensor,
+        }
+    }
+
+    /// [`Tensor::lengths_of_rows`]: of what was checked before, read once for all calls. Its invariants hold.
+    pub(crate) fn lengths_of_rows(&self) -> Option<Lengths> {
+        match self.tensor.checked() {
+            Some(tensor) => tensor.lengths_of_rows(),
+            None => self.tensor().lengths_of_rows(),
         }
     }
 
     /// The number of elements of its levels' arrays, if it is not known whether its invariants hold.
     pub(super) fn unchecked(&self) -> u64 {
         let arrays = self.tensor().levels.iter().flat_map(|level| level.arrays());
-        if self.is_checked { 0 } else { arrays.map(|array| array.len() as u64).sum() }
+        if self.tensor.checked().is_some() { 0 } else { arrays.map(|array| array.len() as u64).sum() }
     }
 
     /// Whether its invariants hold, unless that is known.
     pub(super) fn check(&self) -> Result<(), Malformed> {
-        if self.is_checked { Ok(()) } else { self.tensor().check() }
+        if self.tensor.checked().is_some() { Ok(()) } else { self.tensor().check() }
     }
 }
 
 impl<'a, 't: 'a> From<&'a Tensor<'t>> for Operand<'a> {
     fn from(tensor: &'a Tensor<'t>) -> Operand<'a> {
-        Operand::of(Held::Borrowed(tensor), false)
+        Operand::of(Held::Borrowed(tensor))
     }
 }
 
 impl<'a> From<Tensor<'a>> for Operand<'a> {
     fn from(tensor: Tensor<'a>) -> Operand<'a> {
-        Operand::of(Held::Owned(tensor), false)
+        Operand::of(Held::Owned(tensor))
     }
 }
 
 impl<'a, 't: 'a> From<&'a Checked<'t>> for Operand<'a> {
     fn from(tensor: &'a Checked<'t>) -> Operand<'a> {
-        Operand::of(Held::Borrowed(tensor), true)
+        Operand::of(Held::Checked(tensor))
     }
 }
 
 impl<'a> From<Checked<'a>> for Operand<'a> {
     fn from(tensor: Checked<'a>) -> Operand<'a> {
-        Operand::of(Held::Owned(tensor.into_inner()), true)
+        Operand::of(Held::OwnedChecked(tensor))
     }
 }
 

@@ -137,7 +137,7 @@ impl Program {
     }
 
     /// The same program with these commands more, if it has no fault then.
-    fn with_commands(&self, planned: &[Planned]) -> Option<Program> {
+    pub(super) fn with_commands(&self, planned: &[Planned]) -> Option<Program> {
         let mut syntax = self.inner.syntax.clone();
         give(&mut syntax, planned);
         let mut told = Program::checked(&self.inner.file, &self.inner.text, syntax).ok()?;
@@ -265,7 +265,7 @@ impl Walked {
 }
 
 /// A name that nothing in a program has: the wanted one, or that with a number.
-fn free_name(program: &typed::Program, wanted: &str) -> String {
+pub(super) fn free_name(program: &typed::Program, wanted: &str) -> String {
     let is_free =
         |name: &String| program.vars.iter().all(|v| v.name != *name) && program.tensors.iter().all(|t| t.name != *name);
     let numbered = (2..).map(|n| format!("{wanted}_{n}"));
@@ -301,7 +301,7 @@ fn candidates(program: &typed::Program, s: &Statement, rows: Option<Rows>) -> Ve
 }
 
 /// The variables of the fold that a right side is; `None` of one in which a fold stands elsewhere.
-fn folded(rhs: &Expr) -> Option<Vec<VarId>> {
+pub(super) fn folded(rhs: &Expr) -> Option<Vec<VarId>> {
     let (vars, body) = match &rhs.kind {
         Kind::Reduce { fun: Fun::Op(_), vars, body, start: None } => (vars.clone(), &**body),
         _ => (vec![], rhs),

@@ -7,7 +7,7 @@ use crate::choose::{
     symbol::Sym,
 };
 use fiberloom_core::map::{Map, Size};
-use fiberloom_core::notation::concrete::{self, AccessId, Index};
+use fiberloom_core::notation::concrete::{self, AccessId, Claim, Index};
 
 /// A cursor in a list whose consecutive pieces the loops visit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub fn followed(cx: &Facts, piece: &Piece, v: Index) -> Vec<Moved> {
 
 /// Fingers for lists of which each iteration of the outermost of these loops sees the piece behind the previous one: the coordinates
 /// `c + J·u + v`, in a loop over `u` around one over `v` of extent `J`. No loop between the two sees a piece again, and no other loop
-/// walks the list.
+/// walks the list. Pieces that are to run in parallel search where they begin, each by itself.
 pub fn fingers(cx: &Facts, scope: &Scope, order: &[Index], body: &concrete::Expr) -> Vec<Moved> {
     let finger = |a: AccessId| {
         let (level, w) = access::next_var(cx, scope, a)?;
@@ -36,6 +36,7 @@ pub fn fingers(cx: &Facts, scope: &Scope, order: &[Index], body: &concrete::Expr
         let sums = body.around(a).filter(|_| free)?;
         let order: Vec<Index> = order.iter().copied().chain(sums).collect();
         let through = in_pieces(cx, scope, w, &order)?.to_vec();
+        through.iter().all(|u| !is_parallel(cx, *u)).then_some(())?;
         Some(Moved { list: (a, level), through })
     };
     body.accesses().into_iter().filter_map(finger).collect()
@@ -57,9 +58,22 @@ pub fn in_pieces<'o>(cx: &Facts, scope: &Scope, w: Index, order: &'o [Index]) ->
     (roots.iter().all(bound) && through.windows(2).all(behind)).then_some(through)
 }
 
+/// Whether a schedule wants the iterations of a loop on threads.
+fn is_parallel(cx: &Facts, v: Index) -> bool {
+    let hints = &cx.program.vars[v.0].hints;
+    hints.claim != Claim::Nothing && hints.deal.is_none()
+}
+
+/// The most iterations of a parallel loop that comes to each of them, where a list would lead it to some.
+const PIECES: i64 = 1 << 12;
+
 /// The accesses of a body whose next level is a list that a loop over `v` may see in blocks: the loops inside visit exactly the
-/// coordinates between two values of `v`.
+/// coordinates between two values of `v`. A parallel loop over few pieces comes to each of them: it goes on in no list.
 pub fn in_blocks(cx: &Facts, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
+    let extent = cx.extents.known_extent(cx.program.vars[v.0].extent).value();
+    if is_parallel(cx, v) && extent.is_some_and(|pieces| pieces <= PIECES) {
+        return vec![];
+    }
     let mut all = body.accesses();
     all.retain(|a| {
         let Some((level, w)) = access::next_var(cx, scope, *a) else { return false };

@@ -20,6 +20,7 @@
 //!  places          which elements the iterations of a loop touch
 //!  joins           what the iterations of a loop append, to be joined
 //!  noted           counters that iterations note anywhere, in lists
+//!  seams           rows that pieces fold, where pieces meet
 //!  serial          why iterations do not run in parallel
 //! ```
 
@@ -37,6 +38,7 @@ mod parallel;
 mod places;
 mod privatize;
 mod ranks;
+mod seams;
 mod serial;
 mod strip_mine;
 mod substitute;

@@ -17,6 +17,7 @@
 //! parallel whose iterations are independent then.
 //!
 //! Elements that pieces fold are noted where pieces meet: in a `seamed` loop each iteration but the first and the last has elements of its own.
+//! Whole rows are not: each piece has its own there (`seams.rs`).
 //!
 //! ```text
 //!   seamed for i in from..to                        seamed for i in from..to
@@ -29,6 +30,7 @@
 
 use super::appending::in_no_loop;
 use super::parallel::{Facts, holds_elements};
+use super::seams::with_rows;
 use super::serial::is_wanted;
 use super::tiles::workspace;
 use crate::arith::{binary, int, minus, plus};
@@ -51,27 +53,33 @@ struct List {
     fold: Option<Op>,
 }
 
-/// Puts into lists what iterations note, where they run in parallel then, as a schedule wants.
+/// Puts into lists what iterations note, or gives pieces rows of their own where they meet, where iterations run in parallel then, as a
+/// schedule wants.
 pub(super) fn notes_in_lists(kernel: &mut Kernel) {
     let wanted: Vec<Var> = kernel.hints.keys().copied().filter(|var| is_wanted(kernel, *var)).collect();
     for var in wanted {
-        let mut with_lists = kernel.clone();
-        let (body, facts) = (std::mem::take(&mut with_lists.body), Facts::of(kernel, &kernel.body));
-        let mut changed = None;
-        with_lists.body = in_no_loop(body, &mut |stmt| match stmt {
-            Stmt::For { var: v, .. } if v == var && !is_apart(&facts, kernel, &stmt) => {
-                listed(&mut with_lists, &facts, stmt, &mut changed)
-            }
-            other => vec![other],
-        });
-        if changed.is_some_and(|stmt| is_apart(&Facts::of(&with_lists, &with_lists.body), &with_lists, &stmt)) {
-            *kernel = with_lists;
+        if let Some(changed) = with_lists(kernel, var).or_else(|| with_rows(kernel, var)) {
+            *kernel = changed;
         }
     }
 }
 
+/// The kernel with lists of what a loop's iterations note, if they run in parallel then.
+fn with_lists(kernel: &Kernel, var: Var) -> Option<Kernel> {
+    let mut with_lists = kernel.clone();
+    let (body, facts) = (std::mem::take(&mut with_lists.body), Facts::of(kernel, &kernel.body));
+    let mut changed = None;
+    with_lists.body = in_no_loop(body, &mut |stmt| match stmt {
+        Stmt::For { var: v, .. } if v == var && !is_apart(&facts, kernel, &stmt) => {
+            listed(&mut with_lists, &facts, stmt, &mut changed)
+        }
+        other => vec![other],
+    });
+    is_apart(&Facts::of(&with_lists, &with_lists.body), &with_lists, &changed?).then_some(with_lists)
+}
+
 /// Whether a loop's iterations are independent, and need no arrays in which they fold elements.
-fn is_apart(facts: &Facts, kernel: &Kernel, stmt: &Stmt) -> bool {
+pub(super) fn is_apart(facts: &Facts, kernel: &Kernel, stmt: &Stmt) -> bool {
     facts.independent(kernel, stmt).is_ok_and(|how| how.arrays().is_empty())
 }
 
@@ -197,7 +205,7 @@ impl<'s> Uses<'s> {
 }
 
 /// Whether only the first and the last iteration of a loop touch elements that another piece touches.
-fn is_seamed(kernel: &Kernel, var: Var) -> bool {
+pub(super) fn is_seamed(kernel: &Kernel, var: Var) -> bool {
     kernel.hints.get(&var).is_some_and(|hints| hints.seamed)
 }
 

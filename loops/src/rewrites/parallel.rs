@@ -260,7 +260,7 @@ impl Facts {
     }
 
     /// Whether an expression has one value throughout the kernel: a number or a param.
-    fn stays(&self, e: &Expr) -> bool {
+    pub fn stays(&self, e: &Expr) -> bool {
         match e {
             Expr::Const(_) => true,
             Expr::Var(v) => self.operands.is_param(*v),

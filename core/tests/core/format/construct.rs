@@ -81,3 +81,26 @@ fn lengths_of_fibers() {
     assert!(!lengths.are_uneven(4, 3), "a share is three at least");
     assert_eq!(csr.lengths(0), None);
 }
+
+/// How many entries each row has, of a matrix and of trees: all levels below the first count.
+#[test]
+fn lengths_of_rows() {
+    let of = |levels: &[LevelKind]| {
+        let at = [[0, 0, 0], [2, 1, 0], [2, 1, 1], [2, 1, 2], [2, 3, 1], [3, 0, 2]];
+        let entries = at.map(|at| (at[..levels.len()].to_vec(), Value::from(1.0)));
+        let mut entries: Vec<_> = entries.into_iter().collect();
+        entries.dedup_by_key(|(at, _)| at.clone());
+        let (format, extents) = (Format::of(levels.to_vec()), [4, 4, 3][..levels.len()].to_vec());
+        let made = Tensor::from_entries(extents, format, 0.0.into(), Type::I32, Type::I64, entries).unwrap();
+        let rows = made.lengths_of_rows().map(|rows| (rows.longest, rows.all));
+        assert_eq!(rows, made.checked().unwrap().lengths_of_rows().map(|rows| (rows.longest, rows.all)));
+        rows
+    };
+    use LevelKind::{Compressed, Dense, Hashed};
+    assert_eq!(of(&[Dense, Compressed]), Some((2, 4)));
+    assert_eq!(of(&[Dense, Compressed, Compressed]), Some((4, 6)));
+    assert_eq!(of(&[Compressed, Compressed, Compressed]), Some((4, 6)));
+    assert_eq!(of(&[Compressed, Compressed, Dense]), Some((6, 12)), "a dense level has an entry at each coordinate");
+    assert_eq!(of(&[Dense, Hashed]), None);
+    assert_eq!(of(&[Compressed]), None);
+}

@@ -1,0 +1,225 @@
+//! What threads run where rows are no shares of the work: pieces of a tensor's entries, or of coordinates, where data ask for it.
+//!
+//! ```text
+//!  one row of A holds more than two shares of its entries
+//!    y[i]   = Σj A[i,j] x[j]                 4096 entries of A: a piece    (i, j)     where pieces meet in a row, its sums are joined
+//!    C[i,k] = Σj A[i,j] X[j,k]               1024 entries of A: a piece    (i, j) k
+//!  lists are merged by the outermost loop, and long
+//!    s      = Σi a[i] b[i]                   256 pieces of coordinates     i
+//! ```
+//!
+//! A piece of rows is never less than one row: whoever has the long one works on when the others have ended. A loop that goes on in lists where
+//! it left them has no pieces. The commands are those of a schedule (`collapse`, `pos`, `split`, `parallelize`), for statements that have none,
+//! and are taken where they are legal and the pieces run on threads. Data alone decide: neither the commands nor what a piece folds depend on
+//! the number of threads.
+
+use super::Program;
+use super::gpu::{folded, free_name};
+use crate::kernel::Operand;
+use fiberloom_core::algebra::Mode;
+use fiberloom_core::format::{Holds, LevelKind, Tensor};
+use fiberloom_core::notation::spell::{self, Planned};
+use fiberloom_core::notation::syntax::{CommandKind, Ident, Parts, Race, Unit};
+use fiberloom_core::notation::typed::{self, Statement, TensorId, VarId};
+use fiberloom_loops::{BufferId, How, Kernel, Outermost, Role, outermost_loops};
+use std::collections::BTreeMap;
+
+/// How many threads are to have equal shares.
+const WORKERS: u64 = 64;
+
+/// The entries of a piece: where an entry is a few instructions, and where a loop stands inside of the entries'. Its edges cost about as much as
+/// 200 entries.
+const ENTRIES: u64 = 4096;
+const ENTRIES_WITH_LOOPS: u64 = 1024;
+
+/// The entries that a row has on average, at least: the two ends of each row in a piece are asked for, which takes a third of the time of three
+/// entries.
+const SHORT: u64 = 8;
+
+/// The pieces of coordinates, and the entries from which they pay: a piece searches for its first entry in each list.
+const PIECES: u64 = 256;
+const LONG: u64 = 1 << 18;
+
+/// A statement without a schedule that may run in other pieces, if data ask for it.
+#[derive(Clone, Debug)]
+pub(crate) struct ByPieces {
+    /// The statement.
+    pub(crate) statement: usize,
+    /// The variable of its outermost loop.
+    first: VarId,
+    cut: Cut,
+}
+
+/// What is cut.
+#[derive(Clone, Debug)]
+enum Cut {
+    /// The entries of a tensor of dense levels and lists, which is read once under these variables, from its first level on; `order` has all
+    /// variables, these first.
+    Entries { tensor: TensorId, levels: Vec<VarId>, order: Vec<VarId> },
+    /// The coordinates of the outermost loop, along whose lists these tensors are walked.
+    Coordinates(Vec<TensorId>),
+}
+
+impl ByPieces {
+    /// How much data ask for it, those of other pieces of the same statement beside it; `None` if they do not.
+    pub(crate) fn asked(&self, operands: &BTreeMap<TensorId, Operand>) -> Option<u64> {
+        match &self.cut {
+            Cut::Entries { tensor, levels, order } => {
+                let operand = operands.get(tensor)?;
+                let (rows, count) = (operand.lengths_of_rows()?, rows(operand.tensor()));
+                let pays = rows.all >= count.saturating_mul(SHORT) && rows.are_uneven(WORKERS, entries(levels, order));
+                pays.then_some(rows.longest)
+            }
+            Cut::Coordinates(tensors) => {
+                let entries = |t: &TensorId| operands.get(t).map_or(0, |operand| operand.tensor().values.len() as u64);
+                let all: u64 = tensors.iter().map(entries).sum();
+                (all >= LONG).then_some(0)
+            }
+        }
+    }
+
+    /// The pieces in which a statement may run.
+    fn of(program: &typed::Program, (statement, s): (usize, &Statement)) -> Vec<ByPieces> {
+        let left = s.indices.iter().map(typed::Index::bare).collect::<Option<Vec<VarId>>>();
+        let (Some(left), Some(folded), None) = (left, folded(&s.rhs), &s.schedule) else { return vec![] };
+        let Some(first) = left.iter().chain(&folded).copied().next() else { return vec![] };
+        let mut read: Vec<(TensorId, Vec<Option<VarId>>)> = vec![];
+        s.accesses(&mut |t, indices, is_left| {
+            if !is_left {
+                read.push((t, indices.iter().map(typed::Index::bare).collect()));
+            }
+        });
+        let under = |(tensor, under): &(TensorId, Vec<Option<VarId>>)| {
+            let format = program.tensors[tensor.index()].format.as_ref()?;
+            let levels = format.order.iter().map(|mode| under.get(*mode).copied().flatten());
+            Some((format, levels.collect::<Option<Vec<VarId>>>()?))
+        };
+        let entries = |of: &(TensorId, Vec<Option<VarId>>)| {
+            let (format, levels) = under(of)?;
+            let is_row = |kind: &LevelKind| *kind == LevelKind::Dense || kind.is_plain();
+            let has_rows = format.levels.iter().all(is_row) && format.levels.iter().skip(1).any(|kind| kind.is_list());
+            let once = read.iter().filter(|(other, _)| *other == of.0).count() == 1;
+            let apart = (1..levels.len()).all(|l| !levels[..l].contains(&levels[l]));
+            let others = left.iter().chain(&folded).copied().filter(|v| !levels.contains(v));
+            let order: Vec<VarId> = levels.iter().copied().chain(others).collect();
+            let fits = has_rows && once && apart && left.first() == levels.first();
+            fits.then_some(ByPieces { statement, first, cut: Cut::Entries { tensor: of.0, levels, order } })
+        };
+        let is_walked = |of: &&(TensorId, Vec<Option<VarId>>)| {
+            under(of).is_some_and(|(format, levels)| levels.first() == Some(&first) && !format.levels[0].is_full())
+        };
+        let walked: Vec<TensorId> = read.iter().filter(is_walked).map(|(t, _)| *t).collect();
+        let merged = (!walked.is_empty()).then_some(ByPieces { statement, first, cut: Cut::Coordinates(walked) });
+        read.iter().filter_map(entries).chain(merged).collect()
+    }
+
+    /// The commands by which threads have the pieces, and the name of the loop over pieces.
+    fn commands(&self, program: &typed::Program, s: &Statement) -> (Vec<CommandKind>, String) {
+        let ident = |name: &str| Ident { name: name.to_string(), span: s.span };
+        let name = |v: &VarId| program.vars[v.index()].name.as_str();
+        let [entry, piece, within] = ["entry", "piece", "within"].map(|wanted| free_name(program, wanted));
+        let is_left = |v: &VarId| s.indices.iter().any(|index| index.bare() == Some(*v));
+        let deal = |loops: &[VarId]| {
+            let race = if loops.iter().all(is_left) { Race::NoRaces } else { Race::Temporary };
+            CommandKind::Parallelize(ident(&piece), Unit::CpuThread, race)
+        };
+        let Cut::Entries { tensor, levels, order } = &self.cut else {
+            let [from, outer, inner] = [name(&self.first), &piece, &within].map(ident);
+            let split = CommandKind::Split { from, to: (outer, inner), parts: Parts::Into(PIECES) };
+            return (vec![split, deal(&[self.first])], piece);
+        };
+        let mut all = vec![];
+        if order.len() > 2 {
+            all.push(spell::reorder(order.iter().map(name)));
+        }
+        let mut whole = name(&levels[0]).to_string();
+        for (l, v) in levels.iter().enumerate().skip(1) {
+            let wanted = if l + 1 == levels.len() { "all".to_string() } else { format!("outer{l}") };
+            let to = free_name(program, &wanted);
+            all.push(CommandKind::Collapse { from: (ident(&whole), ident(name(v))), to: ident(&to) });
+            whole = to;
+        }
+        let tensor = ident(&program.tensors[tensor.index()].name);
+        all.push(CommandKind::Pos { from: ident(&whole), to: ident(&entry), tensor });
+        all.push(spell::split(&entry, (&piece, &within), entries(levels, order)));
+        all.push(deal(levels));
+        (all, piece)
+    }
+}
+
+/// The number of a tensor's rows.
+fn rows(tensor: &Tensor) -> u64 {
+    let listed = tensor.levels.first().and_then(|level| level.first(Holds::Coordinates));
+    listed.map_or_else(|| tensor.level_extent(0), |coordinates| coordinates.len() as u64)
+}
+
+/// The entries of a piece.
+fn entries(levels: &[VarId], order: &[VarId]) -> u64 {
+    if order.len() > levels.len() { ENTRIES_WITH_LOOPS } else { ENTRIES }
+}
+
+impl Program {
+    /// The pieces in which statements without a schedule may run.
+    pub(crate) fn by_pieces(&self) -> Vec<ByPieces> {
+        let typed = &self.inner.typed;
+        if self.inner.plan.is_some() || !typed.tables.is_empty() {
+            return vec![];
+        }
+        typed.statements.iter().enumerate().flat_map(|of| ByPieces::of(typed, of)).collect()
+    }
+
+    /// The same program, with commands for statements that data ask to run in these pieces, where they do on threads.
+    pub(crate) fn by_pieces_on(&self, mode: Mode, asked: &[&ByPieces]) -> Program {
+        let mut best = self.clone();
+        for by in asked {
+            let typed = &self.inner.typed;
+            let (commands, piece) = by.commands(typed, &typed.statements[by.statement]);
+            let planned: Vec<Planned> =
+                commands.into_iter().map(|command| Planned { statement: by.statement, command }).collect();
+            let first = &typed.vars[by.first.index()].name;
+            let (Ok(before), Some(told)) = (best.lowered(mode), best.with_commands(&planned)) else { continue };
+            let is_better = |now: &Kernel| {
+                let rows = |kernel: &Kernel| loops(kernel, first).len();
+                let fewer = match by.cut {
+                    Cut::Entries { .. } => rows(now) < rows(&before.kernel),
+                    Cut::Coordinates(_) => on_one_thread(now) < on_one_thread(&before.kernel),
+                };
+                fewer
+                    && keeps_workspaces(&before.kernel, now)
+                    && on_one_thread(now) <= on_one_thread(&before.kernel)
+                    && loops(now, &piece) == [true]
+            };
+            if told.lowered(mode).is_ok_and(|lowered| is_better(&lowered.kernel)) {
+                best = told;
+            }
+        }
+        best
+    }
+}
+
+/// Of each outermost loop over a variable of this name: whether it runs on threads, no piece needs an array of its own, and no result is appended,
+/// since notes of where its rows end cost more than pieces gain.
+fn loops(kernel: &Kernel, name: &str) -> Vec<bool> {
+    let is_named = |own: &str| {
+        let number = own.strip_prefix(name).map(|rest| rest.strip_prefix('_').unwrap_or(rest));
+        number.is_some_and(|number| number.bytes().all(|b| b.is_ascii_digit()))
+    };
+    let is_appended = |b: BufferId| kernel.buffers[b.0 as usize].role == Role::Result;
+    let in_place = |how: &How| how.arrays().is_empty() && !how.joined().iter().any(|joined| is_appended(joined.array));
+    let of = |runs: Outermost| match runs {
+        Outermost::Threads(v, how) => is_named(&kernel.vars[v.0 as usize].0).then(|| in_place(&how)),
+        Outermost::OneThread(one) => is_named(&one.name).then_some(false),
+    };
+    outermost_loops(kernel).into_iter().filter_map(of).collect()
+}
+
+/// Whether each workspace of a kernel is there in another: a row that is added up in registers is not lost.
+fn keeps_workspaces(before: &Kernel, now: &Kernel) -> bool {
+    let workspaces = before.buffers.iter().filter(|b| b.role == Role::Workspace);
+    workspaces.map(|b| &b.name).all(|name| now.buffers.iter().any(|b| b.name == *name))
+}
+
+/// How many outermost loops run on one thread.
+fn on_one_thread(kernel: &Kernel) -> usize {
+    outermost_loops(kernel).iter().filter(|runs| matches!(runs, Outermost::OneThread(_))).count()
+}
