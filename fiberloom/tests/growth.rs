@@ -468,3 +468,25 @@ fn runs_of_the_fill_value_are_passed_over() {
         grows_linearly(&format!("{declared}{statement}"), &given);
     }
 }
+
+#[test]
+fn a_middle_mode_of_a_tree_is_gathered() {
+    for format in ["csf", "{dense, compressed, compressed}"] {
+        let declared = format!("tensor T: i64[N,L,K] {format}  tensor P: i64[L] dense  ");
+        for result in ["", "tensor R: i64[N,L,K] csf  "] {
+            let text = format!("{declared}{result}R[i,j,k] = T[i, P[j] - 1, k]");
+            grows_linearly(&text, &|n| vec![("T", slices(n)), ("P", permutation(n / 4))]);
+        }
+    }
+}
+
+/// The coordinates between a row's entries take no time where the first of some value is wanted, or the last.
+#[test]
+fn the_first_coordinate_of_the_largest_value_is_found_among_entries() {
+    for statement in [
+        "m[i] = max(j: A[i,j])  y[i] = min(j: if A[i,j] == m[i] then j else N)",
+        "m[i] = min(j: A[i,j])  y[i] = max(j: if A[i,j] == m[i] then j else -1)",
+    ] {
+        grows_linearly(&format!("tensor A: i64[N,N] csr  {statement}"), &|n| vec![("A", scattered(n, 4))]);
+    }
+}

@@ -6,7 +6,7 @@ use fiberloom::{Array, Format, Options, Program, Tensor, Type, Value};
 const OPERANDS: &str =
     "tensor A: f64[N1, N2] csr  tensor B: f64[N3, N4] csr  tensor C: f64[N5, N6] csc  tensor D: f64[N7, N8] csc
 tensor E: f64[N9, N10] dcsr  tensor X: f64[N11, N12] dense  tensor Y: f64[N13, N14] dense
-tensor b: f64[N15] dense  tensor v: f64[N16] sparse  tensor T: f64[N17, N18, N19] csf\n";
+tensor b: f64[N15] dense  tensor v: f64[N16] sparse  tensor T: f64[N17, N18, N19] csf  tensor n: i64[N20] dense\n";
 
 /// The format of the tensor that a program's last statement defines.
 fn format(text: &str) -> String {
@@ -26,7 +26,7 @@ fn the_table_of_the_docs_holds() {
         .filter(|line| line.starts_with("| `"))
         .map(|line| line.split('|').map(|cell| cell.trim().trim_matches('`')).collect())
         .collect();
-    assert_eq!(rows.len(), 10);
+    assert_eq!(rows.len(), 11);
     for row in rows {
         assert_eq!(format(&format!("{OPERANDS}{}", row[1])), row[2], "{}", row[1]);
     }
@@ -37,6 +37,8 @@ fn the_table_of_the_docs_holds() {
 fn formats_follow_from_statements() {
     for (statement, expected) in [
         ("R[j,i] = A[i,j]", "{dense, compressed} order(1, 0)"),
+        ("R[i,j] = C[n[i], n[j]]", "{dense, compressed} order(1, 0)"),
+        ("R[i,j] = A[n[j], i]", "{dense, compressed} order(1, 0)"),
         ("R[i,j] = C[i,j] * A[i,j]", "{dense, compressed}"),
         ("R[i,j] = v[i] * b[j]", "{compressed, dense}"),
         ("R[i,j] = b[i] * v[j]", "{dense, compressed}"),

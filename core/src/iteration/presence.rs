@@ -132,8 +132,8 @@ impl<'a> Presences<'a> {
         let mut before: FxHashSet<(VarId, VarId)> = FxHashSet::default();
         for Read { indices, format, .. } in &self.reads {
             let Some(format) = format.filter(|f| !f.is_dense()) else { continue };
-            let levels = format.order.iter().filter_map(|m| indices[*m].line()?.var);
-            let levels: Vec<VarId> = levels.map(|(v, _)| self.place(v, vars).map_or(v, |n| vars[n])).collect();
+            let levels = format.order.iter().filter_map(|m| self.mover(&indices[*m]));
+            let levels: Vec<VarId> = levels.map(|v| self.place(v, vars).map_or(v, |n| vars[n])).collect();
             before.extend(levels.windows(2).filter(|pair| pair[0] != pair[1]).map(|pair| (pair[0], pair[1])));
         }
         loop {
@@ -156,6 +156,13 @@ impl<'a> Presences<'a> {
             order.push(rest.remove(first.unwrap_or(0)));
         }
         order
+    }
+
+    /// The variable that alone moves an index: that of a line, or of the left side the only one that is mentioned.
+    fn mover(&self, index: &Index) -> Option<VarId> {
+        let line = index.line().and_then(|line| line.var).map(|(v, _)| v);
+        let mut mentioned = self.statement.vars.iter().copied().filter(|v| mentions(index, *v));
+        line.or_else(|| mentioned.next().filter(|_| mentioned.next().is_none()))
     }
 
     /// Whether the right side reads a tensor whose format satisfies `such`.

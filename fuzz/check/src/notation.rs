@@ -18,6 +18,7 @@ pub mod engines;
 pub mod extents;
 pub mod fitted;
 pub mod gradients;
+pub mod growth;
 pub mod language;
 pub mod legal;
 pub mod long;

@@ -132,10 +132,12 @@ impl Output {
             output.clear(d);
             return output;
         }
-        // Half of the operands' entries: growing copies everything stored so far, so more room would cost more where the guess is too
-        // small.
-        let half = stored::guess(cx, d, &nest.rhs).map(|stored| binary(Op::Shr, stored, int(1)));
-        let guess = plus(half.unwrap_or_else(|| int(0)), int(16));
+        // Half of the operands' entries, unless each entry of one operand is likely to be stored: growing copies everything stored so
+        // far, so more room would cost more where the guess is too small.
+        let whole = stored::is_kept(cx, &nest.rhs);
+        let half = |stored| if whole { stored } else { binary(Op::Shr, stored, int(1)) };
+        let guess = stored::guess(cx, d, &nest.rhs).map_or_else(|| int(0), half);
+        let guess = plus(guess, int(16));
         output.allocate(d, guess);
         output
     }

@@ -40,6 +40,14 @@ pub(super) fn values(cx: &Context, a: AccessId) -> BufferId {
     lower::arrays_of(cx, cx.program.accesses[a.0].tensor).values
 }
 
+/// Whether an expression is likely to have a value wherever its one sparse operand has an entry: nothing selects among them.
+pub(super) fn is_kept(cx: &Context, e: &concrete::Expr) -> bool {
+    let mut selects = e.has_loops();
+    e.each(&mut |part| selects |= matches!(part, concrete::Expr::Call(Fun::Op(Op::Select | Op::AndAlso), ..)));
+    let is_sparse = |a: &AccessId| fiber::levels(cx, *a).iter().any(|l| !l.kind().is_full());
+    !selects && e.accesses().iter().filter(|a| is_sparse(a)).count() == 1
+}
+
 /// A guess at the number of stored values of an expression: for a sum, the sum of its operands' numbers; for a product, the least of
 /// them. `None` if no operand is sparse.
 pub(super) fn guess(cx: &Context, d: &Symbolic, e: &concrete::Expr) -> Option<Expr> {

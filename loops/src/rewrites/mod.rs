@@ -5,6 +5,7 @@
 //!  collapse        a loop over consecutive fibers, and the loop over each, become one            loop collapse
 //!  blocks          fibers that are appended whole are one block
 //!  substitute      a value that is used once, in the next statement, stands there                forward substitution
+//!  monotone        least and greatest values of what rises along a loop take one iteration
 //!  ranks           a fold over what is less than something is searched for in sorted keys
 //!  downward        a loop whose folds begin later from iteration to iteration runs downward
 //!  incremental     a fold goes on from where the iteration before left it                        incremental folds
@@ -33,6 +34,7 @@ mod downward;
 mod early_exit;
 mod incremental;
 mod joins;
+mod monotone;
 mod noted;
 mod parallel;
 mod places;
@@ -53,6 +55,7 @@ pub(super) use downward::begins;
 pub use downward::downward;
 pub use early_exit::early_exits;
 pub use incremental::incremental_folds;
+pub use monotone::monotone_folds;
 pub(crate) use parallel::sizes;
 pub use parallel::{Outermost, outermost_loops, parallel};
 pub use privatize::privatize;
@@ -70,11 +73,12 @@ use super::Kernel;
 pub type Rewrite = (&'static str, fn(&mut Kernel));
 
 /// What is done to loops once they are emitted, in order.
-pub const REWRITES: [Rewrite; 14] = [
+pub const REWRITES: [Rewrite; 15] = [
     ("dead code", eliminate_dead_code),
     ("collapse", collapse),
     ("blocks", blocks),
     ("substitute", forward),
+    ("monotone", monotone_folds),
     ("ranks", ranks),
     ("downward", downward),
     ("incremental", incremental_folds),

@@ -85,6 +85,7 @@ fn written(name: &str, args: &[String]) -> Option<String> {
         ("between", [x, low, high]) => format!("{x} >= {low} && {x} <= {high}"),
         ("dot" | "inner" | "matmul" | "mm", [a, b]) => format!("{a} * {b}"),
         ("is_none" | "isnull" | "is_null", [x]) => format!("{x} == none"),
+        ("heaviside" | "step", [x, ..]) => format!("if {x} > 0.0 then 1.0 else 0.0"),
         _ => return None,
     })
 }
@@ -95,8 +96,39 @@ impl Check {
         if let ([_], Some(folded)) = (args, self.folded_elsewhere(name, args)) {
             return Some(folded);
         }
+        if let [of, ..] = args
+            && let Some(line) = self.matrix_elsewhere(name, of)
+        {
+            return Some(format!("write {line}"));
+        }
         let args: Vec<String> = args.iter().map(|e| e.to_string()).collect();
         written(name, &args).map(|line| format!("write {line}"))
+    }
+
+    /// A function of a matrix, or of its elements, that is none here.
+    fn matrix_elsewhere(&self, name: &str, of: &Expr) -> Option<String> {
+        if let ("len", ExprKind::Name(tensor)) = (name, &of.kind) {
+            return self.size_name(*self.tensors.get(&tensor.name)?, 0);
+        }
+        let free = fiberloom_core::notation::free::free_names(of);
+        let named: Vec<&str> = free.iter().filter(|free| free.indexes).map(|free| &*free.name.name).collect();
+        let (i, j) = match (&of.kind, &named[..]) {
+            (ExprKind::Name(_), _) => ("i", "j"),
+            (_, [i, j]) => (*i, *j),
+            _ => return None,
+        };
+        let at = |vars: &[&str]| match &of.kind {
+            ExprKind::Name(tensor) => element(tensor, vars).to_string(),
+            _ => of.to_string(),
+        };
+        Some(match (name, &of.kind) {
+            ("tril", _) => format!("mask({j} <= {i}, {})", at(&[i, j])),
+            ("triu", _) => format!("mask({j} >= {i}, {})", at(&[i, j])),
+            ("trace", ExprKind::Name(_)) => format!("sum(i: {})", at(&["i", "i"])),
+            ("diag" | "diagonal", ExprKind::Name(_)) => at(&["i", "i"]),
+            ("transpose", ExprKind::Name(_)) => at(&["j", "i"]),
+            _ => return None,
+        })
     }
 
     /// A fold of a whole array, or of elements without saying over which variables.
@@ -124,6 +156,10 @@ impl Check {
         let count =
             || Some(sizes.clone()?.iter().map(|n| format!("convert({n}, f64)")).collect::<Vec<_>>().join(" * "));
         let own = ELSEWHERE.iter().find(|(other, _)| *other == name).map_or(name, |(_, own)| *own);
+        let free = fiberloom_core::notation::free::free_names(body);
+        let left = free.iter().filter(|free| free.indexes).map(|free| &*free.name.name);
+        let left: Vec<&str> = left.filter(|name| vars.iter().all(|v| v != name)).collect();
+        let m = format!("m[{}]", left.join(","));
         Some(match own {
             "sum" | "prod" | "min" | "max" | "any" | "all" | "count" => format!("write {own}({over}: {body})"),
             "mean" | "avg" | "average" => match count() {
@@ -136,12 +172,14 @@ impl Check {
                 let fold = &own[3..];
                 let size = self.size_under(first, body).unwrap_or("N".to_string());
                 format!(
-                    "define `m[] = {fold}({over}: {body})` before, then min({first}: if {body} == m[] then {first} else {size})"
+                    "define `{m} = {fold}({over}: {body})` before, then min({first}: if {body} == {m} then {first} else {size})"
                 )
             }
             "var" | "std" | "stddev" => format!(
-                "define the mean, `m[] = sum({over}: {body}) / …`, before, then sum({over}: pow({body} - m[], 2)) / …"
+                "define the mean, `{m} = sum({over}: {body}) / …`, before, then sum({over}: pow({body} - {m}, 2)) / …"
             ),
+            "ptp" => format!("write max({over}: {body}) - min({over}: {body})"),
+            "nnz" | "getnnz" | "count_nonzero" => format!("write count({over}: {body} != 0)"),
             "cumsum" => format!("write sum(k: if k <= {first} then … else 0), `k` in the place of `{first}`"),
             _ => return None,
         })

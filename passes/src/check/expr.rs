@@ -91,8 +91,8 @@ impl Check {
 
     /// The type that several expressions are to have together.
     fn common(&self, scope: &Scope, parts: &[&syntax::Expr], want: Option<Type>) -> Type {
-        // Of several the widest: the message is about the one to widen.
-        let wider = |a: Type, b: Type| if widens(a, b) { b } else { a };
+        // Of several the widest: the message is about the one to widen, and about a truth value beside a number.
+        let wider = |a: Type, b: Type| if a == Type::Bool || widens(a, b) { b } else { a };
         let fixed = parts.iter().filter_map(|e| self.fixed_type(scope, e)).reduce(wider);
         let float = || parts.iter().any(|e| has_float_literal(e));
         fixed.or(want).unwrap_or_else(|| if float() { Type::F64 } else { Type::I64 })
@@ -360,7 +360,9 @@ impl Check {
             return None;
         };
         if result_type(op, &[ty, ty]) != Some(ty) {
-            self.say(name.span, format!("`{name}` does not fold values of type {ty}"));
+            let d = Diagnostic::new(name.span, format!("`{name}` does not fold values of type {ty}"));
+            let whether = "it folds truth values: a comparison, as `x[i] != 0`, says which are true";
+            self.error(if matches!(op, Op::AndAlso | Op::OrElse) { d.help(whether) } else { d });
             return None;
         }
         if !started && !properties(op, ty, fiberloom_core::algebra::Mode::Algebraic).associative {

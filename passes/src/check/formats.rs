@@ -7,6 +7,10 @@ use fiberloom_core::notation::diagnostic::{Diagnostic, Span};
 use fiberloom_core::notation::syntax;
 use fiberloom_core::notation::typed::SizeId;
 
+/// What SciPy calls formats of matrices, and what stores the same here.
+const ELSEWHERE: [(&str, &str); 4] =
+    [("lil", "csr"), ("dok", "csr"), ("bsr", "{dense, blocked}"), ("dia", "{dense, band}")];
+
 /// The format of a tensor whose modes have these sizes.
 pub(super) fn format(format: &syntax::Format, sizes: &[SizeId], tensor: &str, c: &mut Check) -> Option<Format> {
     let rank = sizes.len();
@@ -20,6 +24,9 @@ pub(super) fn format(format: &syntax::Format, sizes: &[SizeId], tensor: &str, c:
                 c.error(Diagnostic::new(name.span, message).help(help));
             } else if known.is_none() {
                 c.unknown("format", name, NAMES.into_iter());
+                if let Some((_, own)) = ELSEWHERE.iter().find(|(other, _)| *other == name.name) {
+                    c.errors.last_mut().expect("it is unknown").help = Some(format!("there is `{own}`"));
+                }
                 if LevelKind::from_name(&name.name).is_some() {
                     let said = c.errors.last_mut().expect("it is unknown");
                     let levels: Vec<&str> = (1..rank).map(|_| "dense").chain([name.name.as_str()]).collect();

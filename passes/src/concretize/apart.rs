@@ -61,8 +61,8 @@ impl Apart<'_> {
         let fill = simplify.begins(self.fun, self.body.ty())?;
         let target = Target { program: out, format: &format, fill, vars: self.free };
         let (sums, body, classes) = (self.inner, self.body, given.classes);
-        let (fold, scatters) = (Some(self.fun), false);
-        Some(ask(&Question { program: out, target, sums, fold, scatters, body, classes, simplify }))
+        let (fold, scatters, inverses) = (Some(self.fun), false, &out.inverses);
+        Some(ask(&Question { program: out, target, sums, fold, scatters, body, classes, inverses, simplify }))
     }
 
     /// The levels of the temporary, whose value equals the fold's identity where the body's lists have no entry. They are dense if the

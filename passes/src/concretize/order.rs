@@ -58,7 +58,8 @@ fn cheapest(s: &Draft, scheduled: &Scheduled, out: &Out, given: Given) -> Vec<In
     let nowhere = Format::dense(0);
     let (target, sums, body) = (target(s, out, &nowhere), &s.sums[..], &s.rhs);
     let (fold, scatters, classes, simplify) = (s.assign.fold(), s.assign.scatters(), given.classes, given.simplify);
-    let question = Question { program: out, target, sums, fold, scatters, body, classes, simplify };
+    let inverses = &out.inverses;
+    let question = Question { program: out, target, sums, fold, scatters, body, classes, inverses, simplify };
     let Some((program, parts)) = scheduled.unsplit(out) else { return choose(&question) };
     let whole = |v: &Index| parts.iter().find(|(_, parts)| parts.contains(v)).map_or(*v, |(whole, _)| *whole);
     let mut sums: Vec<Index> = sums.iter().map(whole).collect();

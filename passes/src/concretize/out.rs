@@ -15,6 +15,7 @@ use fiberloom_core::notation::concrete::{Expr, Index, Origin, Place, Program, Ro
 use fiberloom_core::notation::typed::{self, TensorId, VarId};
 use fiberloom_core::shape::Classes;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
 use std::ops::{Deref, DerefMut};
 
 /// A concrete program under construction, without its steps.
@@ -26,6 +27,8 @@ pub(super) struct Out<'a> {
     bound: FxHashMap<VarId, Index>,
     /// The version of each tensor that statements read; the first that is read without a definition is the caller's.
     current: Vec<Option<Place>>,
+    /// Tensors that hold for each iteration of some loops, their later modes, one coordinate of their first.
+    pub inverses: BTreeSet<Place>,
 }
 
 impl Deref for Out<'_> {
@@ -47,7 +50,8 @@ impl<'a> Out<'a> {
     /// A program without tensors, with the functions of a typed one.
     pub fn new(typed: &'a typed::Program, classes: &'a Classes, functions: &[typed::Function]) -> Out<'a> {
         let program = Program { functions: functions.to_vec(), ..Program::default() };
-        Out { program, typed, classes, bound: FxHashMap::default(), current: vec![None; typed.tensors.len()] }
+        let current = vec![None; typed.tensors.len()];
+        Out { program, typed, classes, bound: FxHashMap::default(), current, inverses: BTreeSet::new() }
     }
 
     /// A new place. Renames the tensor if another has its name, unless the program gives it that name.

@@ -287,6 +287,7 @@ pub(super) fn inverse(w: Index, loops: &[Index], others: &[ClassId], c: &mut Con
     let (name, fill, format) = ("inverse".to_string(), Value::bool(false), Format::of(levels));
     let tensor = Tensor { name, ty: Type::Bool, extents: extents.clone(), format, fill, role: Role::Temporary };
     let place = c.out.place(tensor);
+    c.out.inverses.insert(place);
     let mut fresh = c.scheduled.fresh_loops(loops, &mut c.out);
     let at = c.out.renamed(w, &mut fresh);
     let own: Vec<Index> = loops.iter().map(|v| fresh[v]).collect();

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! The model knows no data. A dense level has 1000 coordinates, a list 10 entries (the outermost one 100), neither more than the extent
-//! that the program says, and a loop whose coordinate a condition fixes, as `j == p[i]` does inside of `i`, has one iteration. Inside of
+//! that the program says; an inverse has one entry for each iteration of the loops that it is of; and a loop whose coordinate a condition fixes, as `j == p[i]` does inside of `i`, has one iteration. Inside of
 //! a loop that also visits coordinates at which a list has no entry, levels below the list are present in proportion: of `{dense,
 //! compressed}` plus `{compressed, dense}` few rows are full. Branch and bound over permutations skips orders that are worse than the
 //! best so far.
@@ -16,10 +16,10 @@ use fiberloom_core::algebra::{Op, Value};
 use fiberloom_core::format::{Format, LevelKind};
 use fiberloom_core::iteration::{Sequence, Simplify, background};
 use fiberloom_core::map::ClassId;
-use fiberloom_core::notation::concrete::{ALWAYS, AccessId, Expr, Index, Program};
+use fiberloom_core::notation::concrete::{ALWAYS, AccessId, Expr, Index, Place, Program};
 use fiberloom_core::notation::typed::Fun;
 use fiberloom_core::shape::Classes;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The assumed data by which orders are compared.
 #[derive(Clone, Copy)]
@@ -76,6 +76,8 @@ pub struct Question<'a> {
     pub body: &'a Expr,
     /// The extents that the program states.
     pub classes: &'a Classes,
+    /// Tensors that hold for each iteration of some loops, their later modes, one coordinate of their first.
+    pub inverses: &'a BTreeSet<Place>,
     /// Simplification under the program's mode.
     pub simplify: Simplify<'a>,
 }
@@ -436,15 +438,27 @@ impl<'a, 'b> Search<'a, 'b> {
             let within = self.stored(a) / coordinates.iter().product::<f64>();
             // A matrix has lists of the usual length. A tree's list that loops bring outside of others has nearly all entries, so that
             // lists below it have one.
-            let least = if format.rank() == 2 { self.model.entries } else { 1.0 };
+            let least = if format.rank() == 2 && !self.is_inverse(a) { self.model.entries } else { 1.0 };
             return (walked && !coordinates.is_empty()).then_some((a, within.clamp(least, self.model.extent)));
         }
         let level =
             (0..format.rank()).find(|&l| program.binds(v, access.vars[format.order[l]], |u| order.contains(&u)))?;
         let above = (0..level).all(bound);
-        let first = level == 0;
-        (above && format.levels[level].is_short())
-            .then_some((a, if first { self.model.first } else { self.model.entries }))
+        (above && format.levels[level].is_short()).then(|| (a, self.entries(a, level)))
+    }
+
+    /// The estimated entries of a list.
+    fn entries(&self, a: AccessId, level: usize) -> f64 {
+        if self.is_inverse(a) {
+            let above: f64 = (0..level).map(|l| self.coordinates_of_level(a, l)).product();
+            return (self.stored(a) / above).max(1.0);
+        }
+        if level == 0 { self.model.first } else { self.model.entries }
+    }
+
+    /// Whether an access reads a tensor that has one entry for each iteration of some loops.
+    fn is_inverse(&self, a: AccessId) -> bool {
+        self.q.inverses.contains(&self.q.program.accesses[a.0].tensor)
     }
 
     /// Whether loops in this order follow the access.
@@ -497,6 +511,9 @@ impl<'a, 'b> Search<'a, 'b> {
     /// The estimated number of entries of an access's tensor.
     fn stored(&self, a: AccessId) -> f64 {
         let tensor = self.q.program.tensor(a);
+        if self.is_inverse(a) {
+            return tensor.extents[1..].iter().map(|extent| self.coordinates_of(*extent)).product();
+        }
         let level = |(l, kind): (usize, &LevelKind)| {
             let extent = self.coordinates_of(tensor.extents[tensor.format.order[l]]);
             match kind {

@@ -12,7 +12,8 @@
 //! `--walk shapes` takes each
 //! chain of one to four shape operators in turn, `--walk language` draws programs of the whole language, each with a
 //! function that it declares, `--walk long` programs of few kinds on long rows and large extents, `--walk shards` programs of these kinds in boxes,
-//! merged, `--walk gradients` derivatives of programs of these kinds. Machine code is made without optimization, for each tenth program with it too; `--opt none`,
+//! merged, `--walk gradients` derivatives of programs of these kinds, `--walk growth` counts operations at an extent and at twice it, whatever
+//! the engine. Machine code is made without optimization, for each tenth program with it too; `--opt none`,
 //! `full` or `both` says otherwise. Of loops, each tenth program's run before and after each rewrite, and its prints are
 //! read back; `--rewrites none` or `all` says otherwise. Under `--engine ptx` parallel loops run as code for a GPU on the machine for it,
 //! launched in several shapes; programs without one are left out. `--data N` runs each kernel on so many data of the same extents.
@@ -32,7 +33,7 @@ use std::time::Duration;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const USAGE: &str = "there are --programs N|all, --seed N, --threads N, --engine meaning|loops|llvm|ptx, \
-    --opt none|full|both|tenth, --rewrites none|tenth|all, --walk directed|random|products|contractions|pointwise|compared|schedules|loops|blocks|units|shapes|language|long|shards|tables|gradients, --data N, --seconds N, --until done|finding";
+    --opt none|full|both|tenth, --rewrites none|tenth|all, --walk directed|random|products|contractions|pointwise|compared|schedules|loops|blocks|units|shapes|language|long|shards|tables|gradients|growth, --data N, --seconds N, --until done|finding";
 
 fn main() -> ExitCode {
     let engine = Engine::Loops;
@@ -86,6 +87,7 @@ fn main() -> ExitCode {
             ("--walk", "shards", _) => wanted.walk = Walk::Shards,
             ("--walk", "tables", _) => wanted.walk = Walk::Tables,
             ("--walk", "gradients", _) => wanted.walk = Walk::Gradients,
+            ("--walk", "growth", _) => wanted.walk = Walk::Growth,
             ("--seconds", _, Ok(n)) => wanted.time = Duration::from_secs(n),
             ("--until", "done", _) => wanted.first = false,
             ("--until", "finding", _) => wanted.first = true,

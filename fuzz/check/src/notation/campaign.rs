@@ -3,6 +3,7 @@
 use super::case::{case, chain, compared, contraction, directed, nested, pointwise, products, scheduled};
 use super::engines::{Engine, Finding, Outcome, on_other_data};
 use super::gradients::Moved;
+use super::growth::Grown;
 use super::language::Written;
 use super::long::Long;
 use super::looped::Looped;
@@ -60,6 +61,8 @@ pub enum Walk {
     Tables,
     /// Gradients and tangents of programs of these kinds (`gradients.rs`).
     Gradients,
+    /// Programs whose operations are counted at several extents, and are to grow as their entries do (`growth.rs`).
+    Growth,
 }
 
 /// What is to be run.
@@ -159,6 +162,7 @@ impl Report {
             Walk::Blocks => self.run(wanted, seed, Looped::blocks(u)),
             Walk::Units => self.run(wanted, seed, Looped::units(u)),
             Walk::Tables => self.run(wanted, seed, Labelled::any(u)),
+            Walk::Growth => self.run(wanted, seed, Grown::any(u)),
             Walk::Gradients => match seed % 8 {
                 0 | 1 => self.run(wanted, seed, Moved::any(u, Written::lowered)),
                 2 => self.run(wanted, seed, Moved::any(u, contraction)),

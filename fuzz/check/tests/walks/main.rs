@@ -3,6 +3,7 @@
 mod boxes;
 mod campaign;
 mod einsum;
+mod growth;
 mod language;
 mod loops;
 mod tables;

@@ -8,6 +8,7 @@ mod downward;
 mod early_exit;
 mod incremental;
 mod joins;
+mod monotone;
 mod noted;
 mod parallel;
 mod privatize;

@@ -1,0 +1,80 @@
+//! Folds least and greatest values of what rises along a loop in one iteration.
+//!
+//! ```text
+//!   for j in from..j_2                                        for j in from..min(j_2, from + 1)
+//!     t = min(t, select(0.0 == m, j, n_N))          ──▶          t = min(t, select(0.0 == m, j, n_N))
+//! ```
+//!
+//! Of values that never fall from one iteration to the next, the first is the least and the last the greatest. So the first coordinate at
+//! which a row has its largest value, `min(j: if A[i,j] == m[i] then j else N)`, takes no time for the coordinates between a row's entries.
+//! Whole numbers alone: of floats one may be NaN.
+
+use crate::arith::{binary, plus};
+use crate::names::Vars;
+use crate::{Expr, How, Kernel, Stmt, Var, fold_of, map_blocks};
+use fiberloom_core::algebra::{Op, Value};
+
+/// Leaves one iteration to loops that do nothing but fold such values.
+pub fn monotone_folds(kernel: &mut Kernel) {
+    let body = std::mem::take(&mut kernel.body);
+    kernel.body = block(body, &Vars::of(&mut kernel.vars));
+}
+
+/// How values change from one iteration to the next.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Course {
+    Stays,
+    Rises,
+}
+
+fn block(stmts: Vec<Stmt>, vars: &Vars) -> Vec<Stmt> {
+    let mut once = |stmt: Stmt| match stmt {
+        Stmt::For { var, lo, hi, how: How::Serial, body } if extreme(&body, var, vars).is_some() => {
+            let one = Expr::Const(Value::i64(1));
+            let (lo, hi) = match extreme(&body, var, vars) {
+                Some(End::Last) => (binary(Op::Max, lo, binary(Op::Sub, hi.clone(), one)), hi),
+                _ => (lo.clone(), binary(Op::Min, hi, plus(lo, one))),
+            };
+            Stmt::For { var, lo, hi, how: How::Serial, body }
+        }
+        stmt => stmt,
+    };
+    map_blocks(stmts, &mut |inner| block(inner, vars)).into_iter().map(&mut once).collect()
+}
+
+/// The iteration that decides a fold.
+#[derive(Clone, Copy, PartialEq)]
+enum End {
+    First,
+    Last,
+}
+
+/// The iteration that decides what a body folds, if it does nothing else.
+fn extreme(body: &[Stmt], v: Var, vars: &Vars) -> Option<End> {
+    let [Stmt::Set(t, e)] = body else { return None };
+    let (op, value) = fold_of(*t, e)?;
+    if vars.ty(*t).is_float() || value.reads(*t) {
+        return None;
+    }
+    match (op, course(value, v)?) {
+        (Op::Min, _) | (Op::Max, Course::Stays) => Some(End::First),
+        (Op::Max, Course::Rises) => Some(End::Last),
+        _ => None,
+    }
+}
+
+/// How an expression changes along a loop, if it is known.
+fn course(e: &Expr, v: Var) -> Option<Course> {
+    match e {
+        e if !e.reads(v) => Some(Course::Stays),
+        Expr::Var(_) => Some(Course::Rises),
+        Expr::Op(Op::Select, args) if !args[0].reads(v) => together(&args[1], &args[2], v),
+        Expr::Op(Op::Min | Op::Max, args) => together(&args[0], &args[1], v),
+        _ => None,
+    }
+}
+
+/// How the lesser or the greater of two values changes, or always the first, or always the second.
+fn together(a: &Expr, b: &Expr, v: Var) -> Option<Course> {
+    Some(course(a, v)?.max(course(b, v)?))
+}
