@@ -573,11 +573,11 @@ fn what_is_shown_is_planned_for_data() {
     for stage in ["schedule", "plan", "loops", "lattice", "looplets", "llvm", "asm"] {
         dir.exits(0, &format!("show {stage} p.loom {data}"), "");
     }
-    // For a GPU, a row of ten entries is a warp's, one of five a thread's.
+    // For a GPU, two rows of ten entries are a warp's, one of five is a thread's.
     std::fs::write(dir.0.join("v.loom"), "tensor A: f64[I,J] csr  tensor x: f64[J]  y[i] = A[i,j] * x[j]").unwrap();
     let of = |n: u64| format!("show schedule v.loom --gpu sm_80 --in A=random:20x{n}:1:1 --in x=random:{n}:1:1");
     dir.exits(0, "show schedule v.loom --gpu sm_80", "parallelize(i, gpu_warp, no_races);");
-    dir.exits(0, &of(10), "parallelize(i, gpu_warp, no_races);");
+    dir.exits(0, &of(10), "split(i -> rows, own, 2);\nparallelize(rows, gpu_warp, no_races);");
     let threads = dir.exits(0, &of(5), "");
     assert!(!threads.contains("gpu_warp"), "{threads}");
     dir.exits(2, "show plan p.loom --in A=random:5x10:0.5:1", "no data are given for tensor `B`");

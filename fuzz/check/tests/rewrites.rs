@@ -321,6 +321,23 @@ const FOLDED_GAPS: &[Gap] = &[
     ("how", &["+", "+", "-", "*"]),
     ("later", &["i", "i", "i + 1", "max(i - 2, 0)", "min(i, 2)", "0"]),
     ("stops", &["n_J", "n_J", "min(n_J, 5)", "i + 4", "i + 1", "n_I"]),
+    ("least", &["n_J", "0", "0 - 3", "i"]),
+    (
+        "risen",
+        &[
+            "u = min(u, select(N_vals[i] == 0, j, n_J))",
+            "u = max(u, select(i > 1, j, 0))",
+            "u = max(u, j)",
+            "u = max(u, i)",
+            "u = min(u, max(j, i))",
+            "u = min(u, j + i)",
+            "u = max(u, n_J - j)",
+            "u = min(u, select(j > 2, 0, j))",
+            "u = max(u, w_vals[j])",
+            "u = min(u, min(u, j))",
+            "u = u + j",
+        ],
+    ),
     ("beginning", &["0", "0", "1", "min(i, 2)", "n_J", "min(n_I, 3)"]),
     (
         "grown",
@@ -518,6 +535,13 @@ const MULTIPLIED: &[&str] = &[
 
 /// Loops that fold: into a variable, until nothing changes it, into rows, and each up to where the turn is.
 const FOLDED: &[&str] = &[
+    "  for i in {lo}..{hi} {
+    u = {least}
+    for j in {later}..{stops} {
+      {risen}
+    }
+    N_vals[i] = u
+  }",
     "  t = {begins}
   s = 0.0
   for i in {lo}..{hi} {

@@ -105,7 +105,9 @@ impl<'q> Question<'q> {
     /// Whether a block certainly does what is asked, by itself or in loops over every coordinate.
     fn does(&self, block: &Block, here: &Here) -> bool {
         let reached = self.reached(block, here, vec![Sym::ZERO]);
-        reached.done || self.end(here).is_some_and(|end| reached.to.contains(&end))
+        // Where there are no coordinates, no loop is along an access.
+        let is_along = |end: Sym| end != Sym::ZERO || !matches!(self.goal, Goal::Along(_));
+        reached.done || self.end(here).is_some_and(|end| is_along(end) && reached.to.contains(&end))
     }
 
     /// What a block comes to.
