@@ -409,3 +409,24 @@ fn any_level_into_any_under_any_cut() {
     let wrong: Vec<String> = ran.into_iter().filter_map(Result::err).collect();
     assert!(wrong.is_empty(), "{} wrong of {wanted}:\n{}", wrong.len(), wrong[..wrong.len().min(4)].join("\n\n"));
 }
+
+/// The first part of a shifted coordinate begins below 0. It ends where its length says, however large the extent is.
+#[test]
+fn parts_begin_below_nothing() {
+    let text = "tensor x: i64[J] {compressed}  tensor z: i64[J] {compressed}  tensor R: i64[J] {compressed}
+        R[j] = x[j] + coalesce(z[~(j-64)], convert(0, i64)) schedule { split_up(j -> d0, e0, 5); }";
+    let program = Program::parse(text).unwrap();
+    let extent = i64::MAX as u64 - 1;
+    let vector = |entries: &[(i64, i64)]| {
+        let entries = entries.iter().map(|(at, v)| (vec![*at], Value::from(*v)));
+        let format = program.typed().tensors[0].format.clone().unwrap();
+        Tensor::from_entries(vec![extent], format, Value::i64(0), Type::I64, Type::I64, entries).unwrap()
+    };
+    let (x, z) = (vector(&[]), vector(&[(1 << 60, -1), (5 << 59, 2)]));
+    for engine in [Engine::Loops, Engine::Llvm] {
+        let kernel = program.compile(&Options { engine, ..Options::default() }).unwrap();
+        let made = kernel.run(&[("x", &x), ("z", &z)]).unwrap();
+        let entries: Vec<_> = made["R"].entries().map(|(at, v)| (at[0], v.as_i64().unwrap())).collect();
+        assert_eq!(entries, [((1 << 60) + 64, -1), ((5 << 59) + 64, 2)], "{engine:?}");
+    }
+}

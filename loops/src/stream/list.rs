@@ -248,11 +248,11 @@ impl<I: Clone> List<I> {
         let view = &self.fiber.view;
         let past = match (&view.extent, &view.blocks) {
             (Some(extent), Some(length)) if blocks == 1 => {
-                let first = view.stored(d, &at);
-                let left = d.arith(Arith::Sub, extent, &first);
-                let ends = d.compare(Compare::Lt, &left, length);
-                let length = d.select(&ends, &|_| left.clone(), length.clone());
-                d.arith(Arith::Add, &first, &length)
+                // The last block begins behind `last`. A block may begin below 0, and `extent - first` not fit.
+                let (first, last) = (view.stored(d, &at), d.arith(Arith::Sub, extent, length));
+                let ends = d.compare(Compare::Lt, &last, &first);
+                let past = d.arith(Arith::Add, &first, length);
+                d.select(&ends, &|_| extent.clone(), past)
             }
             _ => {
                 let next = d.arith(Arith::Add, &at, &n);
