@@ -181,13 +181,15 @@ impl ByData {
         is_any.then(|| Arc::new(ByData { program, asked, made: Mutex::default() }))
     }
 
-    /// What operands say; `None` if they are usual ones.
-    fn known(&self, operands: &BTreeMap<TensorId, Operand>) -> Option<Known> {
+    /// The kernel for operands that are no usual ones, under these options.
+    fn on(&self, operands: &BTreeMap<TensorId, Operand>, options: Options) -> Option<Kernel> {
+        let mode = options.mode;
         match &self.asked {
             Asked::Rows(matrices) => {
                 let of = |by: &ByRow| Some((by.statement, by.rows(operands.get(&by.matrix)?.tensor())?));
                 let rows: BTreeMap<usize, Rows> = matrices.iter().filter_map(of).collect();
-                (!rows.is_empty()).then_some(Known::Rows(rows))
+                let told = || self.program.for_gpu_on(mode, &rows);
+                (!rows.is_empty()).then(|| self.kernel(Known::Rows(rows.clone()), options, told))
             }
             Asked::Pieces(pieces) => {
                 let mut most: BTreeMap<usize, (u64, usize)> = BTreeMap::new();
@@ -196,20 +198,18 @@ impl ByData {
                     let known = most.entry(by.statement).or_insert((asked, n));
                     *known = (*known).max((asked, n));
                 }
-                (!most.is_empty()).then(|| Known::Pieces(most.into_values().map(|(_, n)| n).collect()))
+                let found: Vec<usize> = most.into_values().map(|(_, n)| n).collect();
+                let told = || self.program.by_pieces_on(mode, found.iter().map(|n| &pieces[*n]));
+                (!found.is_empty()).then(|| self.kernel(Known::Pieces(found.clone()), options, told))
             }
         }
     }
 
-    /// The program with commands for such data.
-    fn told(&self, mode: Mode, known: &Known) -> Program {
-        match (known, &self.asked) {
-            (Known::Rows(rows), _) => self.program.for_gpu_on(mode, rows),
-            (Known::Pieces(found), Asked::Pieces(pieces)) => {
-                self.program.by_pieces_on(mode, &found.iter().map(|n| &pieces[*n]).collect::<Vec<_>>())
-            }
-            (Known::Pieces(_), Asked::Rows(_)) => self.program.clone(),
-        }
+    /// The kernel for what data say, of this program where it is the first.
+    fn kernel(&self, known: Known, options: Options, told: impl FnOnce() -> Program) -> Kernel {
+        let new = || Kernel { program: told(), options, last: Last::default(), by_data: None };
+        let mut all = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        all.entry(known).or_insert_with(new).clone().within(options.memory)
     }
 }
 
@@ -242,14 +242,8 @@ impl Kernel {
 
     /// The kernel for these operands: it has other commands where rows are of very different lengths, and for a GPU where they are very short.
     fn on(&self, operands: &BTreeMap<TensorId, Operand>) -> Kernel {
-        let Some(by_data) = &self.by_data else { return self.clone() };
-        let Some(known) = by_data.known(operands) else { return self.clone() };
-        let made = |known: &Known| {
-            let program = by_data.told(self.options.mode, known);
-            Kernel { program, options: self.options, last: Last::default(), by_data: None }
-        };
-        let mut all = by_data.made.lock().unwrap_or_else(PoisonError::into_inner);
-        all.entry(known).or_insert_with_key(made).clone().within(self.options.memory)
+        let of = |by_data: &Arc<ByData>| by_data.on(operands, self.options);
+        self.by_data.as_ref().and_then(of).unwrap_or_else(|| self.clone())
     }
 
     /// The same with another limit on the bytes that one call may allocate, in the place of [`Options::memory`].
@@ -597,9 +591,9 @@ impl<'a> Call<'a> {
         &self.kernel
     }
 
-    /// The commands by which loops are dealt out to a GPU, beside the program's own.
+    /// The commands by which loops are dealt out to a GPU, or to threads as data ask for it, beside the program's own.
     pub fn for_gpu(&self) -> &[Planned] {
-        self.kernel.program.told_for_gpu()
+        self.kernel.program.told()
     }
 
     /// One call of the engine.

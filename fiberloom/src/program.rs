@@ -30,7 +30,6 @@ pub use given::Given;
 pub(crate) use given::literal;
 pub(crate) use gpu::{ByRow, Rows};
 pub(crate) use pieces::ByPieces;
-
 use std::borrow::Cow;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -305,7 +304,7 @@ impl Program {
     }
 
     /// The commands that it was given for a GPU, or for data, beside its own.
-    pub(crate) fn told_for_gpu(&self) -> &[Planned] {
+    pub(crate) fn told(&self) -> &[Planned] {
         &self.inner.told
     }
 

@@ -25,7 +25,7 @@ mod shared;
 
 pub use grid::Runner;
 pub use handed::Hand;
-pub use lanes::{Join, Shuffles};
+pub use lanes::{Join, Shuffles, WARP};
 pub use shared::{SHARED_BYTES, Workspace};
 
 use super::arith::{binary, int, times};
@@ -456,8 +456,8 @@ impl Launched<'_> {
         }
         let lane = vars.index("lane");
         let (statements, shuffles) = lanes::spread(whole, (body, body), (&lanes, &atomics), lane, vars);
-        let begin = vec![Stmt::Let(lane, binary(Op::And, Expr::Var(thread[0]), int(lanes::WARP - 1)))];
-        let turn = turn.map(|threads| binary(Op::Div, threads, int(lanes::WARP)));
+        let begin = vec![Stmt::Let(lane, binary(Op::And, Expr::Var(thread[0]), int(WARP - 1)))];
+        let turn = turn.map(|threads| binary(Op::Div, threads, int(WARP)));
         Run { begin, statements, turn, runner: Runner::Warp, shuffles, own, shared, atomics }
     }
 }

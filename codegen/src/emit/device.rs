@@ -15,7 +15,7 @@ use crate::Error;
 use crate::target::Machine;
 use fiberloom_core::algebra::{Op, Type};
 use fiberloom_loops::{
-    BufferId, DeviceArgument as Argument, DeviceEntry, DeviceLoop, Expr, LANES, Role, Sought, Var, Workspace,
+    BufferId, DeviceArgument as Argument, DeviceEntry, DeviceLoop, Expr, LANES, Role, Sought, Var, WARP, Workspace,
     folded_values,
 };
 use inkwell::attributes::AttributeLoc;
@@ -31,9 +31,6 @@ const PTX_KERNEL: u32 = 71;
 /// The numbers of the address spaces of global memory, and of the memory that the threads of a block share.
 const GLOBAL: u16 = 1;
 const SHARED: u16 = 3;
-
-/// The lanes of a warp.
-const LANES_OF_WARP: u32 = 32;
 
 /// The alignment of a workspace in shared memory, in bytes: that of two elements of eight, which are loaded at once.
 const PAIR: u32 = 16;
@@ -291,10 +288,10 @@ impl<'c> Emitter<'c, '_> {
         for join in self.joins.iter().filter(|join| condition.reads(join.behind)) {
             let Place::Slot(slot) = self.vars[join.into.0 as usize] else { continue };
             let ty = self.type_of(join.into);
-            let with = self.lanes_with(join.lanes as u32)?;
-            for distance in [16, 8, 4, 2, 1].into_iter().filter(|distance| *distance < join.lanes as u64) {
+            let with = self.lanes_with(join.lanes)?;
+            for distance in [16, 8, 4, 2, 1].into_iter().filter(|distance| *distance < join.lanes) {
                 let mine = self.builder.build_load(self.register(ty), slot, "")?;
-                let theirs = self.context.i32_type().const_int(distance, false);
+                let theirs = self.context.i32_type().const_int(distance as u64, false);
                 let theirs = self.of_lane((mine, ty), ("bfly", theirs), with)?;
                 let both = [mine, theirs].map(|value| Typed { value, ty });
                 self.builder.build_store(slot, self.apply(join.op, ty, &both)?)?;
@@ -307,17 +304,17 @@ impl<'c> Emitter<'c, '_> {
     pub(super) fn handed(&self, var: Var, value: BasicValueEnum<'c>) -> Result<BasicValueEnum<'c>, Error> {
         let Some(hand) = self.hands.iter().find(|hand| hand.into == var) else { return Ok(value) };
         let from = self.builder.build_int_truncate(self.word(hand.from)?, self.context.i32_type(), "")?;
-        self.of_lane((value, self.type_of(var)), ("idx", from), self.lanes_with(LANES_OF_WARP)?)
+        self.of_lane((value, self.type_of(var)), ("idx", from), self.lanes_with(WARP)?)
     }
 
     /// The lanes of this one's part of the warp, of so many, a bit each.
-    fn lanes_with(&self, count: u32) -> Result<IntValue<'c>, Error> {
+    fn lanes_with(&self, count: i64) -> Result<IntValue<'c>, Error> {
         let half = self.context.i32_type();
-        if count == LANES_OF_WARP {
+        if count == WARP {
             return Ok(half.const_all_ones());
         }
         let lane = self.call_overloaded("llvm.nvvm.read.ptx.sreg.laneid", &[], &[])?.into_int_value();
-        let first = self.builder.build_and(lane, half.const_int(u64::from(LANES_OF_WARP - count), false), "")?;
+        let first = self.builder.build_and(lane, half.const_int((WARP - count) as u64, false), "")?;
         Ok(self.builder.build_left_shift(half.const_int((1 << count) - 1, false), first, "")?)
     }
 

@@ -39,6 +39,11 @@ impl Format {
         self.levels.iter().all(|k| k.is_full())
     }
 
+    /// Whether it is of rows: two levels or more, dense ones and plain lists.
+    pub fn has_rows(&self) -> bool {
+        self.rank() > 1 && self.levels.iter().all(|kind| *kind == LevelKind::Dense || kind.is_plain())
+    }
+
     /// All levels compressed, last mode innermost.
     pub fn csf(rank: usize) -> Format {
         Format::of(vec![LevelKind::Compressed; rank])

@@ -1,6 +1,6 @@
 //! A stored tensor, and the check of its invariants.
 
-use super::{Array, Arrays, Format, Holds, LevelKind};
+use super::{Array, Arrays, Format, Holds};
 use crate::algebra::{Type, Value};
 use std::convert::Infallible;
 
@@ -138,8 +138,7 @@ impl Tensor<'_> {
     /// If the tensor is malformed.
     pub fn lengths_of_rows(&self) -> Option<Lengths> {
         let (first, below) = self.levels.split_first()?;
-        let is_row = |kind: &LevelKind| *kind == LevelKind::Dense || kind.is_plain();
-        if below.is_empty() || !self.format.levels.iter().all(is_row) {
+        if !self.format.has_rows() {
             return None;
         }
         // A matrix needs no array of its own.

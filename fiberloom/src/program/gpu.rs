@@ -185,13 +185,8 @@ impl Walked {
     fn of(program: &typed::Program, s: &Statement) -> Option<Walked> {
         let left: Vec<VarId> = s.indices.iter().map(typed::Index::bare).collect::<Option<_>>()?;
         let folded = folded(&s.rhs)?;
-        let mut read: Vec<(TensorId, Vec<Option<VarId>>)> = vec![];
-        s.accesses(&mut |t, indices, is_left| {
-            if !is_left {
-                read.push((t, indices.iter().map(typed::Index::bare).collect()));
-            }
-        });
-        let matrix = |(t, under): &(TensorId, Vec<Option<VarId>>)| {
+        let read = read(s);
+        let matrix = |(t, under): &Read| {
             let format = program.tensors[t.index()].format.as_ref()?;
             let is_csr = format.rank() == 2 && format.levels[0].is_full() && format.levels[1].is_list();
             let [row, column] = [0, 1].map(|level| under.get(*format.order.get(level)?).copied().flatten());
@@ -298,6 +293,20 @@ fn candidates(program: &typed::Program, s: &Statement, rows: Option<Rows>) -> Ve
     }
     all.extend(last.map(|last| vec![warps(), lanes(last, Race::NoRaces)]));
     all
+}
+
+/// A read of a right side: the tensor, and the variable of each mode, of a mode whose index is one.
+pub(super) type Read = (TensorId, Vec<Option<VarId>>);
+
+/// The reads of a statement's right side.
+pub(super) fn read(s: &Statement) -> Vec<Read> {
+    let mut read = vec![];
+    s.accesses(&mut |t, indices, is_left| {
+        if !is_left {
+            read.push((t, indices.iter().map(typed::Index::bare).collect()));
+        }
+    });
+    read
 }
 
 /// The variables of the fold that a right side is; `None` of one in which a fold stands elsewhere.

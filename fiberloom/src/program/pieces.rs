@@ -14,10 +14,10 @@
 //! the number of threads.
 
 use super::Program;
-use super::gpu::{folded, free_name};
+use super::gpu::{Read, folded, free_name, read};
 use crate::kernel::Operand;
 use fiberloom_core::algebra::Mode;
-use fiberloom_core::format::{Holds, LevelKind, Tensor};
+use fiberloom_core::format::{Holds, Tensor};
 use fiberloom_core::notation::spell::{self, Planned};
 use fiberloom_core::notation::syntax::{CommandKind, Ident, Parts, Race, Unit};
 use fiberloom_core::notation::typed::{self, Statement, TensorId, VarId};
@@ -83,21 +83,15 @@ impl ByPieces {
         let left = s.indices.iter().map(typed::Index::bare).collect::<Option<Vec<VarId>>>();
         let (Some(left), Some(folded), None) = (left, folded(&s.rhs), &s.schedule) else { return vec![] };
         let Some(first) = left.iter().chain(&folded).copied().next() else { return vec![] };
-        let mut read: Vec<(TensorId, Vec<Option<VarId>>)> = vec![];
-        s.accesses(&mut |t, indices, is_left| {
-            if !is_left {
-                read.push((t, indices.iter().map(typed::Index::bare).collect()));
-            }
-        });
-        let under = |(tensor, under): &(TensorId, Vec<Option<VarId>>)| {
+        let read = read(s);
+        let under = |(tensor, under): &Read| {
             let format = program.tensors[tensor.index()].format.as_ref()?;
             let levels = format.order.iter().map(|mode| under.get(*mode).copied().flatten());
             Some((format, levels.collect::<Option<Vec<VarId>>>()?))
         };
-        let entries = |of: &(TensorId, Vec<Option<VarId>>)| {
+        let entries = |of: &Read| {
             let (format, levels) = under(of)?;
-            let is_row = |kind: &LevelKind| *kind == LevelKind::Dense || kind.is_plain();
-            let has_rows = format.levels.iter().all(is_row) && format.levels.iter().skip(1).any(|kind| kind.is_list());
+            let has_rows = format.has_rows() && format.levels.iter().skip(1).any(|kind| kind.is_list());
             let once = read.iter().filter(|(other, _)| *other == of.0).count() == 1;
             let apart = (1..levels.len()).all(|l| !levels[..l].contains(&levels[l]));
             let others = left.iter().chain(&folded).copied().filter(|v| !levels.contains(v));
@@ -105,7 +99,7 @@ impl ByPieces {
             let fits = has_rows && once && apart && left.first() == levels.first();
             fits.then_some(ByPieces { statement, first, cut: Cut::Entries { tensor: of.0, levels, order } })
         };
-        let is_walked = |of: &&(TensorId, Vec<Option<VarId>>)| {
+        let is_walked = |of: &&Read| {
             under(of).is_some_and(|(format, levels)| levels.first() == Some(&first) && !format.levels[0].is_full())
         };
         let walked: Vec<TensorId> = read.iter().filter(is_walked).map(|(t, _)| *t).collect();
@@ -169,7 +163,7 @@ impl Program {
     }
 
     /// The same program, with commands for statements that data ask to run in these pieces, where they do on threads.
-    pub(crate) fn by_pieces_on(&self, mode: Mode, asked: &[&ByPieces]) -> Program {
+    pub(crate) fn by_pieces_on<'p>(&self, mode: Mode, asked: impl Iterator<Item = &'p ByPieces>) -> Program {
         let mut best = self.clone();
         for by in asked {
             let typed = &self.inner.typed;

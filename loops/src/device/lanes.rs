@@ -36,7 +36,7 @@ use fiberloom_core::algebra::{Op, Value, neutral};
 use std::collections::BTreeSet;
 
 /// The lanes of a warp.
-pub(super) const WARP: i64 = 32;
+pub const WARP: i64 = 32;
 
 /// A fold over the lanes of a warp.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -9,10 +9,10 @@
 //! which a row has its largest value, `min(j: if A[i,j] == m[i] then j else N)`, takes no time for the coordinates between a row's entries.
 //! Whole numbers alone: of floats one may be NaN.
 
-use crate::arith::{binary, plus};
+use crate::arith::{binary, int, minus, plus};
 use crate::names::Vars;
 use crate::{Expr, How, Kernel, Stmt, Var, fold_of, map_blocks};
-use fiberloom_core::algebra::{Op, Value};
+use fiberloom_core::algebra::Op;
 
 /// Leaves one iteration to loops that do nothing but fold such values.
 pub fn monotone_folds(kernel: &mut Kernel) {
@@ -28,22 +28,21 @@ enum Course {
 }
 
 fn block(stmts: Vec<Stmt>, vars: &Vars) -> Vec<Stmt> {
-    let mut once = |stmt: Stmt| match stmt {
-        Stmt::For { var, lo, hi, how: How::Serial, body } if extreme(&body, var, vars).is_some() => {
-            let one = Expr::Const(Value::i64(1));
-            let (lo, hi) = match extreme(&body, var, vars) {
-                Some(End::Last) => (binary(Op::Max, lo, binary(Op::Sub, hi.clone(), one)), hi),
-                _ => (lo.clone(), binary(Op::Min, hi, plus(lo, one))),
-            };
-            Stmt::For { var, lo, hi, how: How::Serial, body }
-        }
-        stmt => stmt,
+    map_blocks(stmts, &mut |inner| block(inner, vars)).into_iter().map(|stmt| once(stmt, vars)).collect()
+}
+
+/// A statement that has one iteration, if it is a loop that folds such values.
+fn once(stmt: Stmt, vars: &Vars) -> Stmt {
+    let Stmt::For { var, lo, hi, how: How::Serial, body } = stmt else { return stmt };
+    let (lo, hi) = match extreme(&body, var, vars) {
+        Some(End::First) => (lo.clone(), binary(Op::Min, hi, plus(lo, int(1)))),
+        Some(End::Last) => (binary(Op::Max, lo, minus(hi.clone(), int(1))), hi),
+        None => (lo, hi),
     };
-    map_blocks(stmts, &mut |inner| block(inner, vars)).into_iter().map(&mut once).collect()
+    Stmt::For { var, lo, hi, how: How::Serial, body }
 }
 
 /// The iteration that decides a fold.
-#[derive(Clone, Copy, PartialEq)]
 enum End {
     First,
     Last,
