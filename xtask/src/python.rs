@@ -163,6 +163,18 @@ pub fn interpreter(environment: &Path) -> PathBuf {
     program(environment, "python").get_program().into()
 }
 
+/// NVIDIA's assembler for GPUs, which is installed in an environment.
+///
+/// # Errors
+/// If it is not there.
+pub fn assembler(environment: &Path) -> Result<PathBuf, String> {
+    let libraries = std::env::current_dir().unwrap_or_default().join(environment).join("lib");
+    let pythons = std::fs::read_dir(&libraries).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut places = pythons.map(|python| python.join("site-packages/nvidia/cuda_nvcc/bin/ptxas"));
+    let found = places.find(|path| path.exists());
+    found.ok_or_else(|| format!("{}: no `ptxas` is installed", libraries.display()))
+}
+
 fn pip(environment: &Path) -> Command {
     let mut command = program(environment, "python");
     command.args(["-m", "pip", "--quiet", "--disable-pip-version-check"]).env("PIP_ROOT_USER_ACTION", "ignore");

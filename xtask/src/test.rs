@@ -66,14 +66,16 @@ struct Report {
 const SOLVER: &str = "fiberloom-smt";
 
 /// Programs that single tests call, and what is not tried where they are missing.
-const CALLED: [(&str, &str); 6] = [
+const CALLED: [(&str, &str); 5] = [
     ("coqc", "the proofs in Coq (Debian: coq)"),
     ("cc", "kernels in C programs (Debian: gcc)"),
     ("c++", "kernels in C++ programs (Debian: g++)"),
     ("groff", "the manual page's form (Debian: groff)"),
     ("bash", "completions (Debian: bash)"),
-    ("ptxas", "kernels for GPUs, assembled (PyPI: nvidia-cuda-nvcc-cu12)"),
 ];
+
+/// NVIDIA's assembler, which Python's environment has too, and the variable by which tests are told where it is.
+const ASSEMBLER: (&str, &str) = ("ptxas", "FIBERLOOM_PTXAS");
 
 /// Runs every step and counts. `arguments` are none, `--quick` or `--long`.
 ///
@@ -119,6 +121,8 @@ struct Members {
     python: bool,
     /// The page of the playground, in a browser.
     page: bool,
+    /// Whether tests find NVIDIA's assembler by themselves.
+    assembler: bool,
 }
 
 impl Members {
@@ -136,12 +140,17 @@ impl Members {
         // Its compiler is another build of the workspace, for another machine.
         let not_long = (effort != Effort::Long).then(|| "only `--long` builds it".to_string());
         let page = left("the page in a browser", not_long.or_else(play::missing));
-        for (program, what) in CALLED {
-            if Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_err() {
-                left(what, Some(format!("there is no `{program}`")));
-            }
+        for (program, what) in CALLED.iter().filter(|(program, _)| !is_called(program)) {
+            left(what, Some(format!("there is no `{program}`")));
         }
-        Members { solver, python, page }
+        let assembler = is_called(ASSEMBLER.0) || std::env::var_os(ASSEMBLER.1).is_some();
+        if !assembler && !python {
+            left(
+                "kernels for GPUs, assembled",
+                Some(format!("there is no `{}`, nor Python's environment", ASSEMBLER.0)),
+            );
+        }
+        Members { solver, python, page, assembler }
     }
 
     /// A command of cargo over these members. All compile through the driver of lints, which makes the same code: so lints and tests
@@ -203,10 +212,18 @@ impl Members {
             command.env(EFFORT, effort.word()).env(ONE_THREAD.0, ONE_THREAD.1);
             if let Some(environment) = environment {
                 command.env("FIBERLOOM_PYTHON", python::interpreter(environment));
+                if !self.assembler {
+                    command.env(ASSEMBLER.1, python::assembler(environment)?);
+                }
             }
         }
         Ok(tasks)
     }
+}
+
+/// Whether a program can be called.
+fn is_called(program: &str) -> bool {
+    Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
 }
 
 /// What tells a test program to run its tests one by one: other programs run meanwhile.
