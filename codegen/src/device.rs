@@ -7,11 +7,11 @@
 //! The host runs the rest of the kernel. An entry's iterations are spread over any number of threads: each runs every so many of them. Its
 //! arguments are in the order of [`DeviceEntry::arguments`]; buffers are addresses in global memory.
 
+mod header;
+
 use crate::target::Machine;
 use crate::{Error, diagnostics, emit, room, symbol};
-use fiberloom_loops::{
-    BufferId, DeviceArgument, DeviceEntry, DeviceLoop, DeviceLoops, Gpu, Kernel, Runner, Var, check, device_loops,
-};
+use fiberloom_loops::{DeviceEntry, DeviceLoop, DeviceLoops, Gpu, Kernel, Var, check, device_loops};
 use inkwell::context::Context;
 use inkwell::targets::FileType;
 use std::fmt;
@@ -41,90 +41,24 @@ pub struct Ptx {
 /// The text, and before it, as comments, why loops stay on the host, and which run otherwise than a schedule says.
 impl fmt::Display for Ptx {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.entries.is_empty() && self.refused.is_empty() {
-            writeln!(f, "// No loop has independent iterations that take time: all of the program runs on the host.")?;
-        }
-        for (var, why) in &self.refused {
-            writeln!(f, "// The loop over {var} runs on the host: {why}.")?;
-        }
-        for (var, unit, what) in &self.not_dealt {
-            writeln!(f, "// The loop over {var} is not dealt out to {unit}s: {what}.")?;
-        }
+        self.remarks().iter().try_for_each(|remark| writeln!(f, "// {remark}"))?;
         f.write_str(&self.text)
     }
 }
 
 impl Ptx {
-    /// The C header that says what each entry is launched with.
-    pub fn header(&self, kernel: &Kernel) -> String {
-        let name = symbol(kernel);
-        let mut text = format!("/* {}, for GPUs, compiled by Fiberloom. */\n", kernel.name);
-        text += &format!("#ifndef FL_DEVICE_{name}\n#define FL_DEVICE_{name}\n");
-        for entry in &self.entries {
-            text += &launch(kernel, entry);
-        }
-        text + "\n#endif\n"
-    }
-}
-
-/// How an entry is launched: in words, its name, and the places of its arguments.
-fn launch(kernel: &Kernel, entry: &DeviceEntry) -> String {
-    let DeviceEntry { name, arguments, writes, .. } = entry;
-    let buffer = |b: &BufferId| &kernel.buffers[b.0 as usize];
-    let var = |var: &Var| &kernel.vars[var.0 as usize].0;
-    let mut text = format!(
-        "\n/*\n * The loop over {}: `{name}`, with any number of blocks{} in one dimension, and 64-bit arguments:\n *\n",
-        var(&entry.var),
-        match entry.runner {
-            Runner::Thread => " and threads",
-            Runner::Warp => " of whole warps (32 threads; a warp runs an iteration)",
-            Runner::Block => " of whole warps (32 threads; a block runs an iteration)",
-        }
-    );
-    if entry.shared > 0 {
-        text += &format!(
-            " *   A block has {} bytes of shared memory, which the code itself reserves: none is asked for at the launch.\n *\n",
-            entry.shared
-        );
-    }
-    let mut places = String::new();
-    for (place, argument) in arguments.iter().enumerate() {
-        let (called, what) = match argument {
-            DeviceArgument::Data(b) => {
-                let how = if writes.contains(b) { "read and written" } else { "only read" };
-                (
-                    buffer(b).name.clone(),
-                    format!("the address of its elements in the GPU's memory, {}, {how}", buffer(b).ty),
-                )
-            }
-            DeviceArgument::Copies(b) => (
-                buffer(b).name.clone(),
-                format!(
-                    "the address of a copy for each thread, {}: element e of thread t of n at e * n + t",
-                    buffer(b).ty
-                ),
-            ),
-            DeviceArgument::Length(b) => (format!("{}_length", buffer(b).name), "its number of elements".to_string()),
-            DeviceArgument::Value(v) => (var(v).clone(), format!("{}, extended by zeros", kernel.vars[v.0 as usize].1)),
-            DeviceArgument::Fold(v) => {
-                let what = format!(
-                    "the address of a {} that holds it, before and behind the loop",
-                    kernel.vars[v.0 as usize].1
-                );
-                (var(v).clone(), what)
-            }
-            DeviceArgument::First => ("first".to_string(), "the first iteration".to_string()),
-            DeviceArgument::Last => ("last".to_string(), "one past the last iteration".to_string()),
-            DeviceArgument::Status => (
-                "status".to_string(),
-                "the address of a uint64_t, all bits set before; a failure sets it to (iteration - first) << 4 | code"
-                    .to_string(),
-            ),
+    /// Why loops stay on the host, and which run otherwise than a schedule says, a sentence each.
+    fn remarks(&self) -> Vec<String> {
+        let none = self.entries.is_empty() && self.refused.is_empty();
+        let none = none.then(|| {
+            "No loop has independent iterations that take time: all of the program runs on the host.".to_string()
+        });
+        let refused = self.refused.iter().map(|(var, why)| format!("The loop over {var} runs on the host: {why}."));
+        let not_dealt = |(var, unit, what): &(String, &str, String)| {
+            format!("The loop over {var} is not dealt out to {unit}s: {what}.")
         };
-        text += &format!(" *   {place}  {called}: {what}\n");
-        places += &format!("    {name}_{called}_ = {place},\n");
+        none.into_iter().chain(refused).chain(self.not_dealt.iter().map(not_dealt)).collect()
     }
-    text + " */\nenum {\n" + &places + &format!("    {name}_arguments_ = {}\n}};\n", arguments.len())
 }
 
 /// The parallel loops of a kernel as PTX for a GPU.

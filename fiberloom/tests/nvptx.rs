@@ -295,3 +295,58 @@ fn without_a_driver_a_call_says_what_to_install() {
     let json = made.run(&[], &["--engine", "nvptx", "--json"]);
     assert!(json.printed.contains("\"device\""), "{}", json.printed);
 }
+
+/// What `examples/c/gpu.c` needs of NVIDIA's `cuda.h`.
+const CUDA_H: &str = "#include <stddef.h>
+typedef int CUresult, CUdevice;
+typedef unsigned long long CUdeviceptr;
+typedef struct context *CUcontext;
+typedef struct module *CUmodule;
+typedef struct function *CUfunction;
+typedef struct stream *CUstream;
+#define CUDA_SUCCESS 0
+#define cuMemAlloc cuMemAlloc_v2
+#define cuMemcpyHtoDAsync cuMemcpyHtoDAsync_v2
+#define cuMemcpyDtoHAsync cuMemcpyDtoHAsync_v2
+CUresult cuInit(unsigned);
+CUresult cuDeviceGet(CUdevice *, int);
+CUresult cuDevicePrimaryCtxRetain(CUcontext *, CUdevice);
+CUresult cuCtxSetCurrent(CUcontext);
+CUresult cuModuleLoadData(CUmodule *, const void *);
+CUresult cuModuleGetFunction(CUfunction *, CUmodule, const char *);
+CUresult cuMemAlloc_v2(CUdeviceptr *, size_t);
+CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr, const void *, size_t, CUstream);
+CUresult cuMemcpyDtoHAsync_v2(void *, CUdeviceptr, size_t, CUstream);
+CUresult cuLaunchKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void **, void **);
+CUresult cuStreamSynchronize(CUstream);
+";
+
+/// The example of the documents, a C program that launches a kernel by what the header says, on the driver.
+#[test]
+fn a_c_program_launches_by_the_header() {
+    let made = Made::new("c", TWICE);
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/c").canonicalize().unwrap();
+    std::fs::write(made.folder.join("cuda.h"), CUDA_H).unwrap();
+    let built = Command::new(env!("CARGO_BIN_EXE_fiberloom"))
+        .current_dir(&made.folder)
+        .arg("build")
+        .arg(example.join("spmv.loom"))
+        .args(["--ptx", "spmv.ptx", "--header", "spmv.h", "--name", "spmv"])
+        .output()
+        .unwrap();
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    let header = std::fs::read_to_string(made.folder.join("spmv.h")).unwrap();
+    assert!(header.contains("launch spmv_0, with first = 0 and last = n_I"), "{header}");
+    let mut compiler = Command::new("cc");
+    compiler.current_dir(&made.folder).args(["-std=c99", "-Wall", "-Wextra", "-Werror", "-I.", "-L."]);
+    let Ok(compiled) = compiler.arg(example.join("gpu.c")).args(["-lcuda", "-o", "spmv"]).output() else {
+        eprintln!("skipped: there is no compiler called `cc`");
+        return;
+    };
+    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+    let mut program = Command::new(made.folder.join("spmv"));
+    let ran = program.current_dir(&made.folder).env("LD_LIBRARY_PATH", made.libraries()).output().unwrap();
+    assert!(ran.status.success(), "{ran:?}");
+    // 1·1 + 2·100, nothing, 3·10 + 4·100.
+    assert_eq!(String::from_utf8_lossy(&ran.stdout), "y[0] = 201\ny[1] = 0\ny[2] = 430\n");
+}
