@@ -111,6 +111,8 @@ const CAMPAIGNS: &[(&str, &str)] = &[
     ("commands", "--programs 1000 --engine loops --walk schedules --seed 9000"),
     ("tables", "--programs 1000 --engine loops --walk tables --seed 10000"),
     ("gradients", "--programs 400 --engine meaning --walk gradients --seed 11000"),
+    ("units of a GPU", "--programs 400 --engine ptx --walk units --seed 12000"),
+    ("blocks of a GPU", "--programs 200 --engine ptx --walk blocks --seed 13000"),
 ];
 
 /// Protocols that are compared with each other, for the same time, where they are asked for by name.
@@ -200,6 +202,8 @@ const TESTS: &[Tests] = &[
     only("assembled results' tests", FIBERLOOM, &["assembled::"]),
     only("undeclared results' tests", FIBERLOOM, &["undeclared::"]),
     only("builder's tests", FIBERLOOM, &["builder::"]),
+    only("devices' tests", FIBERLOOM, &["device::", "device_loops::"]),
+    only("tests of the machine for PTX", ("fiberloom-semantics", "semantics"), &["ptx::"]),
     only(DRAWN_FILES, ("fiberloom-check", "fiberloom_check"), &["format::"]),
     all(FILES, "fiberloom-tests", "files"),
     all(PRINTS, "fiberloom-tests", "files"),
@@ -276,6 +280,7 @@ const ORDER: &[(&str, &[&str])] = &[
     ),
     ("readers", &["readers' tests", DRAWN_FILES, "scalars' tests", "command's tests"]),
     ("schedule", &[FILES, "loops under commands", "commands"]),
+    ("device", &["devices' tests", "tests of the machine for PTX", FILES, "units of a GPU", "blocks of a GPU"]),
     ("format", &["few loops", "core's tests", "readers' tests"]),
     ("stream", &["few loops", "few directed loops", "loops' tests", FILES, "long loops", "laws"]),
     ("workspaces", &["few loops", "few directed loops", FILES, "long loops", "directed loops"]),
@@ -349,6 +354,10 @@ const ORDER: &[(&str, &[&str])] = &[
             DRAWN_FILES,
             "queries' tests",
             "command's tests",
+            "devices' tests",
+            "tests of the machine for PTX",
+            "units of a GPU",
+            "blocks of a GPU",
         ],
     ),
     ("", &["builder's tests", "levels' tests", "rewrites' tests", LOOPS_PRINTS, PRINTS]),
@@ -433,6 +442,7 @@ pub fn made_of(path: &Path) -> Vec<&'static str> {
         ("fuzz/check", "fiberloom-check"),
         ("proofs/threads", "fiberloom-threads"),
         ("fiberloom", "fiberloom"),
+        ("semantics", "fiberloom-semantics"),
     ];
     let of = |tests: &&Tests| {
         let (folder, _) = crates.iter().find(|(_, package)| *package == tests.package)?;
