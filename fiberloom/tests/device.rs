@@ -67,6 +67,26 @@ fn kernels_are_made_for_each_gpu() {
     }
 }
 
+/// A block has a copy of what it folds into where shared memory suffices; otherwise its threads fold into the array itself. Sums of floats
+/// are folded at once where a command leaves their order open.
+#[test]
+fn blocks_have_copies_of_what_they_fold_into() {
+    let text = "tensor b: i64[N] dense  tensor w: TY[N] dense  tensor h: TY[SIZE] dense  h[b[n]] += w[n] SCHEDULE";
+    let commands =
+        "schedule { split(n -> c, t, 64); parallelize(c, gpu_block, temporary); parallelize(t, gpu_thread, atomics); }";
+    let code = |ty: &str, size: &str, commands: &str| {
+        let program = program(&text.replace("TY", ty).replace("SIZE", size).replace("SCHEDULE", commands));
+        program.ptx_of(&program.lowered(Mode::Algebraic).unwrap(), Gpu::Sm80).unwrap()
+    };
+    for (size, is_copied) in [("6144", true), ("6145", false)] {
+        let code = code("f64", size, commands);
+        assert_eq!(code.contains("atom.shared.add.f64"), is_copied, "{size}: {code}");
+        assert!(!code.contains("not dealt out"), "{size}: {code}");
+    }
+    let open = "in an order that no command leaves open";
+    assert!(code("f64", "64", "").contains(open) && !code("i64", "64", "").contains(open));
+}
+
 /// What is read alone is loaded as constant.
 #[test]
 fn operands_are_loaded_as_constant() {
@@ -226,6 +246,36 @@ fn rows_of_very_different_lengths_are_dealt_out_by_entries() {
     }
 }
 
+/// Warps have entries of a sampled product, too, whatever rows they are of: the result has the levels of the operand.
+#[test]
+fn a_sampled_product_is_dealt_out_by_entries() {
+    let text = KERNELS.iter().find(|(known, _)| *known == "sddmm").unwrap().1;
+    let lengths: Vec<u64> = (0..40).map(|n| 1000 / (1 + n * 17 % 40)).collect();
+    let a = of_lengths(&lengths, 1000);
+    let dense = |rows: u64| {
+        let values: Vec<f64> = (0..rows * 32).map(|n| (n % 7) as f64).collect();
+        Tensor::dense(vec![rows, 32], number(0.0), values.into()).unwrap()
+    };
+    let (u, v) = (dense(40), dense(1000));
+    let made = |text: &str, mode: Mode| {
+        let kernel = program(text).compile(&Options { engine: Engine::Ptx, mode, ..Options::default() }).unwrap();
+        let mut call = kernel.bind(&[("A", &a), ("U", &u), ("V", &v)]).unwrap();
+        let planned: Vec<String> = call.for_gpu().iter().map(|each| each.command.to_string()).collect();
+        let outcome = call.run().unwrap();
+        let longest = outcome.ops.as_ref().unwrap().iter().find(|(name, _)| *name == "longest_warp").unwrap().1;
+        (outcome["C"].clone(), planned.join("; "), longest)
+    };
+    let by_rows = "parallelize(i, gpu_warp, no_races); parallelize(k, gpu_thread, parallel_reduction);";
+    let (wanted, none, before) = made(&format!("{text} schedule {{ {by_rows} }}"), Mode::Algebraic);
+    let (values, planned, now) = made(text, Mode::Algebraic);
+    assert_eq!((none.as_str(), values), ("", wanted));
+    let by_entries = "collapse(i, j -> all); pos(all -> entry, A); split(entry -> piece, within, 64); \
+         parallelize(piece, gpu_warp, no_races); parallelize(k, gpu_thread, parallel_reduction)";
+    assert_eq!(planned, by_entries);
+    println!("{before} instructions of one warp by rows, {now} by entries");
+    assert!(now * 4 < before, "{before} instructions of one warp, now {now}");
+}
+
 /// A kernel has commands for each call's operands: rows of up to eight entries are threads', a warp has two rows of nine entries, four of three
 /// of which one is longer, and one of forty.
 #[test]
@@ -259,37 +309,103 @@ fn a_call_is_dealt_out_by_its_rows() {
     }
 }
 
-/// Where `ptxas` is: on the path, or where `FIBERLOOM_PTXAS` says.
-fn assembler() -> Option<PathBuf> {
-    let path = std::env::var_os("FIBERLOOM_PTXAS").map_or_else(|| "ptxas".into(), PathBuf::from);
-    Command::new(&path).arg("--version").output().ok().filter(|said| said.status.success()).map(|_| path)
+/// NVIDIA's assembler, and a folder for what it reads and writes.
+struct Assembler {
+    path: PathBuf,
+    folder: PathBuf,
+}
+
+impl Assembler {
+    /// The one on the path, or where `FIBERLOOM_PTXAS` says; `None`, which is told, if there is none.
+    fn found(test: &str) -> Option<Assembler> {
+        let path = std::env::var_os("FIBERLOOM_PTXAS").map_or_else(|| "ptxas".into(), PathBuf::from);
+        if !Command::new(&path).arg("--version").output().is_ok_and(|said| said.status.success()) {
+            eprintln!(
+                "skipped: there is no `ptxas`; `pip install nvidia-cuda-nvcc-cu12` has one: FIBERLOOM_PTXAS says where"
+            );
+            return None;
+        }
+        let folder = std::env::temp_dir().join(format!("fiberloom-{test}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        Some(Assembler { path, folder })
+    }
+
+    /// What it says of the registers and the memory that code needs.
+    fn takes(&self, name: &str, code: &str, gpu: Gpu) -> String {
+        let file = self.folder.join("kernel.ptx");
+        std::fs::write(&file, code).unwrap();
+        let mut command = Command::new(&self.path);
+        command
+            .arg(format!("-arch={}", gpu.name()))
+            .args(["-v", "-o"])
+            .arg(self.folder.join("kernel.cubin"))
+            .arg(&file);
+        let said = command.output().unwrap();
+        let words = String::from_utf8_lossy(&said.stderr).into_owned();
+        assert!(said.status.success(), "{name} for {}: {words}", gpu.name());
+        words
+    }
+}
+
+impl Drop for Assembler {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.folder).unwrap();
+    }
 }
 
 /// NVIDIA's assembler takes every kernel, for each GPU, and spills no register.
 #[test]
 fn kernels_are_assembled() {
-    let Some(ptxas) = assembler() else {
-        eprintln!(
-            "skipped: there is no `ptxas`; `pip install nvidia-cuda-nvcc-cu12` has one: FIBERLOOM_PTXAS says where"
-        );
-        return;
-    };
-    let folder = std::env::temp_dir().join(format!("fiberloom-ptxas-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+    let Some(ptxas) = Assembler::found("kernels") else { return };
     for (name, text) in KERNELS.into_iter().chain(shared::KERNELS) {
         let program = program(text);
         for gpu in Gpu::ALL {
-            let file = folder.join(format!("{name}.ptx"));
-            std::fs::write(&file, program.ptx_of(&program.lowered(Mode::Algebraic).unwrap(), gpu).unwrap()).unwrap();
-            let mut command = Command::new(&ptxas);
-            command.arg(format!("-arch={}", gpu.name())).args(["-v", "-o"]).arg(folder.join("out.cubin")).arg(&file);
-            let said = command.output().unwrap();
-            let words = String::from_utf8_lossy(&said.stderr).into_owned();
-            assert!(said.status.success(), "{name} for {}: {words}", gpu.name());
+            let code = program.ptx_of(&program.lowered(Mode::Algebraic).unwrap(), gpu).unwrap();
+            let words = ptxas.takes(name, &code, gpu);
             let used = words.lines().find(|line| line.contains("Used ")).unwrap_or_default();
             println!("{name} {} {}", gpu.name(), used.trim());
             assert!(words.contains("0 bytes spill stores"), "{name} for {}: {words}", gpu.name());
         }
     }
-    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// It takes the kernels of the file tests, with the commands that are planned for a GPU: of those with commands for GPUs for one of the GPUs
+/// each; where all is tried, of all file tests for each.
+#[test]
+fn file_tests_are_assembled() {
+    let Some(ptxas) = Assembler::found("files") else { return };
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../tests");
+    let entries =
+        |folder: &PathBuf| std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut files: Vec<PathBuf> = entries(&root).flat_map(|folder| entries(&folder).collect::<Vec<_>>()).collect();
+    files.retain(|path| path.extension().is_some_and(|ending| ending == "loom"));
+    files.sort();
+    let (mut texts, mut assembled, mut spilled) = (0, 0, vec![]);
+    for path in files {
+        let (name, text) = (path.display().to_string(), std::fs::read_to_string(&path).unwrap());
+        if !crate::all_is_tried() && !text.contains("gpu_") {
+            continue;
+        }
+        // A test may be of a program that is refused, or is not lowered.
+        let mode = if text.contains("#! mode strict") { Mode::Strict } else { Mode::Algebraic };
+        let Ok(program) = Program::parse(&text) else { continue };
+        let program = program.for_gpu(mode);
+        let Ok(lowered) = program.lowered(mode) else { continue };
+        texts += 1;
+        for (n, gpu) in Gpu::ALL.into_iter().enumerate() {
+            if !crate::all_is_tried() && texts % 3 != n {
+                continue;
+            }
+            let code = program.ptx_of(&lowered, gpu).unwrap();
+            if code.contains(".entry") {
+                let words = ptxas.takes(&name, &code, gpu);
+                assembled += 1;
+                if words.matches("0 bytes spill stores").count() < code.matches(".entry").count() {
+                    spilled.push((name.clone(), gpu.name()));
+                }
+            }
+        }
+    }
+    println!("{assembled} codes of {texts} file tests; registers are spilled by {spilled:?}");
+    assert!(assembled > 20, "{assembled} codes were assembled");
 }

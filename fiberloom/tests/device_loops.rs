@@ -516,20 +516,97 @@ fn threads_fold_into_shared_memory() {
     assert_eq!((code.entries[0].runner, &code.not_dealt[0].2[..]), (Runner::Thread, why));
 }
 
-/// Where a workspace has no length that is known, is too long, or an iteration may fail, a thread runs an iteration, and the code says why.
+/// Where an iteration reads what it has written, the lanes of a warp do not share it: one of them stores, and others would read too early.
+#[test]
+fn lanes_do_not_share_what_is_read_again() {
+    let body = "  parallel for i in 0..n_i {
+    t = 0
+    lane for p in A1_pos[i]..A1_pos[i + 1] {
+      t = t + A_vals[p]
+    }
+    y_vals[i] = t
+    z = y_vals[i]
+    y_vals[i] = z * 3
+  }";
+    let (values, code) = made(&kernel("i64", body), 4);
+    assert_eq!((values, code.entries[0].runner), (Ok(vec![9, 0, 9, 45]), Runner::Thread));
+    let once = body.replace("    z = y_vals[i]\n    y_vals[i] = z * 3\n", "");
+    let (values, code) = made(&kernel("i64", &once), 4);
+    assert_eq!((values, code.entries[0].runner), (Ok(vec![3, 0, 3, 15]), Runner::Warp));
+}
+
+/// The first iteration is the one with which the loop begins, whatever its number.
+#[test]
+fn iterations_below_zero_are_the_first() {
+    let body = "  parallel for i in 0 - 3..3 {
+    if i == 0 - 2 {
+      fail overflow
+    }
+    if i == 1 {
+      fail outside
+    }
+    y_vals[i + 3] = i
+  }";
+    assert_eq!(made(&kernel("i64", body), 6).0, Err(Failure::Overflow));
+    assert_eq!(made(&kernel("i64", &body.replace("== 0 - 2", "== 4")), 6).0, Err(Failure::Outside));
+}
+
+/// Where threads share an iteration, one that fails says so and goes on, and the others come to each barrier.
+#[test]
+fn a_block_goes_on_where_an_iteration_fails() {
+    let rows: Vec<i64> = (0..5).flat_map(|b| (0..8).map(move |e| 3 * 10 * b + 2 * (7 - e) + e)).collect();
+    let with = |before: &str, inside: &str| {
+        let text = turned("alloc w[8]").replace("    lane", &format!("{before}    lane"));
+        text.replace("      y_vals", &format!("{inside}      y_vals"))
+    };
+    let fails = |when: &str| format!("    if {when} {{\n      fail outside\n    }}\n");
+    // The workspace holds 10 · b + e.
+    for (text, wanted) in [
+        (with(&fails("b > 7"), ""), Ok(rows.clone())),
+        (with(&fails("b > 3"), ""), Err(Failure::Outside)),
+        (with("", &fails("w[e_2] > 47")), Ok(rows)),
+        (with("", &fails("w[e_2] > 36")), Err(Failure::Outside)),
+        (with(&fails("b < 0"), &fails("w[e_2] > 25 && w[e_2] < 27")), Err(Failure::Outside)),
+        // What stands behind would leave the result.
+        (
+            with("", &(fails("w[e_2] > 36") + "      y_vals[select(w[e_2] > 36, 1000, b * 8 + e_2)] = 0\n")),
+            Err(Failure::Outside),
+        ),
+    ] {
+        let (values, code) = made(&text, 40);
+        assert_eq!((values, code.entries[0].runner), (wanted, Runner::Block), "{text}");
+        assert_eq!(code.not_dealt, [], "{text}");
+        assert_eq!(code.text.matches("bar.sync").count(), 2, "{}", code.text);
+    }
+    // What stands behind the failure decides how often a loop runs, and which elements others touch.
+    let turns =
+        "    n = 2\n    while n < 4 {\n      if b > 7 {\n        fail outside\n      }\n      n = n + 1\n    }\n";
+    let places = "    n = 2\n    if b > 0 {\n      if b > 7 {\n        fail outside\n      }\n      n = 7\n    }\n";
+    let until = "    y_vals[b * 8] = 0\n    while y_vals[b * 8] < 2 {\n      if b > 7 {\n        fail outside\n      }\n      y_vals[b * 8] = y_vals[b * 8] + 1\n    }\n";
+    let places = with(places, "").replace("w[7 - e_2]", "w[n - n + 7 - e_2]");
+    for text in [with(turns, ""), with(until, ""), places] {
+        let (_, code) = made(&text, 40);
+        let why = "a thread runs each of its iterations, since an iteration may fail where what follows needs what comes behind";
+        assert_eq!((code.entries[0].runner, &code.not_dealt[0].2[..]), (Runner::Thread, why), "{text}");
+    }
+}
+
+/// Where a workspace has no length that is known, is too long, or an iteration may fail in several ways, a thread runs an iteration, and the
+/// code says why.
 #[test]
 fn what_keeps_a_workspace_from_shared_memory_is_said() {
     let rows: Vec<i64> = (0..2).flat_map(|b| (0..8).map(move |e| 3 * 10 * b + 2 * (7 - e) + e)).collect();
     let long = turned("alloc w[8]").replace("w[8]", "w[6145]");
     let long = long.replace("0..8 {\n      w[e]", "0..6145 {\n      w[e]");
     let fits = long.replace("6145", "6144");
-    let fails = turned("alloc w[8]").replace("    lane", "    if b > 7 {\n      fail overflow\n    }\n    lane");
+    let fails = "    if b > 7 {\n      fail overflow\n    }\n    if b > 8 {\n      fail outside\n    }\n    lane";
+    let fails = turned("alloc w[8]").replace("    lane", fails);
     let open =
         turned("alloc w[8]").replace("w[8]", "w[n_i * 2]").replace("0..8 {\n      w[e]", "0..n_i * 2 {\n      w[e]");
     for (text, why) in [
         (open, "the length of the workspace `w` is not a number that is known before it runs"),
         (long, "workspaces take more than the 49152 bytes of memory that a block shares: `w` 49160 bytes"),
-        (fails, "an iteration may fail, and other threads would wait for the one that ends"),
+        (fails, "an iteration may fail in several ways, and the first counts"),
     ] {
         let (values, code) = made(&text, 16);
         assert_eq!((values, code.entries[0].runner), (Ok(rows.clone()), Runner::Thread), "{text}");
@@ -623,6 +700,11 @@ fn elements_are_searched_for() {
     assert_eq!(made(&search(&format!("among({row}, 1)")), 4).0, Ok(vec![1, 8, 8, 1]));
     assert_eq!(made(&search(&format!("below({row}, 2)")), 4).0, Ok(vec![2, 0, 0, 2]));
     assert_eq!(made(&search(&format!("alike({row}, 0)")), 4).0, Ok(vec![1, 0, 0, 1]));
+    // Of ten elements, all of which are less, eight are looked at.
+    let [pos, crd, values, _] = operands();
+    let operands = [pos, crd, values, Array::from((0..10i64).collect::<Vec<_>>())];
+    let (values, _) = made_of(&search("below(x_vals[i..n_j], 100)"), &operands, [4, 10, 4]);
+    assert_eq!(values, Ok(vec![8, 8, 8, 7]));
 }
 
 /// A loop that sorts, allocates, or calls the host's library stays there.

@@ -13,11 +13,12 @@
 //! lie interleaved in one array, so that threads which read the same element of theirs read neighbours.
 //!
 //! A kernel keeps the variables and buffers of the kernel that it was part of, under their numbers. Buffers that the loop does not write are
-//! operands of it. An iteration that fails ends its thread; the first of those that failed says why.
+//! operands of it. An iteration that fails ends its thread, if no other shares it; the first of those that failed says why.
 //!
 //! Where a block runs an iteration, workspaces lie in its shared memory instead, one for all of its threads.
 
 mod barriers;
+mod failures;
 mod grid;
 mod handed;
 mod lanes;
@@ -32,7 +33,7 @@ use super::arith::{binary, int, times};
 use super::ir::map_exprs;
 use super::names::Vars;
 use super::{
-    Buffer, BufferId, Claim, Deal, Entry, Expr, Failure, How, Kernel, Role, Stmt, Var, array_in_pieces, fold_in_pieces,
+    Buffer, BufferId, Deal, Entry, Expr, Failure, How, Kernel, Role, Stmt, Var, array_in_pieces, fold_in_pieces,
     folded_values, map_blocks,
 };
 use barriers::{Barriers, Way};
@@ -265,7 +266,7 @@ fn find(kernel: &Kernel, stmt: &Stmt, all: &mut DeviceLoops) {
         let (name, ty) = &kernel.vars[v.0 as usize];
         (format!("`{name}`"), *ty, fold_in_pieces(kernel, body, *v))
     });
-    let races = kernel.hints.get(var).is_some_and(|hints| hints.claim == Claim::Racing);
+    let races = kernel.hints.get(var).is_some_and(|hints| hints.claim.races());
     let atomic = || arrays.chain(variables).find_map(|(what, ty, fold)| no_atomic((what, ty), fold?.0, races));
     match appends.or_else(atomic).or_else(|| obstacle(kernel, own, body)) {
         Some(what) => all.refused.push((*var, what)),
@@ -349,7 +350,7 @@ fn taken(whole: &Kernel, var: Var, how: &How, body: &[Stmt]) -> (DeviceLoop, Opt
     let [next, meet] = ["next", "meet"].map(|name| vars.index(name));
     let used = Used::of(body);
     let launched = Launched { whole, how, body, used: &used, atomics: folded_arrays(whole, how, body) };
-    let (run, why) = match grid::shared(whole, (var, body), (how, &used), &launched.atomics) {
+    let (run, why) = match grid::shared(whole, (var, body), how, &launched.atomics) {
         Ok(held) => (launched.by_blocks(held, (grid, meet), &mut vars), None),
         Err(why) => (launched.by_threads(thread, &mut vars), why),
     };
@@ -429,12 +430,13 @@ impl Launched<'_> {
     /// A block runs an iteration; `meet` is set where a barrier stands.
     fn by_blocks(self, held: Held, (grid, meet): (grid::Grid, Var), vars: &mut Vars) -> Run {
         let (whole, atomics) = (self.whole, &held.atomics[..]);
+        let body = failures::going_on(self.body);
         let barriers = Barriers { kernel: whole, written: &self.used.written, atomics, meet };
         let filled = held.filled().map(|(of, _)| (of.buffer, Way::Each)).collect();
         let buffers: Vec<BufferId> = held.workspaces.iter().map(|of| of.buffer).collect();
-        let ordered = barriers.iteration(self.body, filled, &buffers);
+        let ordered = barriers.iteration(&body, filled, &buffers);
         let begin = held.begin(grid, vars);
-        let (statements, shuffles) = grid::spread(whole, (&ordered, self.body, atomics), grid, vars);
+        let (statements, shuffles) = grid::spread(whole, (&ordered, &body, atomics), grid, vars);
         let turn = [grid[0], grid[1]].map(Expr::Var);
         let (own, shared, atomics) = (vec![], held.workspaces, held.atomics);
         Run { begin, statements, turn, runner: Runner::Block, shuffles, own, shared, atomics }
@@ -442,12 +444,13 @@ impl Launched<'_> {
 
     /// A thread runs an iteration, with copies of workspaces of its own, or a warp does, whose lanes share loops.
     fn by_threads(self, thread: [Var; 2], vars: &mut Vars) -> Run {
-        let Launched { whole, how, body, used, atomics } = self;
+        let Launched { whole, how, body, atomics, .. } = self;
         let own = if let How::Parallel { own, .. } = how { &own[..] } else { &[] };
         let name = |b: &BufferId| format!("{}_length", whole.buffers[b.0 as usize].name);
         let own: Vec<(BufferId, Var)> = own.iter().map(|b| (*b, vars.index(&name(b)))).collect();
-        let alone = own.is_empty() && !used.fails && how.folded().is_empty();
-        let lanes = if alone { lanes::shared(whole, (body, body), &atomics) } else { vec![] };
+        let alone = own.is_empty() && failures::obstacle(whole, body).is_none() && how.folded().is_empty();
+        let together = failures::going_on(body);
+        let lanes = if alone { lanes::shared(whole, (&together, &together), &atomics) } else { vec![] };
         let (turn, shared) = (thread.map(Expr::Var), vec![]);
         if lanes.is_empty() {
             let statements = Copies { of: own.iter().copied().collect(), thread }.block(body);
@@ -455,7 +458,7 @@ impl Launched<'_> {
             return Run { begin, statements, turn, runner: Runner::Thread, shuffles, own, shared, atomics };
         }
         let lane = vars.index("lane");
-        let (statements, shuffles) = lanes::spread(whole, (body, body), (&lanes, &atomics), lane, vars);
+        let (statements, shuffles) = lanes::spread(whole, (&together, &together), (&lanes, &atomics), lane, vars);
         let begin = vec![Stmt::Let(lane, binary(Op::And, Expr::Var(thread[0]), int(WARP - 1)))];
         let turn = turn.map(|threads| binary(Op::Div, threads, int(WARP)));
         Run { begin, statements, turn, runner: Runner::Warp, shuffles, own, shared, atomics }

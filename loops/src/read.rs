@@ -244,8 +244,8 @@ impl<'t> Reader<'t> {
                 self.each(if word == "vector" { How::Vector } else { How::apart() }, nesting)
             }
             (
-                Token::Word("for" | "vector" | "parallel" | "lanes" | "apart" | "racing" | "seamed"),
-                "block" | "warp" | "lane" | "lanes" | "apart" | "racing" | "seamed",
+                Token::Word("for" | "vector" | "parallel" | "lanes" | "apart" | "racing" | "temporary" | "seamed"),
+                "block" | "warp" | "lane" | "lanes" | "apart" | "racing" | "temporary" | "seamed",
             )
             | (Token::Number(_), "unroll") => self.hints(word, nesting),
             _ => self.entry(word).map(Stmt::Call),

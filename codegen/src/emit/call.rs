@@ -72,8 +72,12 @@ impl<'c> Emitter<'c, '_> {
         self.go_on_if_zero(returned.into_int_value())
     }
 
-    /// Ends the kernel with a failure. The code behind is emitted and never reached.
+    /// Ends the kernel with a failure, or reports it where other threads wait for this one. The code behind an end is emitted and never
+    /// reached.
     fn fail(&self, failure: Failure) -> Result<(), Error> {
+        if let Some(reports) = self.reports {
+            return self.report(reports, self.i64(code(failure) as i64));
+        }
         let code = self.context.i32_type().const_int(code(failure) as u64, false);
         self.builder.build_store(self.stop.1, code)?;
         let unreached = self.new_block("unreached");

@@ -15,8 +15,8 @@ use crate::Error;
 use crate::target::Machine;
 use fiberloom_core::algebra::{Op, Type};
 use fiberloom_loops::{
-    BufferId, DeviceArgument as Argument, DeviceEntry, DeviceLoop, Expr, LANES, Role, Sought, Var, WARP, Workspace,
-    folded_values,
+    BufferId, DeviceArgument as Argument, DeviceEntry, DeviceLoop, Expr, LANES, Role, Runner, Sought, Var, WARP,
+    Workspace, folded_values,
 };
 use inkwell::attributes::AttributeLoc;
 use inkwell::context::Context;
@@ -34,6 +34,14 @@ const SHARED: u16 = 3;
 
 /// The alignment of a workspace in shared memory, in bytes: that of two elements of eight, which are loaded at once.
 const PAIR: u32 = 16;
+
+/// Where a device reports failures: the address of the status, the variable of the iteration that runs, and that of the first.
+#[derive(Clone, Copy)]
+pub(super) struct Reports<'c> {
+    status: PointerValue<'c>,
+    next: Var,
+    first: Var,
+}
 
 /// The module of loops for a device, verified and not optimized.
 pub(crate) fn module<'c>(
@@ -54,6 +62,7 @@ pub(crate) fn module<'c>(
         emitter.atomics = &each.atomics;
         emitter.meet = Some(each.meet);
         emitter.enter_device(entry, each)?;
+        emitter.reports = emitter.reports_of(entry, each).filter(|_| each.runner != Runner::Thread);
         emitter.block(&kernel.body)?;
         emitter.end_device(entry, each)?;
     }
@@ -209,24 +218,27 @@ impl<'c> Emitter<'c, '_> {
         self.builder.build_return(None)?;
         let (stop, code) = self.stop;
         self.builder.position_at_end(stop);
-        if let Some(place) = entry.arguments.iter().position(|argument| *argument == Argument::Status) {
-            let status = self.function.get_nth_param(place as u32).expect("the last argument").into_pointer_value();
-            self.report(status, code, each)?;
+        if let Some(reports) = self.reports_of(entry, each) {
+            let code = self.builder.build_load(self.context.i32_type(), code, "")?.into_int_value();
+            self.report(reports, self.builder.build_int_z_extend(code, self.context.i64_type(), "")?)?;
         }
         self.builder.build_return(None)?;
         Ok(())
     }
 
+    /// Where failures are reported.
+    fn reports_of(&self, entry: &DeviceEntry, each: &DeviceLoop) -> Option<Reports<'c>> {
+        let place = entry.arguments.iter().position(|argument| *argument == Argument::Status)?;
+        let status = self.function.get_nth_param(place as u32)?.into_pointer_value();
+        Some(Reports { status, next: each.next, first: each.bounds[0] })
+    }
+
     /// Reports the failure of the iteration that runs.
-    fn report(&self, status: PointerValue<'c>, code: PointerValue<'c>, each: &DeviceLoop) -> Result<(), Error> {
-        let word = self.context.i64_type();
-        let [next, first] = [each.next, each.bounds[0]].map(|var| self.word(var));
-        let turn = self.builder.build_int_sub(next?, first?, "")?;
+    pub(super) fn report(&self, of: Reports<'c>, code: IntValue<'c>) -> Result<(), Error> {
+        let turn = self.builder.build_int_sub(self.word(of.next)?, self.word(of.first)?, "")?;
         let turn = self.builder.build_left_shift(turn, self.i64(4), "")?;
-        let code = self.builder.build_load(self.context.i32_type(), code, "")?.into_int_value();
-        let code = self.builder.build_int_z_extend(code, word, "")?;
         let report = self.builder.build_or(turn, code, "")?;
-        self.builder.build_atomicrmw(AtomicRMWBinOp::UMin, status, report, AtomicOrdering::Monotonic)?;
+        self.builder.build_atomicrmw(AtomicRMWBinOp::UMin, of.status, report, AtomicOrdering::Monotonic)?;
         Ok(())
     }
 

@@ -135,6 +135,8 @@ struct Emitter<'c, 'k> {
     hands: &'k [Hand],
     /// The arrays into whose elements threads fold at once, of a kernel of a device.
     atomics: &'k [Folded],
+    /// Where failures are reported by threads that go on behind them.
+    reports: Option<device::Reports<'c>>,
     /// The variable that is set where the threads of a block wait for one another, of a kernel of a device.
     meet: Option<Var>,
 }
@@ -226,6 +228,7 @@ impl<'c, 'k> Emitter<'c, 'k> {
             joins: &[],
             hands: &[],
             atomics: &[],
+            reports: None,
             meet: None,
         })
     }

@@ -15,6 +15,7 @@
 //! ```text
 //!  y[i]   = Σj A[i,j] x[j]          128 entries of A: warps     four of them: a lane
 //!  C[i,k] = Σj A[i,j] X[j,k]        64 entries of A: warps      k: the lanes
+//!  C[i,j] = A[i,j] Σk U[i,k] V[j,k]  64 entries of A: warps     k: the lanes, which join what they folded; C has the levels of A
 //! ```
 //!
 //! Where most lanes of a warp would have none of a row's entries, it has several rows of the first, each in the lanes that the mean row fills;
@@ -95,6 +96,9 @@ const OF_LANES: Pieces = Pieces { entries: 128, each: Some(4), row: 2048 };
 /// A product with a matrix, of whose rows each lane has elements: a warp searches once a piece.
 const OF_WARPS: Pieces = Pieces { entries: 64, each: None, row: 128 };
 
+/// A value for each entry, which lanes fold.
+const OF_SAMPLES: Pieces = Pieces { entries: 64, each: None, row: 128 };
+
 impl Program {
     /// The same program, with commands for a GPU at each statement that has none, where some are found. A program by a plan, and one whose
     /// tables were fitted to data, is as it was.
@@ -108,7 +112,8 @@ impl Program {
         let typed = &self.inner.typed;
         let of = |(statement, s): (usize, &Statement)| {
             let walked = Walked::of(typed, s).filter(|_| s.schedule.is_none())?;
-            Some(ByRow { statement, matrix: walked.matrix?.tensor, pieces: walked.pieces(typed, s) })
+            let matrix = walked.matrix.or(walked.sampled)?.tensor;
+            Some(ByRow { statement, matrix, pieces: walked.pieces(typed, s) })
         };
         typed.statements.iter().enumerate().filter_map(of).collect()
     }
@@ -168,8 +173,10 @@ struct Walked {
     left: Vec<VarId>,
     /// Those that are folded.
     folded: Vec<VarId>,
-    /// The matrix whose entries it visits, if there is one.
+    /// The matrix whose entries it folds, row by row, if there is one.
     matrix: Option<Matrix>,
+    /// The matrix of which it makes a value for each entry, if there is one.
+    sampled: Option<Matrix>,
 }
 
 /// A matrix by rows, which lists the entries of each, and is read once.
@@ -191,19 +198,22 @@ impl Walked {
             let is_csr = format.rank() == 2 && format.levels[0].is_full() && format.levels[1].is_list();
             let [row, column] = [0, 1].map(|level| under.get(*format.order.get(level)?).copied().flatten());
             let once = read.iter().filter(|(other, _)| other == t).count() == 1;
-            let (row, column) = (row?, column?);
-            let fits = is_csr && once && left.first() == Some(&row) && folded.contains(&column);
-            fits.then_some(Matrix { tensor: *t, row, column })
+            (is_csr && once).then_some(Matrix { tensor: *t, row: row?, column: column? })
         };
-        let mut all = read.iter().filter_map(matrix);
-        let matrix = all.next().filter(|_| all.next().is_none());
-        Some(Walked { left, folded, matrix })
+        let only = |fits: &dyn Fn(&Matrix) -> bool| {
+            let mut all = read.iter().filter_map(matrix).filter(fits);
+            all.next().filter(|_| all.next().is_none())
+        };
+        let sampled = only(&|of| left == [of.row, of.column]);
+        let matrix = only(&|of| left.first() == Some(&of.row) && folded.contains(&of.column));
+        Some(Walked { left, folded, matrix, sampled })
     }
 
     /// How warps have pieces of the matrix's entries: where the statement is its product with a vector, or with a matrix whose rows lie side
-    /// by side.
+    /// by side, or makes a sum for each entry.
     fn pieces(&self, program: &typed::Program, s: &Statement) -> Option<Pieces> {
         match (&self.left[..], &self.folded[..]) {
+            (_, [_]) if self.sampled.is_some() => Some(OF_SAMPLES),
             ([_], [_]) => Some(OF_LANES),
             ([_, k], [_]) if is_side_by_side(program, s, *k) => Some(OF_WARPS),
             _ => None,
@@ -227,7 +237,8 @@ impl Walked {
 
     /// Commands by which warps have pieces of the matrix's entries.
     fn by_entries(&self, program: &typed::Program, s: &Statement) -> Option<Vec<CommandKind>> {
-        let (Matrix { tensor, row, column }, Pieces { entries, each, .. }) = (self.matrix?, self.pieces(program, s)?);
+        let (of, Pieces { entries, each, .. }) = (self.matrix.or(self.sampled)?, self.pieces(program, s)?);
+        let Matrix { tensor, row, column } = of;
         let ident = |name: &str| Ident { name: name.to_string(), span: s.span };
         let name = |v: VarId| program.vars[v.index()].name.as_str();
         let [both, entry, piece, within, lane, inner] =
@@ -241,6 +252,10 @@ impl Walked {
             spell::split(&entry, (&piece, &within), entries),
         ];
         match (each, self.left.get(1)) {
+            _ if self.sampled.is_some() => {
+                all.push(deal(&piece, Unit::GpuWarp, Race::NoRaces));
+                all.push(deal(name(*self.folded.last()?), Unit::GpuThread, Race::ParallelReduction));
+            }
             (Some(each), _) => {
                 all.push(spell::split(&within, (&lane, &inner), each));
                 all.push(order([&piece, &lane, &inner]));

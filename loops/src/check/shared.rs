@@ -8,6 +8,8 @@
 //!       B_vals[p] = …                        at the entry's own position, unconditionally
 //!
 //!   for p in 0..capacity(A1_crd)             or all entries at once: an operand's array is as long as it has entries
+//!
+//!   alloc B_vals[capacity(A1_crd)] = 0.0     or they are set before: pieces of entries store them, wherever pieces begin and end
 //! ```
 //!
 //! The law of shared entries: *they are compared*.
@@ -53,12 +55,21 @@ pub(super) fn check(kernel: &Kernel) -> Result<(), String> {
             ));
         }
         let Some((crd, of, last)) = of_operand(kernel, result) else { continue };
-        if !(Entries { of, last, values: result.values }).are_stored(&kernel.body, 0, &int(0)) {
+        let entries = Entries { of, last, values: result.values };
+        if !entries.are_stored(&kernel.body, 0, &int(0)) && !are_filled(&kernel.body, result.values) {
             let (result, crd) = (&result.name, &kernel.buffers[crd.0 as usize].name);
             return Err(format!("result `{result}` has a value for each of `{crd}`, and not each is stored"));
         }
     }
     Ok(())
+}
+
+/// Whether a block allocates values that are all set.
+fn are_filled(block: &[Stmt], values: BufferId) -> bool {
+    block.iter().any(|stmt| match stmt {
+        Stmt::Call(Entry::Alloc { buffer, fill, .. }) => *buffer == values && fill.is_some(),
+        _ => stmt.blocks().any(|inner| are_filled(inner, values)),
+    })
 }
 
 /// Whether a statement ends the kernel if a counter differs from the number of these values.

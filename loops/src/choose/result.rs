@@ -6,7 +6,7 @@ use fiberloom_core::algebra::Value;
 use fiberloom_core::format::Format;
 use fiberloom_core::map::{Map, Size};
 use fiberloom_core::notation::concrete::{
-    self, AccessId, Assign, Body, Index, Iterated, Nest, Place, Role, Workspace, WorkspaceKind,
+    self, AccessId, Assign, Body, Index, Iterated, Limit, Nest, Place, Role, Workspace, WorkspaceKind,
 };
 use fiberloom_core::notation::syntax::Protocol;
 
@@ -94,7 +94,19 @@ pub fn may_share(cx: &Facts, nest: &Nest, a: AccessId) -> bool {
     let kinds = operand.format.levels.get(..rank) == Some(&result.format.levels[..])
         && result.format.levels.iter().all(|k| k.is_full() || k.is_plain())
         && result.format.levels.last().is_some_and(|k| k.is_plain());
-    may_have(cx, nest, a) && kinds && nest.order() == vars(&nest.target) && vars(access) == vars(&nest.target)
+    let mut order = nest.order();
+    order.retain(|v| !counts_entries(cx, *v, a));
+    may_have(cx, nest, a) && kinds && order == vars(&nest.target) && vars(access) == vars(&nest.target)
+}
+
+/// Whether a loop counts pieces of an access's entries: each entry is in one of them.
+pub fn counts_entries(cx: &Facts, v: Index, a: AccessId) -> bool {
+    let of_entries = |limit: &Limit| {
+        let Limit::Pieces { cut, .. } = limit else { return false };
+        let concrete::Cut { counted, tensors, .. } = &cx.program.cuts[*cut];
+        *counted == concrete::Counted::Entries && tensors.contains(&cx.program.accesses[a.0].tensor)
+    };
+    cx.program.vars[v.0].limits.iter().any(of_entries)
 }
 
 /// Whether loops in this order visit all coordinates of an access's levels once, in ascending order, from the outermost level in. Each

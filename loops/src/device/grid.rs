@@ -16,7 +16,7 @@
 
 use super::lanes::{self, Shuffles, WARP};
 use super::shared::Held;
-use super::{DeviceLoop, Folded, Used, marked};
+use super::{DeviceLoop, Folded, failures, marked};
 use crate::arith::{binary, int};
 use crate::names::Vars;
 use crate::{Deal, Expr, How, Kernel, Stmt, Var};
@@ -59,14 +59,14 @@ pub(super) type Grid = [Var; 4];
 pub(super) fn shared(
     kernel: &Kernel,
     (var, body): (Var, &[Stmt]),
-    (how, used): (&How, &Used),
+    how: &How,
     atomics: &[Folded],
 ) -> Result<Held, Option<String>> {
     if marked(kernel, var) != Some(Deal::Block) || !body.iter().any(|stmt| is_shared(kernel, stmt)) {
         return Err(None);
     }
-    if used.fails {
-        return Err(Some("an iteration may fail, and other threads would wait for the one that ends".to_string()));
+    if let Some(why) = failures::obstacle(kernel, body) {
+        return Err(Some(why));
     }
     if let Some(v) = how.folded().first() {
         return Err(Some(format!("iterations fold into `{}`", kernel.vars[v.0 as usize].0)));

@@ -30,7 +30,7 @@ use super::{Folded, Used, grid, marked};
 use crate::arith::{binary, int, minus, plus};
 use crate::ir::map_exprs;
 use crate::names::Vars;
-use crate::rewrites::{begins, uses};
+use crate::rewrites::{Facts, begins, uses};
 use crate::{Buffer, BufferId, Deal, Expr, How, Kernel, Stmt, Var, accumulates};
 use fiberloom_core::algebra::{Op, Value, neutral};
 use std::collections::BTreeSet;
@@ -205,6 +205,7 @@ pub(super) fn spread(
         shared,
         atomics,
         alike,
+        facts: Facts::of(kernel, &kernel.body),
         lane,
         lanes: WARP,
         vars,
@@ -236,6 +237,7 @@ struct Spread<'s, 'k> {
     /// The arrays into whose elements iterations fold at once.
     atomics: &'s [Folded],
     alike: Alike<'s>,
+    facts: Facts,
     /// The number of the lane among those that share loops here, and how many these are.
     lane: Var,
     lanes: i64,
@@ -277,7 +279,8 @@ impl Spread<'_, '_> {
                 }
                 let handed = self.together && alike && !how.is_vector();
                 let entries = if handed { self.alike.entries(*var, body) } else { vec![] };
-                let body = self.within((alike, how.is_apart()), body);
+                let own = how.is_apart() || self.facts.is_apart(self.kernel, (*var, lo, hi), body);
+                let body = self.within((alike, own), body);
                 if !entries.is_empty() {
                     return self.hand_round(*var, [lo, hi], body, &entries);
                 }

@@ -17,7 +17,7 @@ use super::{Folded, no_atomic};
 use crate::arith::int;
 use crate::names::Vars;
 use crate::rewrites::sizes;
-use crate::{BufferId, Claim, Entry, Expr, How, Kernel, Stmt, array_in_pieces};
+use crate::{BufferId, Entry, Expr, How, Kernel, Stmt, array_in_pieces};
 use fiberloom_core::algebra::Value;
 
 /// The bytes of shared memory that every GPU has for a block.
@@ -107,7 +107,7 @@ fn note_folds(kernel: &Kernel, stmt: &Stmt, own: &[BufferId], atomics: &mut Vec<
     if let Stmt::For { var, how, body, .. } = stmt
         && grid::unit(kernel, (*var, how, body)).is_some()
     {
-        let races = kernel.hints.get(var).is_some_and(|hints| hints.claim == Claim::Racing);
+        let races = kernel.hints.get(var).is_some_and(|hints| hints.claim.races());
         for b in how.arrays().iter().filter(|b| own.contains(b)) {
             let Some((op, _)) = array_in_pieces(kernel, body, *b) else { continue };
             let of = &kernel.buffers[b.0 as usize];

@@ -125,7 +125,7 @@ impl Output {
             return output;
         }
         if output.shared().is_some() {
-            alloc(d, output.values, output.entries(), None);
+            alloc(d, output.values, output.entries(), output.assembly.filled.then_some(output.initial));
             return output;
         }
         if again {

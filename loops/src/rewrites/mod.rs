@@ -21,11 +21,13 @@
 //!  places          which elements the iterations of a loop touch
 //!  joins           what the iterations of a loop append, to be joined
 //!  noted           counters that iterations note anywhere, in lists
+//!  block_copies    copies of arrays into which blocks of a GPU fold
 //!  seams           rows that pieces fold, where pieces meet
 //!  serial          why iterations do not run in parallel
 //! ```
 
 mod appending;
+mod block_copies;
 mod blocks;
 mod collapse;
 mod dead_code;
@@ -56,7 +58,7 @@ pub use downward::downward;
 pub use early_exit::early_exits;
 pub use incremental::incremental_folds;
 pub use monotone::monotone_folds;
-pub(crate) use parallel::sizes;
+pub(crate) use parallel::{Facts, sizes};
 pub use parallel::{Outermost, outermost_loops, parallel};
 pub use privatize::privatize;
 pub use ranks::{ranks, ranks_of};

@@ -26,6 +26,7 @@
 //! so these need not be independent, and loops that touch workspaces of the outermost one are parallel without a command.
 
 use super::appending::{goes_through, in_no_loop};
+use super::block_copies::copies_of_blocks;
 use super::downward::begins;
 use super::joins::{Appends, Known};
 use super::noted::notes_in_lists;
@@ -35,12 +36,16 @@ use super::substitute::uses;
 use crate::arith::{int, plus, times};
 use crate::folds::folded_with;
 use crate::work::takes_time;
-use crate::{BufferId, Claim, Deal, Entry, Expr, How, Kernel, Role, Stmt, Var, array_in_pieces, fold_in_pieces};
+use crate::{
+    Argument, BufferId, Claim, Deal, Entry, Expr, Holds, How, Kernel, LevelBuffers, Role, Stmt, Var, array_in_pieces,
+    fold_in_pieces,
+};
 use fiberloom_core::algebra::Op;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Makes outermost loops parallel, where their iterations are independent.
 pub fn parallel(kernel: &mut Kernel) {
+    copies_of_blocks(kernel);
     notes_in_lists(kernel);
     let body = std::mem::take(&mut kernel.body);
     let facts = Facts::of(kernel, &body);
@@ -74,7 +79,7 @@ fn on_threads(stmt: &Stmt, found: &mut Vec<Outermost>) {
 }
 
 /// What is known of a kernel.
-pub(super) struct Facts {
+pub(crate) struct Facts {
     operands: Operands,
     /// The number of reads of each variable.
     reads: Vec<usize>,
@@ -136,7 +141,7 @@ impl Facts {
     }
 
     /// How a statement runs in parallel, if it is a loop whose iterations are independent, and take time; else what keeps it from that.
-    pub fn independent(&self, kernel: &Kernel, stmt: &Stmt) -> Result<How, Serial> {
+    pub(super) fn independent(&self, kernel: &Kernel, stmt: &Stmt) -> Result<How, Serial> {
         let Stmt::For { var, lo, hi, how: How::Serial, body } = stmt else { return Err(Serial::Short) };
         let how = self.own(kernel, (*var, lo, hi), body)?;
         let pays = body.iter().any(takes_time) || how.folds() || is_dealt(kernel, *var);
@@ -174,13 +179,18 @@ impl Facts {
         }
     }
 
+    /// Whether no iteration of a loop touches what another writes.
+    pub fn is_apart(&self, kernel: &Kernel, range: (Var, &Expr, &Expr), body: &[Stmt]) -> bool {
+        self.own(kernel, range, body).is_ok_and(|how| how.is_apart() && how.arrays().is_empty())
+    }
+
     /// What threads have of their own, if the iterations of a loop are independent.
     fn own(&self, kernel: &Kernel, range: (Var, &Expr, &Expr), body: &[Stmt]) -> Result<How, Serial> {
         let mut accesses = Accesses::default();
         accesses.note(body).ok_or(Serial::Calls)?;
         let here = Body::of(&self.operands, range, body);
         let is_apart = kernel.hints.get(&range.0).is_some_and(|hints| hints.claim == Claim::Apart);
-        let apart_by_name = |b: BufferId| is_apart && holds_elements(kernel, b);
+        let apart_by_name = |b: BufferId| is_apart && (holds_elements(kernel, b) || holds_entries(kernel, b));
         let (mut own, mut apart, mut arrays, mut appends) = (BTreeSet::new(), BTreeSet::new(), vec![], vec![]);
         for b in &accesses.written {
             let alone = self.is_alone(kernel, *b, body);
@@ -259,6 +269,11 @@ impl Facts {
         }
     }
 
+    /// The length of a buffer, if it is a number.
+    pub fn size(&self, b: BufferId) -> Option<u64> {
+        if let Expr::Const(len) = self.sizes.get(&b)? { u64::try_from(len.as_i64()?).ok() } else { None }
+    }
+
     /// Whether an expression has one value throughout the kernel: a number or a param.
     pub fn stays(&self, e: &Expr) -> bool {
         match e {
@@ -305,7 +320,7 @@ impl<'h> Launched<'h> {
 }
 
 /// Whether a schedule deals a loop's iterations out to units of a GPU.
-fn is_dealt(kernel: &Kernel, var: Var) -> bool {
+pub(super) fn is_dealt(kernel: &Kernel, var: Var) -> bool {
     kernel.hints.get(&var).is_some_and(|hints| hints.deal.is_some())
 }
 
@@ -362,6 +377,17 @@ fn lengths(block: &[Stmt]) -> BTreeMap<BufferId, Option<Expr>> {
 /// Whether an array has an element for each coordinate of a result.
 pub(super) fn holds_elements(kernel: &Kernel, b: BufferId) -> bool {
     kernel.arguments.iter().any(|of| !of.operand && of.values == b && of.format.is_dense())
+}
+
+/// Whether an array has an element for each entry of an operand, whose levels the result has: an entry is at one coordinate.
+fn holds_entries(kernel: &Kernel, b: BufferId) -> bool {
+    let given = |b: BufferId| kernel.buffers[b.0 as usize].role == Role::Operand;
+    let is_given = |level: &LevelBuffers| {
+        let arrays = || [Holds::Positions, Holds::Coordinates].into_iter().all(|of| level.array(of).is_some_and(given));
+        level.kind().is_full() || level.kind().is_plain() && arrays()
+    };
+    let has = |of: &Argument| !of.operand && of.values == b && of.levels.iter().all(is_given);
+    kernel.arguments.iter().any(|of| has(of) && of.levels.last().is_some_and(|level| level.kind().is_plain()))
 }
 
 /// Whether all indices have one place, in which each iteration has an interval of its own.

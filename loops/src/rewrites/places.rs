@@ -4,7 +4,7 @@
 //!   for i in 0..n                                   Index
 //!     y[i]                                          Index
 //!     C[i·m + j]          j in 0..m                 Row(Index, m)
-//!     A_vals[p]           p in pos[i]..pos[i + 1]   Fiber(pos, Index)
+//!     A_vals[p]           p in pos[i]..pos[i + 1]   Fiber(pos, Index)          also max(pos[i], a)..min(pos[i + 1], b)
 //!     B[p·m + crd[q]]     crd of extent m           Row(Fiber(pos, Index), m)
 //!     y[i·64 + w + r·8]   w in 0..8, r in 0..8      Row(Index, 64)
 //!   for p in pos[0]..pos[1]
@@ -196,17 +196,29 @@ impl<'k> Body<'k> {
         Some(Place::Shifted(Box::new(place?), by))
     }
 
-    /// The place of the variable of a loop over a fiber.
+    /// The place of the variable of a loop over a fiber, or a part of one.
     fn in_fiber(&self, v: Var) -> Option<Place> {
         let (lo, hi) = self.loops.get(&v)?;
-        let (Expr::Load(pos, first), Expr::Load(other, past)) = (self.defined_as(lo), self.defined_as(hi)) else {
-            return None;
+        let (begins, ends) = (self.bounds(lo, Op::Max), self.bounds(hi, Op::Min));
+        let fiber = |begin: &&Expr| {
+            let Expr::Load(pos, first) = begin else { return None };
+            let next = plus(first.as_ref().clone(), int(1));
+            let is_end = |end: &&Expr| matches!(end, Expr::Load(other, past) if pos == other && next == **past);
+            let known = self.operands.positions.contains_key(pos) && ends.iter().any(is_end);
+            known.then(|| self.place(first)).flatten().map(|place| Place::Fiber(*pos, Box::new(place)))
         };
-        let next = plus(first.as_ref().clone(), int(1)) == **past;
-        (pos == other && next && self.operands.positions.contains_key(pos))
-            .then(|| self.place(first))
-            .flatten()
-            .map(|place| Place::Fiber(*pos, Box::new(place)))
+        begins.iter().find_map(fiber)
+    }
+
+    /// The bounds of which an expression is the greatest, or the least.
+    fn bounds<'e>(&self, e: &'e Expr, of: Op) -> Vec<&'e Expr>
+    where
+        'k: 'e,
+    {
+        match self.defined_as(e) {
+            Expr::Op(op, args) if *op == of => args.iter().flat_map(|arg| self.bounds(arg, of)).collect(),
+            e => vec![e],
+        }
     }
 
     /// An expression, or what defines it.

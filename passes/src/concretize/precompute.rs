@@ -119,7 +119,7 @@ fn moved(maker: &Nest, reader: &Nest, asked: &Precomputed, out: &mut Out, given:
         found
     };
     // A copy reads all of the temporary.
-    let copies = matches!(reader.rhs, Expr::Access(..));
+    let copies = matches!(reader.rhs, Expr::Access(..)) && reader.assign().fold().is_none();
     let loops = maker.target.vars.iter().all(|v| out.vars[v.0].origin == Origin::Loop);
     let plain = !maker.assign().scatters() && maker.also().is_none();
     if copies || !loops || !plain || waits(maker) || reader.also().is_some() || concat(&maker.rhs) {

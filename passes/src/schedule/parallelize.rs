@@ -24,7 +24,11 @@ impl Apply<'_> {
             Unit::GpuThread => Some(Deal::Lane),
         };
         if unit != Unit::CpuVector {
-            let claim = if races { Claim::Racing } else { Claim::Apart };
+            let claim = match (races, unit, race) {
+                (false, ..) => Claim::Apart,
+                (true, Unit::GpuBlock, Race::Temporary) => Claim::Temporary,
+                (true, ..) => Claim::Racing,
+            };
             self.loops.hints.push((v, Hints { deal, claim, ..Hints::default() }));
             if let (Unit::CpuThread, true, Some(outermost)) = (unit, races, self.seams(v)) {
                 self.loops.hints.push((outermost, Hints { seamed: true, ..Hints::default() }));

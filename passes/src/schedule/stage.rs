@@ -240,11 +240,13 @@ impl Staging {
         let all: Vec<(usize, Stage)> = stages.iter().enumerate().flat_map(of).collect();
         let mut places = Vec::new();
         let statements = std::mem::take(&mut self.program.statements);
-        for (statement, stages) in statements.into_iter().zip(stages) {
+        for (mut statement, stages) in statements.into_iter().zip(stages) {
             let first = self.program.statements.len();
             for stage in stages {
+                let own = own_loops(&stage);
                 let made = self.statement(stage, &statement);
                 self.program.statements.push(made);
+                statement.commands.retain(|command| !is_parallel(command, &own));
             }
             self.program.statements.push(statement);
             places.push(first..self.program.statements.len());
@@ -269,15 +271,18 @@ impl Staging {
         }
     }
 
-    /// The statement of a stage. It inherits the reader's commands about the tensors that it reads.
+    /// The statement of a stage. It inherits the reader's commands about the tensors that it reads, and by which loops that it has to itself
+    /// run in parallel.
     fn statement(&mut self, stage: Stage, reader: &Statement) -> Statement {
+        let alone = own_loops(&stage);
         let Stage { tensor, vars, loops, expr } = stage;
         let span = expr.span;
         let named = |v: VarId| loops.iter().find(|(_, of)| *of == v).map(|(own, _)| *own);
         let own: Vec<VarId> = vars.iter().map(|v| named(*v).unwrap_or_else(|| self.twin(*v))).collect();
         let renamed = expr.renamed(&vars.iter().copied().zip(own.iter().copied()).collect());
         let indices = bare(&own, span);
-        let (schedule, commands) = self.inherited(&renamed, reader);
+        let (schedule, mut commands) = self.inherited(&renamed, reader);
+        commands.extend(reader.commands.iter().filter(|command| is_parallel(command, &alone)).cloned());
         Statement {
             tensor,
             indices,
@@ -316,6 +321,18 @@ impl Staging {
         self.program.vars.push(self.program.vars[v.index()].clone());
         VarId(self.program.vars.len() as u32 - 1)
     }
+}
+
+/// The variables of loops that a stage has to itself: those that `precompute` names, and those that its value folds over.
+fn own_loops(stage: &Stage) -> Vec<VarId> {
+    let mut own: Vec<VarId> = stage.loops.iter().map(|(own, _)| *own).collect();
+    stage.expr.walk(&mut |e| own.extend(e.bound()));
+    own
+}
+
+/// Whether a command lets one of these loops run in parallel.
+fn is_parallel(Command { kind, .. }: &Command, loops: &[VarId]) -> bool {
+    matches!(kind, CommandKind::Parallelize(v, ..) if loops.contains(v))
 }
 
 /// These variables as bare indices.

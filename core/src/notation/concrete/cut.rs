@@ -91,11 +91,18 @@ pub enum Claim {
     Apart,
     /// Two of them may fold into one place of the target.
     Racing,
+    /// The same, and blocks of a GPU, which run them, fold into copies of their own.
+    Temporary,
 }
 
 impl Claim {
     /// Those that are said, each by a word.
-    pub const ALL: [Claim; 2] = [Claim::Apart, Claim::Racing];
+    pub const ALL: [Claim; 3] = [Claim::Apart, Claim::Racing, Claim::Temporary];
+
+    /// Whether two iterations may fold into one place of the target.
+    pub fn races(self) -> bool {
+        matches!(self, Claim::Racing | Claim::Temporary)
+    }
 
     /// The word; none for what is not said.
     pub fn name(self) -> &'static str {
@@ -103,6 +110,7 @@ impl Claim {
             Claim::Nothing => "",
             Claim::Apart => "apart",
             Claim::Racing => "racing",
+            Claim::Temporary => "temporary",
         }
     }
 }

@@ -85,7 +85,7 @@ const BLOCKS: [&[&str]; 4] = [
 
 /// Commands with which statements begin whose loops a GPU's units run: warps whose lanes share rows, several rows a warp, pieces of entries, and
 /// those of blocks.
-const UNITS: [&[&str]; 9] = [
+const UNITS: [&[&str]; 11] = [
     &["rows", "warp", "part", "join"],
     &["rows", "warp", "part", "join"],
     &["rows", "block", "warps", "join"],
@@ -94,6 +94,8 @@ const UNITS: [&[&str]; 9] = [
     &["reorder", "warp", "join"],
     &["collapse", "pos", "split", "split", "warp", "part"],
     &["collapse", "pos", "split", "warp", "join"],
+    &["collapse", "pos", "split", "split", "block", "warps", "join"],
+    &["reorder", "rows", "block", "part"],
     BLOCKS[0],
 ];
 
@@ -146,6 +148,10 @@ impl Looped<Case> {
             }
             if draw % 10 > 2 {
                 give_places(&mut case, draw / 10);
+            }
+            // Blocks have copies of what has a length that is said.
+            if draw / 10 % 3 == 0 {
+                case.sizes.iter_mut().for_each(|(_, is_said)| *is_said = true);
             }
             case
         })
@@ -269,8 +275,13 @@ impl<S: Subject + Clone> Looped<S> {
         }
         if let Some((_, place, unit)) = DEALS.iter().find(|(known, ..)| *known == kind) {
             let dealt = place.map_or(loops.last(), |place| loops.get(place)).map(name)?;
-            // Lanes that share the last loop join what they folded, if they may.
-            let race = if place.is_some() { turn } else { RACES.len() - 1 - turn % RACES.len() };
+            // Lanes that share the last loop join what they folded, if they may; where iterations race, any other way is drawn.
+            let joined = |turn: usize| 1 + (turn + words[6]) % (RACES.len() - 1);
+            let race = match place {
+                Some(_) if turn == 0 => 0,
+                Some(_) => joined(turn),
+                None => RACES.len() - 1 - turn % RACES.len(),
+            };
             return Some(format!("parallelize({dealt}, {unit}, {});", RACES[race % RACES.len()]));
         }
         Some(match kind {
@@ -309,13 +320,15 @@ impl<S: Subject + Clone> Looped<S> {
     }
 }
 
-/// Lets most results be dense, and of four operands one as it is drawn; one, if it is a matrix, compressed by rows; and two dense.
+/// Lets most results be dense, and of four operands one as it is drawn; one, if it is a matrix, compressed by rows; and two dense. Of some
+/// programs all matrices are compressed by rows, results too: a result may have the levels of an operand.
 fn give_places(case: &mut Case, draw: usize) {
     let results: Vec<usize> = case.statements.iter().map(|s| s.tensor).collect();
     for (n, tensor) in case.tensors.iter_mut().enumerate() {
         let rank = tensor.sizes.len();
         let by_rows = Format::named("csr", rank).filter(|_| rank == 2);
         match (n + draw) % 4 {
+            _ if draw % 5 == 4 && rank == 2 => tensor.format = by_rows,
             0 => {}
             1 if !results.contains(&n) => tensor.format = by_rows.or(Some(Format::dense(rank))),
             _ => tensor.format = Some(Format::dense(rank)),

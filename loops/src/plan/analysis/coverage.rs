@@ -21,7 +21,8 @@ pub(super) enum Goal {
     Stored,
     /// A list is closed below each of its parents; the levels from `from` on above it are dense.
     Closed { list: usize, from: usize },
-    /// A value is stored for each entry of an access, whose levels are over the loops' variables.
+    /// A value is stored for each entry of an access, whose levels are over the loops' variables; in pieces of its entries, for each that
+    /// a piece visits.
     Along(AccessId),
 }
 
@@ -166,6 +167,7 @@ impl<'q> Question<'q> {
             Op::Visit { output, body, .. } if *output == tree.output => self.does(body, here),
             Op::Beside { present, absent, .. } => self.does(present, here) && self.does(absent, here),
             Op::ByLength { body, .. } => self.does(body, here),
+            Op::Every { at, body, .. } if here.is_cut(self) => self.does_at(*at, body, here),
             Op::Every { at, lo: Sym::ZERO, hi, body } => self.runs(*hi, here) && self.does_at(*at, body, here),
             Op::Each { list, single: false, visit } => {
                 here.walk(self, list, visit).is_some_and(|here| self.does(&visit.body, &here))
@@ -264,10 +266,12 @@ impl<'t> Here<'t> {
     /// The place inside of the next loop, at a coordinate.
     fn at(&self, of: &Question, at: Sym) -> Option<Here<'t>> {
         let (v, order) = self.order.split_first()?;
-        let mut here = Here { order, ..self.clone() };
+        let (mut here, level) = (Here { order, ..self.clone() }, self.level(of));
         here.scope.bind(*v, at);
-        if let Goal::Along(a) = of.goal {
-            let (cx, level) = (of.tree.cx, here.scope.order.len() - 1);
+        if let Goal::Along(a) = of.goal
+            && !result::counts_entries(of.tree.cx, *v, *a)
+        {
+            let cx = of.tree.cx;
             let tensor = cx.program.tensor(*a);
             let extent = tensor.format.order.get(level).map(|mode| cx.extents.name(tensor.extents[*mode]))?;
             here.position = cx.symbols.plus(cx.symbols.times(self.position, extent), at);
@@ -275,13 +279,38 @@ impl<'t> Here<'t> {
         Some(here)
     }
 
-    /// The place at each entry of a fiber, if that is the whole one of the access along which the loops are.
+    /// The level of the access along which the next loop is.
+    fn level(&self, of: &Question) -> usize {
+        let Goal::Along(a) = *of.goal else { return 0 };
+        self.scope.order.iter().filter(|v| !result::counts_entries(of.tree.cx, **v, a)).count()
+    }
+
+    /// Whether the next loop is cut into pieces of the entries of the access along which the loops are, and loops around count these.
+    fn is_cut(&self, of: &Question) -> bool {
+        let (cx, Some(v), Goal::Along(a)) = (of.tree.cx, self.order.first(), of.goal) else { return false };
+        let limits = |v: &Index| cx.program.vars[v.0].limits.iter();
+        let counted = |cut| {
+            let counts =
+                |v: &&Index| limits(v).any(|limit| matches!(limit, Limit::Pieces { cut: of, .. } if *of == cut));
+            self.scope.order.iter().any(|v| counts(&v) && result::counts_entries(cx, *v, *a))
+        };
+        limits(v).any(|limit| matches!(limit, Limit::Within(within) if counted(within.cut)))
+    }
+
+    /// The place at each entry of a fiber, if that is the whole one of the access along which the loops are, or the part of it in a piece.
     fn walk(&self, of: &Question, list: &List, visit: &Visit) -> Option<Here<'t>> {
         let Goal::Along(a) = *of.goal else { return None };
-        let (tree, symbols, level) = (of.tree, &of.tree.cx.symbols, self.scope.order.len());
+        let (tree, symbols, level) = (of.tree, &of.tree.cx.symbols, self.level(of));
         let positions = Array::Level(tree.cx.program.accesses[a.0].tensor, level, Holds::Positions);
         let ends = [self.position, symbols.add(self.position, symbols.int(1))].map(|at| symbols.load(positions, at));
-        let whole = list.of == (a, level) && list.is_counted() && ends == [list.begin, list.end].map(|s| tree.meant(s));
+        let is_cut = self.is_cut(of);
+        let within = |at: Sym, by: Fn, end: Sym| match symbols.meaning(tree.meant(at)) {
+            _ if tree.meant(at) == end => true,
+            Meaning::Of(f, args) => is_cut && f == by && args.iter().any(|arg| tree.meant(*arg) == end),
+            _ => false,
+        };
+        let inside = within(list.begin, Fn::Max, ends[0]) && within(list.end, Fn::Min, ends[1]);
+        let whole = list.of == (a, level) && list.is_counted() && inside;
         let here = self.at(of, visit.at).filter(|_| whole)?;
         Some(Here { position: visit.entry.position, ..here })
     }

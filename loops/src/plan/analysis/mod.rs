@@ -168,7 +168,7 @@ impl<'t> Tree<'t> {
     }
 
     /// How arrays must be allocated. If operands' entries bound the appended ones, room for all can be allocated at once. If loops store
-    /// every value, the arrays need not be filled.
+    /// every value, the arrays need not be filled. That pieces of entries come to all of them is not asked of their edges.
     fn needs(&self, arrays: Arrays) -> Assembly {
         let shown = Assembly { arrays, ..Assembly::default() };
         match arrays {
@@ -177,6 +177,10 @@ impl<'t> Tree<'t> {
                 Assembly { carried, room: self.room(), ..shown }
             }
             Arrays::Own => Assembly { filled: !self.stores_all(), ..shown },
+            Arrays::Levels(a) => {
+                let in_pieces = self.nest.order().iter().any(|v| result::counts_entries(self.cx, *v, a));
+                Assembly { filled: in_pieces, ..shown }
+            }
             _ => shown,
         }
     }

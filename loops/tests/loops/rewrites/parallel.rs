@@ -278,6 +278,57 @@ fn iterations_that_a_schedule_keeps_apart_are_parallel() {
     }
 }
 
+/// So are those that store values of a result with the levels of an operand: each entry has its own; not of one that has lists itself.
+#[test]
+fn iterations_that_a_schedule_keeps_apart_have_entries() {
+    let text = "kernel k(n_I, n_J) reassociate
+  operand A1_pos: i32, A1_crd: i32, A_vals: f64
+  result C1_pos: i32, C1_crd: i32, C_vals: f64
+  in A@0: f64[n_I, n_J] {dense, compressed} at dense, compressed(A1_pos, A1_crd), A_vals
+  out C@1: f64[n_I, n_J] {dense, compressed} at dense, compressed(C1_pos, C1_crd), C_vals
+
+  alloc C1_pos[n_I + 1] = 0i32
+  alloc C1_crd[n_J] = 0i32
+  alloc C_vals[n_J] = 0.0
+  apart for i in 0..n_I {
+    for p in 0..n_J {
+      C_vals[p] = A_vals[p]
+    }
+  }
+  finish C1_pos[n_I + 1]
+  finish C1_crd[n_J]
+  finish C_vals[n_J]
+";
+    assert!(!super::rewritten(text, &["parallel"]).contains("parallel"));
+    let own = [
+        "C1_pos: i32, C1_crd: i32, ",
+        "  alloc C1_pos[n_I + 1] = 0i32\n  alloc C1_crd[n_J] = 0i32\n",
+        "  finish C1_pos[n_I + 1]\n  finish C1_crd[n_J]\n",
+    ];
+    let shared = own.iter().fold(text.to_string(), |text, own| text.replace(own, "")).replace("C1_", "A1_");
+    let got = super::rewritten(&shared, &["parallel"]);
+    assert!(got.contains("apart parallel for i in 0..n_I {"), "{got}");
+}
+
+/// A part of a fiber is the fiber's own, whatever bounds it: pieces of entries share rows, and no entry.
+#[test]
+fn parts_of_fibers_are_apart() {
+    let parts = "  for i in 0..n_I {
+    let begin = max(A1_pos[i], n_J)
+    for p in begin..min(n_K, A1_pos[i + 1]) {
+      y_vals[p] = A_vals[p]
+    }
+  }";
+    assert!(rewritten(parts).contains("parallel for i in 0..n_I {"), "{}", rewritten(parts));
+    for (from, to) in
+        [("max(A1_pos[i], n_J)", "n_J"), ("A1_pos[i + 1]", "A1_pos[i + 2]"), ("max(", "min("), ("min(", "max(")]
+    {
+        let body = parts.replacen(from, to, 1);
+        assert_ne!(body, parts);
+        assert!(!rewritten(&body).contains("parallel"), "{body}");
+    }
+}
+
 #[test]
 fn other_loops_run_serially() {
     let changes = [
