@@ -44,6 +44,15 @@ impl Format {
         self.rank() > 1 && self.levels.iter().all(|kind| *kind == LevelKind::Dense || kind.is_plain())
     }
 
+    /// The level whose entries are counted before a coordinate of `loops` levels from `first` on: the deepest list that only lists and located levels
+    /// lead to, of these levels the last or one below it. `None` where there is none, or one of the levels is neither.
+    pub fn weighed(&self, first: usize, loops: usize) -> Option<usize> {
+        let counts = |kind: &&LevelKind| kind.is_located() || kind.is_list();
+        let end = first + self.levels.iter().skip(first).take_while(counts).count();
+        let last = (first + loops).checked_sub(1)?;
+        (last..end).rev().find(|l| self.levels[*l].is_list())
+    }
+
     /// All levels compressed, last mode innermost.
     pub fn csf(rank: usize) -> Format {
         Format::of(vec![LevelKind::Compressed; rank])

@@ -1,16 +1,18 @@
-//! What threads run where rows are no shares of the work: pieces of a tensor's entries, or of coordinates, where data ask for it.
+//! What threads run where rows are no shares of the work: pieces of tensors' entries, or of coordinates, where data ask for it.
 //!
 //! ```text
 //!  one row of A holds more than two shares of its entries
 //!    y[i]   = Σj A[i,j] x[j]                 4096 entries of A: a piece    (i, j)     where pieces meet in a row, its sums are joined
 //!    C[i,k] = Σj A[i,j] X[j,k]               1024 entries of A: a piece    (i, j) k
+//!    y[i]   = Σj max(A[i,j], B[i,j])         16384 entries of A and B
 //!  lists are merged by the outermost loop, and long
-//!    s      = Σi a[i] b[i]                   256 pieces of coordinates     i
+//!    s      = Σi a[i] b[i]                   256 pieces of a and b         i
 //! ```
 //!
 //! A piece of rows is never less than one row: whoever has the long one works on when the others have ended. A loop that goes on in lists where
-//! it left them has no pieces. The commands are those of a schedule (`collapse`, `pos`, `split`, `parallelize`), for statements that have none,
-//! and are taken where they are legal and the pieces run on threads. Data alone decide: neither the commands nor what a piece folds depend on
+//! it left them has no pieces. The commands are those of a schedule (`collapse`, `pos`, `weigh`, `split`, `parallelize`), for statements that have
+//! none, and are taken where they are legal and the pieces run on threads. Pieces of lists have equal numbers of entries where the lists say how many
+//! they have, else of coordinates. Data alone decide: neither the commands nor what a piece folds depend on
 //! the number of threads.
 
 use super::Program;
@@ -21,16 +23,17 @@ use fiberloom_core::format::{Holds, Tensor};
 use fiberloom_core::notation::spell::{self, Planned};
 use fiberloom_core::notation::syntax::{CommandKind, Ident, Parts, Race, Unit};
 use fiberloom_core::notation::typed::{self, Statement, TensorId, VarId};
-use fiberloom_loops::{BufferId, How, Kernel, Outermost, Role, outermost_loops};
+use fiberloom_loops::{Kernel, Outermost, Role, outermost_loops};
 use std::collections::BTreeMap;
 
 /// How many threads are to have equal shares.
 const WORKERS: u64 = 64;
 
-/// The entries of a piece: where an entry is a few instructions, and where a loop stands inside of the entries'. Its edges cost about as much as
-/// 200 entries.
+/// The entries of a piece: where an entry is a few instructions, where a loop stands inside of the entries', and where tensors are merged. The edges
+/// of a piece cost about as much as 200 entries, and where each is searched in several tensors as 1,000.
 const ENTRIES: u64 = 4096;
 const ENTRIES_WITH_LOOPS: u64 = 1024;
+const ENTRIES_MERGED: u64 = 16_384;
 
 /// The entries that a row has on average, at least: the two ends of each row in a piece are asked for, which takes a third of the time of three
 /// entries.
@@ -53,21 +56,32 @@ pub(crate) struct ByPieces {
 /// What is cut.
 #[derive(Clone, Debug)]
 enum Cut {
-    /// The entries of a tensor of dense levels and lists, which is read once under these variables, from its first level on; `order` has all
-    /// variables, these first.
-    Entries { tensor: TensorId, levels: Vec<VarId>, order: Vec<VarId> },
+    /// The entries of a tensor of dense levels and lists, which is read once under these variables, from its first level on, and of those `beside` it
+    /// that are read so, too; `order` has all variables, these first.
+    Entries { tensor: TensorId, beside: Vec<TensorId>, levels: Vec<VarId>, order: Vec<VarId> },
     /// The coordinates of the outermost loop, along whose lists these tensors are walked.
     Coordinates(Vec<TensorId>),
+}
+
+impl Cut {
+    /// The entries of a piece.
+    fn entries(&self) -> u64 {
+        match self {
+            Cut::Entries { beside, .. } if !beside.is_empty() => ENTRIES_MERGED,
+            Cut::Entries { levels, order, .. } if order.len() > levels.len() => ENTRIES_WITH_LOOPS,
+            _ => ENTRIES,
+        }
+    }
 }
 
 impl ByPieces {
     /// How much data ask for it, those of other pieces of the same statement beside it; `None` if they do not.
     pub(crate) fn asked(&self, operands: &BTreeMap<TensorId, Operand>) -> Option<u64> {
         match &self.cut {
-            Cut::Entries { tensor, levels, order } => {
+            Cut::Entries { tensor, .. } => {
                 let operand = operands.get(tensor)?;
                 let (rows, count) = (operand.lengths_of_rows()?, rows(operand.tensor()));
-                let pays = rows.all >= count.saturating_mul(SHORT) && rows.are_uneven(WORKERS, entries(levels, order));
+                let pays = rows.all >= count.saturating_mul(SHORT) && rows.are_uneven(WORKERS, self.cut.entries());
                 pays.then_some(rows.longest)
             }
             Cut::Coordinates(tensors) => {
@@ -97,7 +111,13 @@ impl ByPieces {
             let others = left.iter().chain(&folded).copied().filter(|v| !levels.contains(v));
             let order: Vec<VarId> = levels.iter().copied().chain(others).collect();
             let fits = has_rows && once && apart && left.first() == levels.first();
-            fits.then_some(ByPieces { statement, first, cut: Cut::Entries { tensor: of.0, levels, order } })
+            let like = |other: &&Read| {
+                under(other).is_some_and(|(format, others)| {
+                    other.0 != of.0 && others == levels && format.weighed(0, levels.len()).is_some()
+                })
+            };
+            let beside = read.iter().filter(like).map(|(t, _)| *t).collect();
+            fits.then_some(ByPieces { statement, first, cut: Cut::Entries { tensor: of.0, beside, levels, order } })
         };
         let is_walked = |of: &&Read| {
             under(of).is_some_and(|(format, levels)| levels.first() == Some(&first) && !format.levels[0].is_full())
@@ -107,20 +127,30 @@ impl ByPieces {
         read.iter().filter_map(entries).chain(merged).collect()
     }
 
-    /// The commands by which threads have the pieces, and the name of the loop over pieces.
-    fn commands(&self, program: &typed::Program, s: &Statement) -> (Vec<CommandKind>, String) {
+    /// The commands by which threads have the pieces, the best first, and the name of the loop over pieces.
+    fn commands(&self, program: &typed::Program, s: &Statement) -> (Vec<Vec<CommandKind>>, String) {
         let ident = |name: &str| Ident { name: name.to_string(), span: s.span };
         let name = |v: &VarId| program.vars[v.index()].name.as_str();
+        let tensor = |t: &TensorId| ident(&program.tensors[t.index()].name);
+        let weigh = |loops: &str, tensors: &mut dyn Iterator<Item = &TensorId>| CommandKind::Weigh {
+            var: ident(loops),
+            tensors: tensors.map(tensor).collect(),
+        };
         let [entry, piece, within] = ["entry", "piece", "within"].map(|wanted| free_name(program, wanted));
         let is_left = |v: &VarId| s.indices.iter().any(|index| index.bare() == Some(*v));
         let deal = |loops: &[VarId]| {
             let race = if loops.iter().all(is_left) { Race::NoRaces } else { Race::Temporary };
             CommandKind::Parallelize(ident(&piece), Unit::CpuThread, race)
         };
-        let Cut::Entries { tensor, levels, order } = &self.cut else {
-            let [from, outer, inner] = [name(&self.first), &piece, &within].map(ident);
-            let split = CommandKind::Split { from, to: (outer, inner), parts: Parts::Into(PIECES) };
-            return (vec![split, deal(&[self.first])], piece);
+        let (tensor, beside, levels, order) = match &self.cut {
+            Cut::Entries { tensor, beside, levels, order } => (tensor, beside, levels, order),
+            Cut::Coordinates(tensors) => {
+                let [from, outer, inner] = [name(&self.first), &piece, &within].map(ident);
+                let split = CommandKind::Split { from, to: (outer, inner), parts: Parts::Into(PIECES) };
+                let of_coordinates = vec![split, deal(&[self.first])];
+                let weigh = weigh(name(&self.first), &mut tensors.iter());
+                return (vec![[vec![weigh], of_coordinates.clone()].concat(), of_coordinates], piece);
+            }
         };
         let mut all = vec![];
         if order.len() > 2 {
@@ -133,11 +163,16 @@ impl ByPieces {
             all.push(CommandKind::Collapse { from: (ident(&whole), ident(name(v))), to: ident(&to) });
             whole = to;
         }
-        let tensor = ident(&program.tensors[tensor.index()].name);
-        all.push(CommandKind::Pos { from: ident(&whole), to: ident(&entry), tensor });
-        all.push(spell::split(&entry, (&piece, &within), entries(levels, order)));
+        if beside.is_empty() {
+            let tensor = ident(&program.tensors[tensor.index()].name);
+            all.push(CommandKind::Pos { from: ident(&whole), to: ident(&entry), tensor });
+            whole = entry;
+        } else {
+            all.push(weigh(&whole, &mut [tensor].into_iter().chain(beside)));
+        }
+        all.push(spell::split(&whole, (&piece, &within), self.cut.entries()));
         all.push(deal(levels));
-        (all, piece)
+        (vec![all], piece)
     }
 }
 
@@ -145,11 +180,6 @@ impl ByPieces {
 fn rows(tensor: &Tensor) -> u64 {
     let listed = tensor.levels.first().and_then(|level| level.first(Holds::Coordinates));
     listed.map_or_else(|| tensor.level_extent(0), |coordinates| coordinates.len() as u64)
-}
-
-/// The entries of a piece.
-fn entries(levels: &[VarId], order: &[VarId]) -> u64 {
-    if order.len() > levels.len() { ENTRIES_WITH_LOOPS } else { ENTRIES }
 }
 
 impl Program {
@@ -167,11 +197,13 @@ impl Program {
         let mut best = self.clone();
         for by in asked {
             let typed = &self.inner.typed;
-            let (commands, piece) = by.commands(typed, &typed.statements[by.statement]);
-            let planned: Vec<Planned> =
-                commands.into_iter().map(|command| Planned { statement: by.statement, command }).collect();
+            let (choices, piece) = by.commands(typed, &typed.statements[by.statement]);
+            let told = |commands: Vec<CommandKind>| {
+                let planned = |command| Planned { statement: by.statement, command };
+                best.with_commands(&commands.into_iter().map(planned).collect::<Vec<_>>())
+            };
             let first = &typed.vars[by.first.index()].name;
-            let (Ok(before), Some(told)) = (best.lowered(mode), best.with_commands(&planned)) else { continue };
+            let (Ok(before), Some(told)) = (best.lowered(mode), choices.into_iter().find_map(told)) else { continue };
             let is_better = |now: &Kernel| {
                 let rows = |kernel: &Kernel| loops(kernel, first).len();
                 let fewer = match by.cut {
@@ -191,17 +223,14 @@ impl Program {
     }
 }
 
-/// Of each outermost loop over a variable of this name: whether it runs on threads, no piece needs an array of its own, and no result is appended,
-/// since notes of where its rows end cost more than pieces gain.
+/// Of each outermost loop over a variable of this name: whether it runs on threads, and no piece needs an array of its own.
 fn loops(kernel: &Kernel, name: &str) -> Vec<bool> {
     let is_named = |own: &str| {
         let number = own.strip_prefix(name).map(|rest| rest.strip_prefix('_').unwrap_or(rest));
         number.is_some_and(|number| number.bytes().all(|b| b.is_ascii_digit()))
     };
-    let is_appended = |b: BufferId| kernel.buffers[b.0 as usize].role == Role::Result;
-    let in_place = |how: &How| how.arrays().is_empty() && !how.joined().iter().any(|joined| is_appended(joined.array));
     let of = |runs: Outermost| match runs {
-        Outermost::Threads(v, how) => is_named(&kernel.vars[v.0 as usize].0).then(|| in_place(&how)),
+        Outermost::Threads(v, how) => is_named(&kernel.vars[v.0 as usize].0).then(|| how.arrays().is_empty()),
         Outermost::OneThread(one) => is_named(&one.name).then_some(false),
     };
     outermost_loops(kernel).into_iter().filter_map(of).collect()

@@ -5,7 +5,7 @@ use crate::plan::{self};
 use fiberloom_core::format::{Holds, LevelKind};
 use fiberloom_core::iteration::{Point, background};
 use fiberloom_core::map::Size;
-use fiberloom_core::notation::concrete::{self, AccessId, Index, Iterated, Origin};
+use fiberloom_core::notation::concrete::{self, AccessId, Index, Iterated, Limit, Origin};
 use fiberloom_core::notation::syntax::Protocol;
 
 /// The accesses of an expression with a coordinate that depends on `w`.
@@ -195,14 +195,17 @@ pub fn phased(cx: &Facts, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec
     all
 }
 
-/// Whether these loops, the last of which is over a level with coordinates, visit none of the level's entries twice.
+/// Whether these loops, the last of which is over a level with coordinates, visit none of the level's entries twice. The pieces of a cut have no
+/// coordinates in common.
 pub fn visits_once(cx: &Facts, (a, level): plan::Level, loops: &[Index]) -> bool {
     let access = &cx.program.accesses[a.0];
+    let counts_pieces = |v: &Index| cx.program.vars[v.0].limits.iter().any(|l| matches!(l, Limit::Pieces { .. }));
+    let loops: Vec<Index> = loops.iter().copied().filter(|v| !counts_pieces(v)).collect();
     let above: Vec<Index> = (0..=level).map(|l| cx.program.level_var(access, l)).collect();
     let moves = |u: &Index| above.iter().any(|w| cx.program.follows(*w, *u));
     // Below a position that several coordinates share, entries are visited once for each coordinate.
     let shared = cx.program.tensor(a).format.levels[..level].iter().any(|kind| kind.shares());
-    let above_once = || above.iter().all(|w| comes_once(cx, *w, loops));
+    let above_once = || above.iter().all(|w| comes_once(cx, *w, &loops));
     let listed = cx.kind(a, level).holds(Holds::Coordinates);
     listed && !shared && loops.iter().all(moves) && above_once()
 }

@@ -27,32 +27,39 @@ pub enum Counted {
     /// The entries of an access, from level `first` on. The positions in the last of the levels begin at `begin`. `ends` has, for each
     /// level whose parents are searched, the position at which these parents end.
     Entries { access: AccessId, first: usize, begin: Sym, ends: Vec<Sym> },
-    /// The entries of these lists, as weights of the coordinates of one loop.
+    /// The entries that these accesses store before a coordinate, or a tuple of coordinates.
     Weight(Vec<Weight>),
     /// Nothing: there is one piece.
     Nothing,
 }
 
 impl Counted {
-    /// How many searches find an edge of a piece.
+    /// How many searches for an edge of a piece go on from the edge before.
     pub fn searches(&self) -> usize {
         match self {
             Counted::Entries { ends, .. } => ends.len(),
-            Counted::Weight(_) => 1,
-            Counted::Coordinates | Counted::Nothing => 0,
+            Counted::Weight(_) | Counted::Coordinates | Counted::Nothing => 0,
         }
+    }
+
+    /// The lists, of loops over so many coordinates, of which the search for an edge finds the position, too.
+    pub fn found(&self, cx: &Facts, loops: usize) -> Vec<(AccessId, usize)> {
+        let Counted::Weight(weights) = self else { return vec![] };
+        let last = weights.iter().map(|weight| (weight.of.0, weight.of.1 + loops - 1));
+        last.filter(|(a, level)| cx.kind(*a, *level).is_list()).collect()
     }
 }
 
-/// The number of entries that a list has below each coordinate of a loop: of a level that is located, or of a list of coordinates, which is
-/// then the only weight.
+/// The entries that an access stores, of a level that [`Format::weighed`] names.
+///
+/// [`Format::weighed`]: fiberloom_core::format::Format::weighed
 #[derive(Clone, Debug)]
 pub struct Weight {
-    /// The list.
-    pub list: (AccessId, usize),
-    /// The index in its positions of the first coordinate of the loop that is within the level; of a list of coordinates, the first's.
+    /// The access, and the level over the first of the loops.
+    pub of: (AccessId, usize),
+    /// The position of the first coordinate of that loop that is within the level.
     pub begin: Sym,
-    /// The index behind the last such coordinate.
+    /// The position behind the last such coordinate.
     pub end: Sym,
     /// The number of coordinates of the loop before the level begins: 0 unless the loop is a window.
     pub before: Sym,
@@ -65,11 +72,11 @@ pub struct Edges {
     pub lo: Vec<Sym>,
     /// The coordinates behind the piece.
     pub hi: Vec<Sym>,
-    /// The entries that are counted, in the piece.
-    pub list: Option<Listed>,
+    /// The lists of which it is known where the piece begins and ends.
+    pub lists: Vec<Listed>,
 }
 
-/// The entries of a counted list in a piece.
+/// The entries of a list in a piece.
 #[derive(Clone, Debug)]
 pub struct Listed {
     /// The list.
@@ -78,9 +85,8 @@ pub struct Listed {
     pub begin: Sym,
     /// The position behind the last.
     pub end: Sym,
-    /// Whether the loops are over tiles. In a tile that begins behind a piece, or ends before it, a fiber at the piece's edge has none
-    /// of its entries.
-    pub in_tiles: bool,
+    /// Whether a fiber at the piece's edge may lie outside of it: where loops are over tiles, or the list has no such fiber.
+    pub may_be_outside: bool,
 }
 
 /// Whether the parents of a level's positions are searched: the level is a list below other levels.

@@ -55,6 +55,7 @@ mod results;
 mod room;
 mod runs;
 mod scratch;
+mod search;
 mod set;
 mod shared;
 mod statement;
@@ -62,6 +63,7 @@ mod stored;
 mod symbols;
 mod triangle;
 mod walks;
+mod weight;
 mod window;
 mod workspace;
 

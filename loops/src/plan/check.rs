@@ -73,7 +73,7 @@ pub(crate) struct Wrong {
 }
 
 pub(super) struct Checker<'p> {
-    facts: &'p Facts<'p>,
+    pub facts: &'p Facts<'p>,
     /// The meanings of symbols.
     pub all: &'p Symbols,
     pub program: &'p Program,

@@ -711,7 +711,7 @@ impl Part for Found {
 
 impl Part for Weight {
     fn show(&self, v: &mut dyn Visitor) {
-        v.level(self.list);
+        v.level(self.of);
         [("from", self.begin), ("to", self.end), ("behind", self.before)]
             .into_iter()
             .for_each(|(word, value)| maybe(v, word, &Some(value)));
@@ -719,7 +719,7 @@ impl Part for Weight {
 
     fn read(r: &mut Reader) -> Read<Weight> {
         Ok(Weight {
-            list: r.level()?,
+            of: r.level()?,
             begin: read_behind(&["from"], r)?,
             end: read_behind(&["to"], r)?,
             before: read_behind(&["behind"], r)?,
@@ -732,9 +732,9 @@ impl Part for Counted {
         match self {
             Counted::Nothing => v.word("nothing"),
             Counted::Coordinates => v.word("coordinates"),
-            Counted::Weight(lists) => {
+            Counted::Weight(weights) => {
                 v.word("weights");
-                lists.show(v);
+                weights.show(v);
             }
             Counted::Entries { access, first, begin, ends } => {
                 v.word("entries");

@@ -143,11 +143,12 @@ impl Checker<'_> {
                 self.numbers(is)?;
                 self.numbers(extents)?;
                 self.number(*at).and(self.number(*count))?;
-                self.counted(of, hints.len())?;
-                if is.len() == extents.len() {
+                self.counted(of, (hints.len(), extents.len()))?;
+                if is.len() == extents.len() + of.found(self.facts, extents.len()).len() {
                     Ok(())
                 } else {
-                    Err("a coordinate for each extent is defined".to_string())
+                    Err("a coordinate for each extent is defined, and a position in each list that is weighed"
+                        .to_string())
                 }
             }
             op => self.of_loops(op),
@@ -531,11 +532,14 @@ impl Checker<'_> {
         }
     }
 
-    fn counted(&self, of: &Counted, hints: usize) -> Rule {
+    fn counted(&self, of: &Counted, (hints, loops): (usize, usize)) -> Rule {
         match of {
             Counted::Nothing | Counted::Coordinates => Ok(()),
-            Counted::Weight(lists) => lists.iter().try_for_each(|weight| {
-                self.can(weight.list, "be weighed", |kind| kind.holds(Holds::Positions))?;
+            Counted::Weight(weights) => weights.iter().try_for_each(|weight| {
+                let (a, first) = weight.of;
+                if self.program.tensor(a).format.weighed(first, loops).is_none() {
+                    return Err("what is weighed does not say how much it stores".to_string());
+                }
                 self.numbers(&[weight.begin, weight.end, weight.before])
             }),
             Counted::Entries { access, first, begin, ends } => {

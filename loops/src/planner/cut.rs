@@ -13,8 +13,13 @@
 //! The search for an edge begins where the previous edge was found, and its steps double: consecutive pieces share edges. Where pieces are to
 //! run in parallel, each searches from the begin.
 //!
-//! A piece is a range of tuples of coordinates. The loops inside are the same as without the cut, over these ranges; a counted list
-//! begins and ends at known positions. The first piece begins with the first coordinates, whether or not anything is stored there, and
+//! ```text
+//!  collapse(i, j -> f); weigh(f, A, B); split(f -> p, q, 64)
+//!                                                    (i, j) is the last tuple before which A and B store 64·p entries or fewer
+//! ```
+//!
+//! A piece is a range of tuples of coordinates. The loops inside are the same as without the cut, over these ranges; counted and weighed
+//! lists begin and end at known positions. The first piece begins with the first coordinates, whether or not anything is stored there, and
 //! the last ends with the last.
 
 use super::{Context, levels};
@@ -73,17 +78,12 @@ fn opened(cx: &Context, b: &mut Block, scope: &Scope, cut: usize, body: &concret
             found.unwrap_or(Opened { count: Sym::ZERO, of: Counted::Nothing, hints: vec![] })
         }
         concrete::Counted::Weight => {
-            let mut lists: Vec<Weight> = read.iter().filter_map(|a| weight_of(cx, b, scope, *a)).collect();
-            // One list of coordinates is searched, not the sum of several.
-            if let Some(of_list) = lists.iter().position(|weight| !is_located(cx, weight)) {
-                lists = vec![lists.swap_remove(of_list)];
-            }
-            let entries = |Weight { list, begin, end, .. }: &Weight| {
-                let positions = levels::array(cx, *list, Holds::Positions);
-                symbols.sub(symbols.load(positions, *end), symbols.load(positions, *begin))
-            };
-            let count = lists.iter().map(entries).reduce(|a, b| symbols.plus(a, b)).unwrap_or(Sym::ZERO);
-            Opened { count: b.held(cx, "count", count), of: Counted::Weight(lists), hints: vec![] }
+            let loops = extents.len();
+            let (weights, counts): (Vec<Weight>, Vec<Sym>) =
+                read.iter().filter_map(|a| weight_of(cx, b, scope, *a, (cut, loops))).unzip();
+            let count = counts.into_iter().reduce(|a, b| symbols.plus(a, b)).unwrap_or(Sym::ZERO);
+            let of = if weights.is_empty() { Counted::Nothing } else { Counted::Weight(weights) };
+            Opened { count: b.held(cx, "count", count), of, hints: vec![] }
         }
     }
 }
@@ -194,30 +194,33 @@ fn below(cx: &Context, of: (AccessId, usize), (begin, end): (Sym, Sym)) -> Optio
     }
 }
 
-/// The weights of the coordinates of an access's next level: the array of positions of the list below, and the indices in it at which these
-/// coordinates begin and end. The level is located, or a list over which the loop runs as a whole.
-fn weight_of(cx: &Context, b: &mut Block, scope: &Scope, a: AccessId) -> Option<Weight> {
+/// The weights of the coordinates of an access's next levels, which are over the loops of a cut, and their sum.
+fn weight_of(
+    cx: &Context,
+    b: &mut Block,
+    scope: &Scope,
+    a: AccessId,
+    (cut, loops): (usize, usize),
+) -> Option<(Weight, Sym)> {
     let (fiber, symbols) = (scope.fiber(a), &cx.symbols);
-    let levels = &cx.program.tensor(a).format.levels;
-    let kind = levels.get(fiber.depth)?;
-    let listed = levels.get(fiber.depth + 1)?.holds(Holds::Positions);
-    if !listed || fiber.may_miss() || !(kind.is_located() || kind.is_plain()) {
+    let (first, format) = (fiber.depth, &cx.program.tensor(a).format);
+    let counted = format.weighed(first, loops)?;
+    let over = |place: usize| is_over(cx, scope, (a, first + place), (cut, place));
+    let tiles = |place: usize| tile(cx, scope, a, first + place);
+    if fiber.may_miss() || !(0..loops).all(over) || (1..loops).any(|place| tiles(place).is_some()) {
         return None;
     }
-    let tile = tile(cx, scope, a, fiber.depth);
-    if kind.is_plain() && (tile.is_some() || fiber.run.is_some() || scope.block(a).is_some()) {
+    let (kind, tile) = (format.levels[first], tiles(0));
+    if kind.is_list() && (tile.is_some() || fiber.run.is_some() || scope.block(a).is_some()) {
         return None;
     }
-    let range = below(cx, (a, fiber.depth), (fiber.position, symbols.plus(fiber.position, symbols.int(1))))?;
+    let range = below(cx, (a, first), (fiber.position, symbols.plus(fiber.position, symbols.int(1))))?;
     let (begin, end) = in_tile(cx, tile.as_ref(), range);
     let before = tile.map_or(Sym::ZERO, |tile| tile.before(cx));
     let (begin, end) = (b.held(cx, "first", begin), b.held(cx, "past", end));
-    Some(Weight { list: (a, fiber.depth + 1), begin, end, before: b.held(cx, "before", before) })
-}
-
-/// Whether the level whose coordinates are weighed is located.
-fn is_located(cx: &Facts, Weight { list: (a, level), .. }: &Weight) -> bool {
-    cx.kind(*a, level - 1).is_located()
+    let weight = Weight { of: (a, first), begin, end, before: b.held(cx, "before", before) };
+    let entries = (first + 1..=counted).try_fold((begin, end), |range, level| below(cx, (a, level), range))?;
+    Some((weight, symbols.sub(entries.1, entries.0)))
 }
 
 /// The number of iterations of a loop over pieces.
@@ -287,28 +290,34 @@ fn piece(cx: &Context, b: &mut Block, scope: &Scope, within: &Within) -> Edges {
     let end = b.held(cx, "end", symbols.min(end, count));
     let extents: Vec<Sym> = cx.program.cuts[within.cut].extents.iter().map(|e| cx.extents.name(*e)).collect();
     let known = if opened.hints.is_empty() { hints(cx, b, &opened.of) } else { opened.hints.clone() };
+    let found = opened.of.found(cx, extents.len());
     let mut edge = |at: Sym, begins: bool| {
         let name = if begins { "from" } else { "to" };
-        let is: Vec<Sym> = extents.iter().map(|_| symbols.read(name, Type::I64)).collect();
+        let mut is: Vec<Sym> = extents.iter().map(|_| symbols.read(name, Type::I64)).collect();
+        is.extend(found.iter().map(|_| symbols.read(if begins { "p_begin" } else { "p_end" }, Type::I64)));
         let (of, hints) = (opened.of.clone(), known.clone());
         b.push(Op::Edge { of, hints, at, count, extents: extents.clone(), begins, is: is.clone() });
-        is
+        let positions = is.split_off(extents.len());
+        (is, positions)
     };
-    let (mut lo, mut hi) = (edge(begin, true), edge(end, false));
-    let Counted::Entries { access, first, begin: from, .. } = opened.of else { return Edges { lo, hi, list: None } };
+    let ((mut lo, begins), (mut hi, ends)) = (edge(begin, true), edge(end, false));
+    let Counted::Entries { access, first, begin: from, .. } = opened.of else {
+        let listed = |((of, begin), end)| Listed { of, begin, end, may_be_outside: true };
+        return Edges { lo, hi, lists: found.into_iter().zip(begins).zip(ends).map(listed).collect() };
+    };
     let tiles: Vec<_> = (0..extents.len()).map(|k| tile(cx, scope, access, first + k)).collect();
     let behind = symbols.op(Fn::Lt, [end, count]);
     let some = symbols.and(symbols.op(Fn::Gt, [begin, Sym::ZERO]), symbols.op(Fn::Lt, [begin, count]));
-    let tiled = tiles.iter().any(Option::is_some);
+    let may_be_outside = tiles.iter().any(Option::is_some);
     lo = in_tiles(cx, b, lo, &tiles, some);
     hi = in_tiles(cx, b, hi, &tiles, behind);
     let begin = symbols.min(begin, end);
     let (begin, end) = (symbols.plus(from, begin), symbols.plus(from, end));
     let (begin, end) = (b.held(cx, "p_begin", begin), b.held(cx, "p_end", end));
-    Edges { lo, hi, list: Some(Listed { of: (access, first + extents.len() - 1), begin, end, in_tiles: tiled }) }
+    Edges { lo, hi, lists: vec![Listed { of: (access, first + extents.len() - 1), begin, end, may_be_outside }] }
 }
 
-/// The positions at which the part of a counted list in a piece begins and ends, in a fiber with these ends over which a loop over `v`
+/// The positions at which the part of a list in a piece begins and ends, where they are known, in a fiber with these ends over which a loop over `v`
 /// walks. `None` if the loop does not visit the whole piece, or something else narrows its range.
 pub(super) fn of_piece(
     cx: &Context,
@@ -323,12 +332,12 @@ pub(super) fn of_piece(
     })?;
     let last = limit.place + 1 == cx.program.cuts[limit.cut].extents.len();
     let piece = scope.pieces.get(&limit.cut).filter(|_| last)?;
-    let Listed { of, begin, end, in_tiles } = piece.list.clone()?;
+    let Listed { begin, end, may_be_outside, .. } = piece.lists.iter().find(|known| known.of == list)?.clone();
     let whole = scope.ranges.get(&v).is_some_and(|(lo, hi)| *lo == range.lo.at && *hi == range.hi.at);
     let bare = cx.program.level_var(&cx.program.accesses[list.0.0], list.1) == v;
     // A run of equal coordinates belongs to one piece, whichever of its entries is counted.
     let unique = !cx.program.tensor(list.0).format.repeats(list.1);
-    if of != list || !(whole && bare && unique) {
+    if !(whole && bare && unique) {
         return None;
     }
     if limit.place == 0 {
@@ -336,7 +345,7 @@ pub(super) fn of_piece(
     }
     let symbols = &cx.symbols;
     let (begin, end) = (symbols.max(fiber.0, begin), symbols.min(fiber.1, end));
-    Some((begin, if in_tiles { symbols.max(begin, end) } else { end }))
+    Some((begin, if may_be_outside { symbols.max(begin, end) } else { end }))
 }
 
 /// Converts coordinates of levels into coordinates of tiles, clamped: a coordinate before a tile becomes its begin, one behind it its

@@ -48,6 +48,7 @@ mod strip_mine;
 mod substitute;
 mod tiles;
 mod unroll_and_jam;
+mod within;
 
 pub use blocks::blocks;
 pub use collapse::{collapse, one_fiber};

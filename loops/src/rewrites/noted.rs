@@ -16,8 +16,8 @@
 //! So pieces of positions may share a row, and rows of equal work begin where a search says. This is done where a schedule wants a loop in
 //! parallel whose iterations are independent then.
 //!
-//! Elements that pieces fold are noted where pieces meet: in a `seamed` loop each iteration but the first and the last has elements of its own.
-//! Whole rows are not: each piece has its own there (`seams.rs`).
+//! Elements that pieces fold are noted where pieces meet alone: in a `seamed` loop each iteration but the first and the last has elements of its own.
+//! Whole rows are not: each piece has its own there (`seams.rs`). So are counters that each row notes (`within.rs`).
 //!
 //! ```text
 //!   seamed for i in from..to                        seamed for i in from..to
@@ -33,6 +33,7 @@ use super::parallel::{Facts, holds_elements};
 use super::seams::with_rows;
 use super::serial::is_wanted;
 use super::tiles::workspace;
+use super::within::Within;
 use crate::arith::{binary, int, minus, plus};
 use crate::folds::{folded_values, folds_elements};
 use crate::names::Vars;
@@ -44,13 +45,15 @@ use std::collections::{BTreeMap, BTreeSet};
 const ROOM: i64 = 16;
 
 /// A list of notes for an array: where they belong, what they are, how many there are, and the function that folds them there, if one does.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct List {
     array: BufferId,
     places: BufferId,
     notes: BufferId,
     count: Var,
     fold: Option<Op>,
+    /// How rows that are one piece's alone are noted in place.
+    within: Option<Within>,
 }
 
 /// Puts into lists what iterations note, or gives pieces rows of their own where they meet, where iterations run in parallel then, as a
@@ -90,16 +93,25 @@ fn listed(kernel: &mut Kernel, facts: &Facts, stmt: Stmt, changed: &mut Option<S
     if arrays.values().any(Option::is_some) {
         kernel.hints.entry(var).or_default().claim = Claim::Apart;
     }
-    let lists: Vec<List> = arrays.into_iter().map(|(array, fold)| list(kernel, array, fold)).collect();
-    let body = appended(kernel, body, (&lists, None));
-    let one = Stmt::For { var, lo, hi, how: How::Serial, body };
+    let is_counted = |b: BufferId| lo == int(0) && arrays.get(&b) == Some(&None);
+    let mut within = Within::of(kernel, &facts.carried(&body), &body, &is_counted);
+    let made = |(array, fold)| list(kernel, (array, fold), within.remove(&array));
+    let lists: Vec<List> = arrays.into_iter().map(made).collect();
+    let begun: Vec<Stmt> = lists.iter().filter_map(|l| l.within.as_ref()).flat_map(Within::begun).collect();
+    let body = begun.into_iter().chain(appended(kernel, body, (&lists, None, var))).collect();
+    let one = Stmt::For { var, lo, hi: hi.clone(), how: How::Serial, body };
     *changed = (!lists.is_empty()).then(|| one.clone());
     let begins = lists.iter().flat_map(|l| {
         let made = |buffer| Stmt::Call(Entry::Alloc { buffer, len: int(ROOM), fill: None });
-        [made(l.places), made(l.notes), Stmt::Set(l.count, int(0))]
+        let within = l.within.iter().flat_map(|within| within.made(&hi));
+        [made(l.places), made(l.notes), Stmt::Set(l.count, int(0))].into_iter().chain(within)
     });
     let begins: Vec<Stmt> = begins.collect();
-    let ends: Vec<Stmt> = lists.iter().flat_map(|l| put(kernel, *l)).collect();
+    let put = lists.iter().flat_map(|l| {
+        let within = l.within.as_ref().map(|within| within.shifted(kernel, &hi));
+        put(kernel, l).into_iter().chain(within.into_iter().flatten())
+    });
+    let ends: Vec<Stmt> = put.collect();
     begins.into_iter().chain([one]).chain(ends).collect()
 }
 
@@ -210,12 +222,12 @@ pub(super) fn is_seamed(kernel: &Kernel, var: Var) -> bool {
 }
 
 /// A new list of notes for an array.
-fn list(kernel: &mut Kernel, array: BufferId, fold: Option<Op>) -> List {
+fn list(kernel: &mut Kernel, (array, fold): (BufferId, Option<Op>), within: Option<Within>) -> List {
     let of = &kernel.buffers[array.0 as usize];
     let (name, ty) = (of.name.clone(), of.ty);
     let mut made = |what: &str, ty| workspace(kernel, &format!("{name}_{what}"), ty);
     let (places, notes) = (made("places", Type::I64), made("notes", ty));
-    List { array, places, notes, count: variable(kernel, &format!("{name}_noted")), fold }
+    List { array, places, notes, count: variable(kernel, &format!("{name}_noted")), fold, within }
 }
 
 fn variable(kernel: &mut Kernel, name: &str) -> Var {
@@ -224,9 +236,9 @@ fn variable(kernel: &mut Kernel, name: &str) -> Var {
 
 /// Where pieces meet: the first and the last iteration of a seamed loop, and the loop's variable.
 #[derive(Clone, Copy)]
-struct Seam {
-    first: Var,
-    last: Var,
+pub(super) struct Seam {
+    pub first: Var,
+    pub last: Var,
     at: Var,
 }
 
@@ -238,24 +250,32 @@ impl Seam {
     }
 }
 
-/// A block whose notes are appended to lists.
-fn appended(kernel: &mut Kernel, block: Vec<Stmt>, (lists, within): (&[List], Option<Seam>)) -> Vec<Stmt> {
+/// A block of a piece whose notes are appended to lists.
+fn appended(
+    kernel: &mut Kernel,
+    block: Vec<Stmt>,
+    of @ (lists, seam, piece): (&[List], Option<Seam>, Var),
+) -> Vec<Stmt> {
     let each = |stmt: Stmt| match stmt {
-        Stmt::Store(b, at, e) => match (lists.iter().find(|l| l.array == b), within) {
-            (Some(l @ List { fold: Some(_), .. }), Some(seam)) => {
+        Stmt::Store(b, at, e) => match (lists.iter().find(|l| l.array == b), seam) {
+            (Some(l), Some(seam)) if l.fold.is_some() || l.within.is_some() => {
                 let noted = l.append(at.clone(), e.clone());
+                let e = l.within.as_ref().map_or(e.clone(), |within| within.less(&e));
                 vec![Stmt::If(seam.is_inside(), vec![Stmt::Store(b, at, e)], noted)]
             }
             (Some(l), _) => l.append(at, e),
             (None, _) => vec![Stmt::Store(b, at, e)],
         },
-        Stmt::For { var, lo, hi, how, body } if within.is_none() && is_seamed(kernel, var) => {
+        Stmt::For { var, lo, hi, how, body } if seam.is_none() && is_seamed(kernel, var) => {
             let [first, last] = ["first", "last"].map(|name| variable(kernel, name));
+            let seam = Seam { first, last, at: var };
             let ends = [(first, lo.clone()), (last, minus(hi.clone(), int(1)))].map(|(v, e)| Stmt::Let(v, e));
-            let body = appended(kernel, body, (lists, Some(Seam { first, last, at: var })));
-            ends.into_iter().chain([Stmt::For { var, lo, hi, how, body }]).collect()
+            let said = lists.iter().filter_map(|l| l.within.as_ref()).flat_map(|within| within.ends(piece, seam));
+            let begin: Vec<Stmt> = ends.into_iter().chain(said).collect();
+            let body = appended(kernel, body, (lists, Some(seam), piece));
+            begin.into_iter().chain([Stmt::For { var, lo, hi, how, body }]).collect()
         }
-        stmt => map_blocks(vec![stmt], &mut |inner| appended(kernel, inner, (lists, within))),
+        stmt => map_blocks(vec![stmt], &mut |inner| appended(kernel, inner, of)),
     };
     block.into_iter().flat_map(each).collect()
 }
@@ -272,23 +292,25 @@ impl List {
     }
 
     fn append_one(&self, at: Expr, note: Expr) -> Vec<Stmt> {
-        let next = plus(Expr::Var(self.count), int(1));
-        let reserve = |buffer| {
-            let short = binary(Op::Gt, next.clone(), Expr::Capacity(buffer));
-            Stmt::If(short, vec![Stmt::Call(Entry::Reserve { buffer, len: next.clone() })], vec![])
-        };
-        vec![
-            reserve(self.places),
-            reserve(self.notes),
-            Stmt::Store(self.places, Expr::Var(self.count), at),
-            Stmt::Store(self.notes, Expr::Var(self.count), note),
-            Stmt::Set(self.count, next.clone()),
-        ]
+        append(self.count, vec![(self.places, at), (self.notes, note)])
     }
 }
 
+/// Appends an element to each of these arrays, which have so many.
+pub(super) fn append(count: Var, elements: Vec<(BufferId, Expr)>) -> Vec<Stmt> {
+    let next = plus(Expr::Var(count), int(1));
+    let reserve = |(buffer, _): &(BufferId, Expr)| {
+        let short = binary(Op::Gt, next.clone(), Expr::Capacity(*buffer));
+        Stmt::If(short, vec![Stmt::Call(Entry::Reserve { buffer: *buffer, len: next.clone() })], vec![])
+    };
+    let mut all: Vec<Stmt> = elements.iter().map(reserve).collect();
+    all.extend(elements.into_iter().map(|(buffer, e)| Stmt::Store(buffer, Expr::Var(count), e)));
+    all.push(Stmt::Set(count, next));
+    all
+}
+
 /// The loop that puts the notes of a list in their places: one after the other, on one thread.
-fn put(kernel: &mut Kernel, l: List) -> [Stmt; 2] {
+fn put(kernel: &mut Kernel, l: &List) -> [Stmt; 2] {
     let k = variable(kernel, "k");
     let load = |b, at| Expr::Load(b, Box::new(at));
     let (place, note) = (load(l.places, Expr::Var(k)), load(l.notes, Expr::Var(k)));

@@ -33,6 +33,7 @@ use super::noted::notes_in_lists;
 use super::places::{Body, Operands, Place};
 use super::serial::{self, OneThread, Serial};
 use super::substitute::uses;
+use super::within::is_of_rows_within;
 use crate::arith::{int, plus, times};
 use crate::folds::folded_with;
 use crate::work::takes_time;
@@ -190,7 +191,8 @@ impl Facts {
         accesses.note(body).ok_or(Serial::Calls)?;
         let here = Body::of(&self.operands, range, body);
         let is_apart = kernel.hints.get(&range.0).is_some_and(|hints| hints.claim == Claim::Apart);
-        let apart_by_name = |b: BufferId| is_apart && (holds_elements(kernel, b) || holds_entries(kernel, b));
+        let has_elements = |b: BufferId| holds_elements(kernel, b) || holds_entries(kernel, b);
+        let apart_by_name = |b: BufferId| is_apart && has_elements(b) || is_of_rows_within(kernel, body, b);
         let (mut own, mut apart, mut arrays, mut appends) = (BTreeSet::new(), BTreeSet::new(), vec![], vec![]);
         for b in &accesses.written {
             let alone = self.is_alone(kernel, *b, body);

@@ -566,7 +566,8 @@ pub(crate) fn is_followed(
     let asks_again = |l: usize| {
         let ((w, at), kind) = (time(a, l), format.levels[l]);
         let again = |(v, later): (Index, usize)| later != ALWAYS && later > at && !is_led(v, later);
-        let asked = kind.is_narrow() || kind.is_list() && program.computed(w).is_some();
+        let walked = kind.is_list() || kind.is_in_blocks();
+        let asked = kind.is_narrow() || walked && program.computed(w).is_some();
         asked
             && at != ALWAYS
             && !access.protocols.contains_key(&format.order[l])

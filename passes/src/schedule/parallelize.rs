@@ -30,7 +30,7 @@ impl Apply<'_> {
                 (true, ..) => Claim::Racing,
             };
             self.loops.hints.push((v, Hints { deal, claim, ..Hints::default() }));
-            if let (Unit::CpuThread, true, Some(outermost)) = (unit, races, self.seams(v)) {
+            if let (Unit::CpuThread, Some(outermost)) = (unit, self.seams(v)) {
                 self.loops.hints.push((outermost, Hints { seamed: true, ..Hints::default() }));
             }
         }
@@ -64,10 +64,12 @@ impl Apply<'_> {
         !loops.iter().all(|v| self.tells_apart(*v))
     }
 
-    /// The outermost loop of the cut that a loop counts pieces of, if each of its coordinates has places of the target of its own.
+    /// The outermost loop of the cut that a loop counts pieces of, if pieces may end within one of its iterations, and each of its coordinates has
+    /// places of the target of its own.
     fn seams(&self, v: VarId) -> Option<VarId> {
-        let outermost = *self.loops.cut(v)?.loops.first()?;
-        self.tells_apart(outermost).then_some(outermost)
+        let cut = self.loops.cut(v)?;
+        let outermost = *cut.loops.first()?;
+        ((cut.loops.len() > 1 || self.races(v)) && self.tells_apart(outermost)).then_some(outermost)
     }
 
     /// Whether iterations with different coordinates of a loop write different places of the target.

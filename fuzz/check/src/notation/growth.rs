@@ -106,6 +106,9 @@ impl Counted<'_> {
     fn grows(&self, work: &mut Work) -> Result<(u64, Run), Stop> {
         let kernel = self.kernel(work)?;
         let mut runs = vec![self.run(&kernel, LEAST, work)?];
+        if elements(&runs[0].result) as u64 > LEAST * LEAST / 4 {
+            return Err(Stop::Left("a result that is full"));
+        }
         for n in [2 * LEAST, 4 * LEAST] {
             let run = self.run(&kernel, n, work)?;
             let is_suspicious = runs.last().is_some_and(|before| before.is_outgrown(&run));

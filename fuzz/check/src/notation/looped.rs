@@ -68,10 +68,12 @@ const COMMANDS: [&str; 14] = [
 
 /// Commands with which each second statement begins, each about the last loop that those before it have made: pieces of what a tile
 /// has, and entries of loops that count as one.
-const RUNS: [&[&str]; 4] = [
+const RUNS: [&[&str]; 6] = [
     &["split", "collapse", "pos", "split"],
     &["split_up", "collapse", "pos", "split"],
     &["split_up", "weigh", "split"],
+    &["split_up", "collapse", "weigh", "split"],
+    &["collapse", "weigh", "split"],
     &["collapse", "pos", "split"],
 ];
 
@@ -297,7 +299,10 @@ impl<S: Subject + Clone> Looped<S> {
             }
             "collapse" => format!("collapse({v}, {} -> {a});", loops.get(first + 1).map(name)?),
             "pos" => format!("pos({v} -> {a}, {});", tensor()?),
-            "weigh" => format!("weigh({v}, {});", tensor()?),
+            "weigh" => {
+                let beside = read.get(words[4] % (2 * read.len().max(1))).map(|name| format!(", {name}"));
+                format!("weigh({v}, {}{});", tensor()?, beside.unwrap_or_default())
+            }
             "unroll" => format!("unroll({v}, {size});"),
             "coord" => format!("coord({v} -> {a});"),
             "precompute" => precompute(typed, statement, words[3] + turn, words[4])?,
