@@ -94,7 +94,8 @@ fn row(s: &Draft, program: &Program, classes: &Classes) -> Option<(usize, Worksp
         (0..format.rank()).all(|l| !along(l) || format.levels[l].is_located())
     };
     let always = s.rhs.accesses().iter().all(located);
-    (short && dense && together && always).then_some((rows.len(), WorkspaceKind::Row))
+    let folds = s.assign.fold().is_some();
+    (folds && short && dense && together && always).then_some((rows.len(), WorkspaceKind::Row))
 }
 
 /// Whether values are folded in the result itself, from the fold's identity on, while the result's fill is another value.
