@@ -151,9 +151,12 @@ impl Run {
     }
 }
 
-/// What a program is refused for.
+/// What a program is refused for. One is left out in which a condition alone has some variable: it has no extent.
 fn refused(error: Error) -> Stop {
     let words = error.to_string();
+    if words.contains("the extent of index variable") || words.contains("unknown name") {
+        return Stop::Left("a variable without an extent");
+    }
     Finding::new(if words.contains("steps") { "steps" } else { "refusal" }, words).into()
 }
 
