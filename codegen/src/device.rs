@@ -4,7 +4,7 @@
 //!   Kernel ──device_loops──▶ DeviceLoop … ──emit──▶ LLVM IR ──NVPTX──▶ PTX: one entry a loop, and what it is launched with
 //! ```
 //!
-//! The host runs the rest of the kernel. An entry's iterations are spread over any number of threads: each runs every so many of them. Its
+//! The host runs the rest of the kernel, as [`for_device`](fiberloom_loops::for_device) makes it. An entry's iterations are spread over any number of threads: each runs every so many of them. Its
 //! arguments are in the order of [`DeviceEntry::arguments`]; buffers are addresses in global memory.
 
 mod header;

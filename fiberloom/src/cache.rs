@@ -7,7 +7,7 @@
 use crate::error::Error;
 use crate::kernel::{Engine, Options};
 use crate::machine::{self, Compiled, Interrupt, Take, Uploaded, gpu};
-use crate::program::Program;
+use crate::program::{Program, for_device};
 use fiberloom_core::format::{Array, Holds};
 use fiberloom_core::notation::typed::{TURNS, TensorId};
 use fiberloom_core::stack::with_room;
@@ -142,6 +142,7 @@ pub(crate) fn code(program: &Program, engine: Engine, lowering: &Lowering) -> Re
 
 fn made(program: &Program, engine: Engine, lowering: &Lowering) -> Result<Code, Error> {
     let kernel = program.lowered_for(lowering)?.kernel;
+    let kernel = if engine.is_gpu() { for_device(&kernel)? } else { kernel };
     let compiled = match engine {
         Engine::Llvm => Some(machine::compile(&kernel)?),
         _ => None,

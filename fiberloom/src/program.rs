@@ -28,7 +28,7 @@ use fiberloom_passes::schedule::legal;
 use fiberloom_passes::schedule::storage::Asked;
 pub use given::Given;
 pub(crate) use given::literal;
-pub(crate) use gpu::{ByRow, Rows};
+pub(crate) use gpu::{ByRow, Rows, for_device};
 pub(crate) use pieces::ByPieces;
 use std::borrow::Cow;
 use std::path::Path;
@@ -377,12 +377,21 @@ impl Program {
         machine::assembly(&lowered.kernel)
     }
 
+    /// What was lowered as engines for GPUs run it: its parallel loops are those that are launched, and the host runs the rest.
+    ///
+    /// # Errors
+    /// A defect.
+    pub fn loops_for_gpu(&self, lowered: &Lowered) -> Result<String, Error> {
+        Ok(for_device(&lowered.kernel)?.to_string())
+    }
+
     /// The parallel loops of what was lowered as PTX for a GPU; loops that stay on the host are comments before it.
     ///
     /// # Errors
     /// What LLVM does not take: a defect.
     pub fn ptx_of(&self, lowered: &Lowered, gpu: Gpu) -> Result<String, Error> {
-        machine::ptx(&lowered.kernel, gpu)
+        let kernel = for_device(&lowered.kernel)?;
+        machine::ptx(&kernel, gpu)
     }
 
     /// An object file of [`Program::lowered`] for any x86-64, and the C header that declares it, of a kernel of this name: those that are
@@ -404,6 +413,7 @@ impl Program {
     /// As of [`Program::object`]; [`Error::Call`] if no loop is for a GPU.
     pub fn device_code(&self, mode: Mode, name: &str, gpu: Gpu) -> Result<(Vec<u8>, String), Error> {
         let kernel = self.for_gpu(mode).named_kernel(mode, name)?;
+        let kernel = for_device(&kernel)?;
         machine::device_files(&kernel, gpu)
     }
 

@@ -2,7 +2,7 @@
 
 use fiberloom_codegen::device::{Ptx, ptx};
 use fiberloom_core::format::Array;
-use fiberloom_loops::{Failure, Gpu, Runner, check, read};
+use fiberloom_loops::{DeviceArgument, Failure, Gpu, Runner, check, for_device, read};
 use fiberloom_semantics::machine::{Fault, Prepared};
 use fiberloom_semantics::ptx::{Host, Limits, Module, Shape, Simulated};
 
@@ -43,11 +43,11 @@ fn made(text: &str, results: i64) -> (Result<Vec<i64>, Failure>, Ptx) {
 
 /// The same, of these operands and extents.
 fn made_of(text: &str, operands: &[Array], extents: [i64; 3]) -> (Result<Vec<i64>, Failure>, Ptx) {
-    let kernel = read(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let kernel = for_device(&read(text).unwrap_or_else(|e| panic!("{e}\n{text}")));
     check(&kernel).unwrap_or_else(|e| panic!("{e}\n{text}"));
     let code = ptx(&kernel, Gpu::Sm80).unwrap();
     let module = Module::read(&code.text).unwrap_or_else(|e| panic!("{e}\n{}", code.text));
-    let given: Vec<Option<&Array>> = operands.iter().map(Some).chain([None, None]).collect();
+    let given: Vec<Option<&Array>> = operands.iter().map(Some).chain([None; 8]).take(kernel.buffers.len()).collect();
     let mut all = SHAPES.iter().zip(1..).map(|(shape, seed)| {
         let limits = Limits { seed, ..Limits::default() };
         let launcher = Simulated::new(&module, limits);
@@ -685,7 +685,10 @@ fn variables_are_folded_into_by_all_threads() {
     let product = body.replace("t = t + A_vals[p] * i", "t = t * A_vals[p]");
     let (values, code) = made(&kernel("i64", &product), 2);
     assert_eq!(values, Ok(vec![5 * 720, 6]));
-    assert_eq!(code.refused, [("i".to_string(), "its iterations fold into `t` with `*`, of type i64".to_string())]);
+    // Of this fold there are no atomics: it is made in parts.
+    assert!(
+        code.refused.is_empty() && code.entries[0].arguments.iter().all(|of| !matches!(of, DeviceArgument::Fold(_)))
+    );
 }
 
 /// Where an element is among the next eight, before an end.
@@ -719,4 +722,115 @@ fn loops_stay_on_the_host() {
     assert_eq!(values, Ok(vec![0, 1, 2, 3]));
     let why = "its iterations, dealt out to blocks, are not shown to be independent";
     assert_eq!(code.refused, [("i".to_string(), why.to_string())]);
+}
+
+/// A kernel over the same operands that appends to lists.
+fn appending(body: &str) -> String {
+    format!(
+        "kernel k(n_i, n_j, n_k)
+  operand A1_pos: i32, A1_crd: i32, A_vals: i64, x_vals: i64
+  result y_vals: i64, y_pos: i64
+  private w: i64
+
+  c = 0
+  alloc y_vals[4]
+  alloc y_pos[n_i + 1] = 0
+  alloc w[n_j + 8]
+{body}
+  finish y_vals[c]
+  finish y_pos[n_i + 1]
+"
+    )
+}
+
+/// Threads count first, and write behind one another: what an iteration stores and does not keep, the next one does not lose.
+#[test]
+fn loops_that_append_count_first() {
+    let even = "  parallel for i in 0..n_i joining y_pos[i + 1] = c, y_vals[c] {
+    for p in A1_pos[i]..A1_pos[i + 1] {
+      y_vals[c] = A_vals[p]
+      c = c + i64(A_vals[p] % 2 == 0)
+    }
+    y_pos[i + 1] = c
+  }";
+    let (values, code) = made(&appending(even), 0);
+    assert_eq!(values, Ok(vec![2, 4, 6]));
+    assert_eq!((code.refused.len(), code.entries.len()), (0, 2));
+    // Every row has room for four more, of which none is kept.
+    let behind = "  parallel for i in 0..n_i joining y_pos[i + 1] = c, y_vals[c] {
+    for p in A1_pos[i]..A1_pos[i + 1] {
+      y_vals[c] = A_vals[p]
+      c = c + 1
+    }
+    reserve y_vals[c + 4]
+    for q in 0..4 {
+      y_vals[c + q] = -1
+    }
+    y_pos[i + 1] = c
+  }";
+    assert_eq!(made(&appending(behind), 0).0, Ok(vec![1, 2, 3, 4, 5, 6]));
+}
+
+/// What an iteration appends in order, a thread sorts.
+#[test]
+fn threads_sort_what_they_append() {
+    let sorted = "  parallel for i in 0..n_i with w joining y_pos[i + 1] = c, y_vals[c] {
+    n = 0
+    for p in A1_pos[i]..A1_pos[i + 1] {
+      w[n] = 7 - A_vals[p]
+      w[n + 1] = A_vals[p]
+      n = n + 2
+    }
+    reserve y_vals[c + n]
+    sort w[0..n] into y_vals[c]
+    c = c + n
+    y_pos[i + 1] = c
+  }";
+    let (values, code) = made(&appending(sorted), 0);
+    assert_eq!(values, Ok(vec![1, 2, 5, 6, 3, 4, 1, 2, 3, 4, 5, 6]));
+    assert!(code.refused.is_empty(), "{:?}", code.refused);
+}
+
+/// What is appended depends on what iterations write elsewhere: it is not counted twice.
+#[test]
+fn what_depends_on_stores_is_not_counted() {
+    let own = "  parallel for i in 0..n_i joining y_vals[c] {
+    y_pos[i] = y_pos[i] + 1
+    for p in 0..y_pos[i] {
+      y_vals[c] = i
+      c = c + 1
+    }
+  }";
+    let (values, code) = made(&appending(own), 0);
+    assert_eq!(values, Ok(vec![0, 1, 2, 3]));
+    let why = "what its iterations append depends on what they write to `y_pos`";
+    assert_eq!(code.refused, [("i".to_string(), why.to_string())]);
+}
+
+/// A sum over all iterations has always the same parts.
+#[test]
+fn sums_have_the_same_parts() {
+    let sum = |body: &str| kernel("i64", &format!("  t = 3\n{body}\n  y_vals[0] = t"));
+    let squares = "  parallel for i in 0..n_j folding t {\n    t = t * x_vals[i]\n  }";
+    let (values, code) = made(&sum(squares), 1);
+    assert_eq!(values, Ok(vec![3000]));
+    assert_eq!((code.refused.len(), code.entries.len()), (0, 1));
+    // Of nothing it is what it was.
+    let none = "  parallel for i in n_j..0 folding t {\n    t = t * x_vals[i]\n  }";
+    assert_eq!(made(&sum(none), 1).0, Ok(vec![3]));
+    let failing = "  parallel for i in 0..n_j folding t {
+    if x_vals[i] > 50 {
+      fail overflow
+    }
+    if x_vals[i] > 5 {
+      fail positions
+    }
+    t = t * x_vals[i]
+  }";
+    let (values, code) = made(&sum(failing), 1);
+    assert_eq!(values, Err(Failure::Positions));
+    assert_eq!(
+        code.refused,
+        [("i".to_string(), "an iteration may fail in several ways, and the first counts".to_string())]
+    );
 }

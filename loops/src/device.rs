@@ -17,13 +17,20 @@
 //!
 //! Where a block runs an iteration, workspaces lie in its shared memory instead, one for all of its threads.
 
+mod around;
 mod barriers;
 mod failures;
 mod grid;
 mod handed;
 mod lanes;
+mod parts;
+mod rooms;
 mod shared;
+mod slice;
+mod sorts;
+mod twice;
 
+pub use around::for_device;
 pub use grid::Runner;
 pub use handed::Hand;
 pub use lanes::{Join, Shuffles, WARP};
@@ -257,6 +264,8 @@ fn find(kernel: &Kernel, stmt: &Stmt, all: &mut DeviceLoops) {
         }
         return stmt.blocks().flatten().for_each(|inner| find(kernel, inner, all));
     };
+    let shared = !joined.is_empty() || how.folded().iter().any(|v| !parts::at_once(kernel, *var, (body, *v)));
+    let in_no_form = if shared { around::obstacle(kernel, stmt) } else { None };
     let appends = (!joined.is_empty()).then(|| "its iterations append to lists".to_string());
     let arrays = how.arrays().iter().map(|b| {
         let Buffer { name, ty, .. } = &kernel.buffers[b.0 as usize];
@@ -268,7 +277,7 @@ fn find(kernel: &Kernel, stmt: &Stmt, all: &mut DeviceLoops) {
     });
     let races = kernel.hints.get(var).is_some_and(|hints| hints.claim.races());
     let atomic = || arrays.chain(variables).find_map(|(what, ty, fold)| no_atomic((what, ty), fold?.0, races));
-    match appends.or_else(atomic).or_else(|| obstacle(kernel, own, body)) {
+    match in_no_form.or(appends).or_else(atomic).or_else(|| obstacle(kernel, own, body)) {
         Some(what) => all.refused.push((*var, what)),
         None => {
             let (each, why) = taken(kernel, *var, how, body);

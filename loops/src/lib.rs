@@ -42,7 +42,7 @@ pub use bind::{Bound, assembles, bind, collect, settle, shares_borrowed, taken};
 pub use check::{NESTING, Sound, check, private};
 pub use device::{
     DeviceArgument, DeviceEntry, DeviceLoop, DeviceLoops, Folded, Gpu, Hand, Join, Runner, SHARED_BYTES, Shuffles,
-    WARP, Workspace, device_loops, folds_at_once,
+    WARP, Workspace, device_loops, folds_at_once, for_device,
 };
 pub use fiberloom_core::text::{DEPTH, LITERALS, is_name};
 pub use folds::{accumulates, array_in_pieces, fold_in_pieces, folded_values};

@@ -6,7 +6,7 @@
 //!
 //! A kernel may have ten thousand variables of one name: the last number of each name is stored, so that it need not be searched for.
 
-use super::{Expr, Stmt, Var};
+use super::{Buffer, BufferId, Expr, Kernel, Role, Stmt, Var, map_blocks, mapped};
 use fiberloom_core::algebra::Type;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -70,6 +70,23 @@ impl Vars<'_> {
         Stmt::Let(fresh, e)
     }
 
+    /// A copy of a block for new variables, which replace in `now` those that the block defines and sets.
+    pub(super) fn block_again(&mut self, block: &[Stmt], now: &mut BTreeMap<Var, Var>) -> Vec<Stmt> {
+        let mut out = Vec::with_capacity(block.len());
+        for stmt in block {
+            let stmt = mapped(stmt.clone(), &|e| e.renamed(now));
+            let mut again = |v: Var| *now.entry(v).or_insert_with(|| self.again(v));
+            let stmt = match stmt {
+                Stmt::Let(v, e) => Stmt::Let(again(v), e),
+                Stmt::Set(v, e) => Stmt::Set(again(v), e),
+                Stmt::For { var, lo, hi, how, body } => Stmt::For { var: again(var), lo, hi, how, body },
+                stmt => stmt,
+            };
+            out.extend(map_blocks(vec![stmt], &mut |inner| self.block_again(&inner, now)));
+        }
+        out
+    }
+
     /// A new variable that holds a coordinate or a position.
     pub(super) fn index(&mut self, name: &str) -> Var {
         self.fresh(name, Type::I64)
@@ -82,4 +99,22 @@ impl Vars<'_> {
         self.all.push((name, ty));
         Var(self.all.len() as u32 - 1)
     }
+}
+
+/// A copy of a loop for new variables but for those in `now`, whose loops have the hints of the first.
+pub(super) fn loop_again(kernel: &mut Kernel, stmt: Stmt, mut now: BTreeMap<Var, Var>) -> Vec<Stmt> {
+    let made = Vars::of(&mut kernel.vars).block_again(&[stmt], &mut now);
+    let hints: Vec<_> = kernel.hints.iter().filter_map(|(v, hints)| Some((*now.get(v)?, *hints))).collect();
+    kernel.hints.extend(hints);
+    made
+}
+
+/// A new workspace.
+pub(super) fn workspace(kernel: &mut Kernel, name: &str, ty: Type) -> BufferId {
+    let mut names = Names::default();
+    kernel.buffers.iter().map(|b| &b.name).chain(kernel.vars.iter().map(|(name, _)| name)).for_each(|name| {
+        names.fresh(name);
+    });
+    kernel.buffers.push(Buffer { name: names.fresh(name), ty, role: Role::Workspace, private: false });
+    BufferId(kernel.buffers.len() as u32 - 1)
 }

@@ -20,7 +20,7 @@
 //!  #! ops loads <= 20              at most so many of an operation under `--engine loops`
 //!  #! derive grad --of y --by A    what is printed of a gradient or a tangent; all else is of that program then
 //!  #| tensor A_bar: …
-//!  #! show loops                   what is printed of a stage; `cargo xtask bless` rewrites it
+//!  #! show loops                   what is printed of a stage; `cargo xtask bless` rewrites it; `show loops --gpu sm_80`: with an option
 //!  #| kernel …
 //! ```
 //!

@@ -346,7 +346,9 @@ impl Test<'_> {
 
     fn show(&self, stage: &str, expected: &[String], line: usize, bless: bool) -> Result<(), String> {
         let path = self.ran.display().to_string();
-        let ran = binary::run(["show", stage, &path].into_iter().chain(self.mode()).chain(self.by_plan()))?;
+        let words: Vec<&str> = ["show"].into_iter().chain(stage.split_whitespace()).collect();
+        let given = words.iter().copied().chain([path.as_str()]);
+        let ran = binary::run(given.chain(self.mode()).chain(self.by_plan()))?;
         ran.expect(0)?;
         let printed: Vec<&str> = ran.stdout.trim_end().lines().collect();
         if printed == expected {
@@ -361,7 +363,7 @@ impl Test<'_> {
         }
         // The file may have been blessed by an earlier directive: its own line is found anew.
         let text = std::fs::read_to_string(self.path).map_err(|e| e.to_string())?;
-        std::fs::write(self.path, blessed(&text, &["show", stage], &printed)).map_err(|e| e.to_string())
+        std::fs::write(self.path, blessed(&text, &words, &printed)).map_err(|e| e.to_string())
     }
 }
 

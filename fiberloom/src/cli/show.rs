@@ -30,7 +30,8 @@ pub fn show(args: &Show) -> Result<(), Error> {
 
 /// The stage as text, or the lattice as a picture.
 fn shown(args: &Show, program: &Program, mode: Mode, call: Option<&Call>) -> Result<String, Error> {
-    let stages = Stages::of(program, mode, call).for_gpu(args.gpu.unwrap_or_default());
+    let stages = Stages::of(program, mode, call);
+    let stages = if let Some(gpu) = args.gpu { stages.for_gpu(gpu) } else { stages };
     if args.svg { stages.picture() } else { stages.text(args.stage) }
 }
 

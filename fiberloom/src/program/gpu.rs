@@ -22,12 +22,13 @@
 //! of rows that are all short a thread has one.
 
 use super::Program;
+use crate::error::Error;
 use fiberloom_core::algebra::Mode;
 use fiberloom_core::format::Tensor;
 use fiberloom_core::notation::spell::{self, Planned};
 use fiberloom_core::notation::syntax::{CommandKind, Ident, Race, Unit};
 use fiberloom_core::notation::typed::{self, Expr, Fun, Kind, Statement, TensorId, VarId};
-use fiberloom_loops::{DeviceLoops, Runner, device_loops};
+use fiberloom_loops::{self as loops, DeviceLoops, Kernel, Runner, Sound, device_loops};
 use fiberloom_lower::give;
 use fiberloom_semantics::ptx::{Shape, WARP};
 use std::collections::BTreeMap;
@@ -154,10 +155,18 @@ impl Program {
     /// Its loops for a GPU, if it is lowered.
     fn dealt(&self, mode: Mode) -> Option<DeviceLoops> {
         let lowered = self.lowered(mode).ok()?;
-        let loops = device_loops(&lowered.kernel);
+        let loops = device_loops(&loops::for_device(&lowered.kernel));
         self.was_lowered(mode, lowered);
         Some(loops)
     }
+}
+
+/// The kernel as an engine for GPUs runs it.
+///
+/// # Errors
+/// A defect: the kernel is not well-formed.
+pub(crate) fn for_device(kernel: &Kernel) -> Result<Sound, Error> {
+    Sound::new(loops::for_device(kernel)).map_err(Error::Defect)
 }
 
 /// Whether more loops are shared by warps than before, none is dealt out otherwise than commands say, and none more stays on the host.

@@ -83,19 +83,19 @@ pub struct Stages<'a, 'o> {
     program: &'a Program,
     mode: Mode,
     call: Option<&'a Call<'o>>,
-    gpu: Gpu,
+    gpu: Option<Gpu>,
     lowered: OnceCell<Result<Lowered, Error>>,
 }
 
 impl<'a, 'o> Stages<'a, 'o> {
     /// Those of a program; of a call of it, if there is one.
     pub fn of(program: &'a Program, mode: Mode, call: Option<&'a Call<'o>>) -> Stages<'a, 'o> {
-        Stages { program, mode, call, gpu: Gpu::default(), lowered: OnceCell::new() }
+        Stages { program, mode, call, gpu: None, lowered: OnceCell::new() }
     }
 
-    /// The same, with the stage `ptx` for this GPU.
+    /// The same, with loops as GPUs run them, and the stage `ptx` for this one.
     pub fn for_gpu(self, gpu: Gpu) -> Stages<'a, 'o> {
-        Stages { gpu, ..self }
+        Stages { gpu: Some(gpu), ..self }
     }
 
     /// A stage as text.
@@ -115,10 +115,11 @@ impl<'a, 'o> Stages<'a, 'o> {
             Stage::Plan => self.lowered()?.show_plan(),
             Stage::Lattice => program.spaces(mode)? + &self.lowered()?.show_lattice(),
             Stage::Looplets => self.lowered()?.show_looplets(),
+            Stage::Loops if self.gpu.is_some() => program.loops_for_gpu(self.lowered()?)?,
             Stage::Loops => self.lowered()?.kernel.to_string(),
             Stage::Llvm => program.llvm_ir_of(self.lowered()?)?,
             Stage::Asm => program.assembly_of(self.lowered()?)?,
-            Stage::Ptx => program.ptx_of(self.lowered()?, self.gpu)?,
+            Stage::Ptx => program.ptx_of(self.lowered()?, self.gpu.unwrap_or_default())?,
         })
     }
 

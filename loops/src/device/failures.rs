@@ -16,18 +16,37 @@ use crate::rewrites::uses;
 use crate::{Entry, Expr, Failure, Kernel, Stmt, Var};
 use std::collections::BTreeSet;
 
+/// Why nothing shares iterations that fail in several ways.
+pub(super) const SEVERAL: &str = "an iteration may fail in several ways, and the first counts";
+
+/// The number of ways in which statements fail.
+pub(super) fn codes(body: &[Stmt]) -> usize {
+    fn note(block: &[Stmt], all: &mut BTreeSet<Failure>) {
+        for stmt in block {
+            if let Stmt::Call(Entry::Fail(failure)) = stmt {
+                all.insert(*failure);
+            }
+            stmt.blocks().for_each(|inner| note(inner, all));
+        }
+    }
+    let mut all = BTreeSet::new();
+    note(body, &mut all);
+    all.len()
+}
+
 /// Why threads do not go on where iterations with this body fail, if they do not.
 pub(super) fn obstacle(kernel: &Kernel, body: &[Stmt]) -> Option<String> {
-    let mut fails = Fails { kernel, body, codes: BTreeSet::new(), decides: BTreeSet::new(), goes_on: true };
-    if !Used::of(body).fails {
+    let mut fails = Fails { kernel, body, decides: BTreeSet::new(), goes_on: true };
+    let codes = codes(body);
+    if codes == 0 {
         return None;
     }
     body.iter().for_each(|stmt| fails.note_deciding(stmt));
     fails.note(body, false);
-    match fails.codes.len() {
-        0 | 1 if fails.goes_on => None,
-        0 | 1 => Some("an iteration may fail where what follows needs what comes behind".to_string()),
-        _ => Some("an iteration may fail in several ways, and the first counts".to_string()),
+    match codes {
+        1 if fails.goes_on => None,
+        1 => Some("an iteration may fail where what follows needs what comes behind".to_string()),
+        _ => Some(SEVERAL.to_string()),
     }
 }
 
@@ -35,7 +54,6 @@ pub(super) fn obstacle(kernel: &Kernel, body: &[Stmt]) -> Option<String> {
 struct Fails<'k> {
     kernel: &'k Kernel,
     body: &'k [Stmt],
-    codes: BTreeSet<Failure>,
     /// The variables that decide which way iterations take, and at which elements.
     decides: BTreeSet<Var>,
     /// Whether a thread can go on behind each failure.
@@ -47,13 +65,9 @@ impl Fails<'_> {
         for (n, stmt) in block.iter().enumerate() {
             match stmt {
                 Stmt::If(_, yes, no) if alone(yes).is_some() && no.is_empty() => {
-                    self.codes.extend(alone(yes));
                     self.goes_on &= !waits && self.is_by_itself(&block[n + 1..]);
                 }
-                Stmt::Call(Entry::Fail(failure)) => {
-                    self.codes.insert(*failure);
-                    self.goes_on = false;
-                }
+                Stmt::Call(Entry::Fail(_)) => self.goes_on = false,
                 Stmt::While(_, inner) => self.note(inner, true),
                 _ => stmt.blocks().for_each(|inner| self.note(inner, waits)),
             }

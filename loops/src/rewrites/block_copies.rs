@@ -16,12 +16,11 @@
 
 use super::appending::in_no_loop;
 use super::parallel::{Facts, is_dealt};
-use super::tiles::workspace;
 use crate::arith::int;
 use crate::device::SHARED_BYTES;
 use crate::folds::array_in_pieces;
 use crate::ir::{map_blocks, map_exprs};
-use crate::names::Vars;
+use crate::names::{Vars, workspace};
 use crate::{BufferId, Claim, Deal, Entry, Expr, How, Kernel, Stmt, Var};
 use fiberloom_core::algebra::{Op, Value};
 

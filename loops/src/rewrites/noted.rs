@@ -14,7 +14,7 @@
 //! ```
 //!
 //! So pieces of positions may share a row, and rows of equal work begin where a search says. This is done where a schedule wants a loop in
-//! parallel whose iterations are independent then.
+//! parallel whose iterations are independent then. Elements that units of a GPU fold are not noted: they do so at once.
 //!
 //! Elements that pieces fold are noted where pieces meet alone: in a `seamed` loop each iteration but the first and the last has elements of its own.
 //! Whole rows are not: each piece has its own there (`seams.rs`). So are counters that each row notes (`within.rs`).
@@ -29,14 +29,13 @@
 //! ```
 
 use super::appending::in_no_loop;
-use super::parallel::{Facts, holds_elements};
+use super::parallel::{Facts, holds_elements, is_dealt};
 use super::seams::with_rows;
 use super::serial::is_wanted;
-use super::tiles::workspace;
 use super::within::Within;
 use crate::arith::{binary, int, minus, plus};
 use crate::folds::{folded_values, folds_elements};
-use crate::names::Vars;
+use crate::names::{Vars, workspace};
 use crate::{BufferId, Claim, Entry, Expr, How, Kernel, Stmt, Var, map_blocks};
 use fiberloom_core::algebra::{Op, Type};
 use std::collections::{BTreeMap, BTreeSet};
@@ -59,9 +58,11 @@ struct List {
 /// Puts into lists what iterations note, or gives pieces rows of their own where they meet, where iterations run in parallel then, as a
 /// schedule wants.
 pub(super) fn notes_in_lists(kernel: &mut Kernel) {
-    let wanted: Vec<Var> = kernel.hints.keys().copied().filter(|var| is_wanted(kernel, *var)).collect();
+    let wanted = |var: &Var| is_wanted(kernel, *var) || is_dealt(kernel, *var);
+    let wanted: Vec<Var> = kernel.hints.keys().copied().filter(wanted).collect();
     for var in wanted {
-        if let Some(changed) = with_lists(kernel, var).or_else(|| with_rows(kernel, var)) {
+        let rows = |kernel: &Kernel| if is_wanted(kernel, var) { with_rows(kernel, var) } else { None };
+        if let Some(changed) = with_lists(kernel, var).or_else(|| rows(kernel)) {
             *kernel = changed;
         }
     }
@@ -90,7 +91,11 @@ pub(super) fn is_apart(facts: &Facts, kernel: &Kernel, stmt: &Stmt) -> bool {
 fn listed(kernel: &mut Kernel, facts: &Facts, stmt: Stmt, changed: &mut Option<Stmt>) -> Vec<Stmt> {
     let Stmt::For { var, lo, hi, how: How::Serial, body } = stmt else { return vec![stmt] };
     let arrays = noted(kernel, facts, &body);
-    if arrays.values().any(Option::is_some) {
+    let folds = arrays.values().any(Option::is_some);
+    if folds && is_dealt(kernel, var) {
+        return vec![Stmt::For { var, lo, hi, how: How::Serial, body }];
+    }
+    if folds {
         kernel.hints.entry(var).or_default().claim = Claim::Apart;
     }
     let is_counted = |b: BufferId| lo == int(0) && arrays.get(&b) == Some(&None);

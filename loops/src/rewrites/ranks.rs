@@ -266,7 +266,7 @@ impl Search<'_> {
     }
 
     fn workspace(&mut self, name: &str, ty: Type) -> BufferId {
-        super::tiles::workspace(self.kernel, name, ty)
+        crate::names::workspace(self.kernel, name, ty)
     }
 
     /// A workspace like another one.

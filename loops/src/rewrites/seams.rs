@@ -21,10 +21,9 @@
 use super::appending::in_no_loop;
 use super::noted::{is_apart, is_seamed};
 use super::parallel::{Facts, holds_elements};
-use super::tiles::workspace;
 use crate::arith::{binary, int, minus, plus, times};
 use crate::folds::array_in_pieces;
-use crate::names::Vars;
+use crate::names::{Vars, workspace};
 use crate::{BufferId, Claim, Entry, Expr, Failure, How, Kernel, Stmt, Var, map_blocks, mapped};
 use fiberloom_core::algebra::{Op, Type, Value};
 use std::collections::BTreeMap;

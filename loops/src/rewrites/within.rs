@@ -21,9 +21,8 @@
 
 use super::noted::{Seam, append, is_seamed};
 use super::parallel::touched;
-use super::tiles::workspace;
 use crate::arith::{binary, int, minus, plus};
-use crate::names::Vars;
+use crate::names::{Vars, workspace};
 use crate::{BufferId, Entry, Expr, How, Kernel, Stmt, Var};
 use fiberloom_core::algebra::{Op, Type};
 use std::collections::{BTreeMap, BTreeSet};

@@ -9,9 +9,6 @@ use crate::loops::{Device, Ended, Parallel};
 use fiberloom_loops::{BufferId, DeviceArgument, DeviceEntry, Failure, Kernel, Runner, Var};
 use std::cell::RefCell;
 
-/// The most bytes of copies of workspaces.
-const COPIES: u64 = 1 << 24;
-
 /// What runs launches of the entries of a module.
 pub trait Launcher {
     /// Runs one; what of memory kernels may write is there behind it.
@@ -23,6 +20,11 @@ pub trait Launcher {
     /// Whether it has an operand from a launch before: then it is not asked for again.
     fn holds(&self, _operand: BufferId) -> bool {
         false
+    }
+
+    /// The most bytes of copies of a workspace, of which each thread has one; if one copy has more, it is one thread that runs all iterations.
+    fn copies(&self) -> u64 {
+        1 << 24
     }
 
     /// What all launches did, whose counts are these together, by name.
@@ -181,29 +183,25 @@ impl<'k> Host<'k> {
         made
     }
 
-    /// The threads of a block, which are whole warps where these run iterations.
-    fn threads(&self, entry: &DeviceEntry) -> u32 {
-        let threads = self.shape.threads;
-        if entry.runner.has_warps() { threads.next_multiple_of(super::WARP) } else { threads }
-    }
-
-    /// How many blocks there are: fewer where threads have copies of long workspaces.
-    fn blocks(&self, entry: &DeviceEntry, each: &Parallel) -> u32 {
+    /// The blocks of a launch, and the threads of one, which are whole warps where these run iterations: fewer where threads have copies of
+    /// long workspaces.
+    fn grid(&self, entry: &DeviceEntry, each: &Parallel) -> (u32, u32) {
         let iterations = each.bounds.1.saturating_sub(each.bounds.0).max(0) as u64;
-        let threads = u64::from(self.threads(entry));
-        let each_block = match entry.runner {
-            Runner::Thread => threads,
-            Runner::Warp => threads / u64::from(super::WARP),
-            Runner::Block => 1,
+        let Shape { blocks, threads } = self.shape;
+        let warps = threads.next_multiple_of(super::WARP);
+        let (each_block, threads) = match entry.runner {
+            Runner::Thread => (threads, threads),
+            Runner::Warp => (warps / super::WARP, warps),
+            Runner::Block => (1, warps),
         };
-        let mut most = iterations.div_ceil(each_block).clamp(1, u64::from(self.shape.blocks.max(1)));
-        for argument in &entry.arguments {
-            if let DeviceArgument::Copies(b) = argument {
-                let bytes = each.len(*b) * self.kernel.buffers[b.0 as usize].ty.bytes() as u64 * threads;
-                most = most.min(COPIES / bytes.max(1)).max(1);
-            }
-        }
-        most as u32
+        let blocks = iterations.div_ceil(u64::from(each_block)).clamp(1, u64::from(blocks.max(1)));
+        let longest = entry.arguments.iter().filter_map(|argument| match argument {
+            DeviceArgument::Copies(b) => Some(each.len(*b) * self.kernel.buffers[b.0 as usize].ty.bytes() as u64),
+            _ => None,
+        });
+        let room = longest.max().map_or(u64::MAX, |bytes| (self.launcher.copies() / bytes.max(1)).max(1));
+        let threads = u64::from(threads).min(room);
+        (blocks.min(room / threads) as u32, threads as u32)
     }
 
     /// Adds what a launch counted, by the kernel's buffers.
@@ -223,7 +221,7 @@ impl<'k> Host<'k> {
 impl Device for Host<'_> {
     fn run(&self, each: &mut Parallel) -> Result<bool, Ended> {
         let Some(entry) = self.entries.iter().find(|entry| entry.var == each.var) else { return Ok(false) };
-        let (blocks, threads) = (self.blocks(entry, each), self.threads(entry));
+        let (blocks, threads) = self.grid(entry, each);
         let mut prepared = self.prepared(entry, each, u64::from(blocks) * u64::from(threads))?;
         let launch = Launch { entry: &entry.name, blocks, threads, arguments: &prepared.arguments };
         let counts = self.launcher.launch(entry, &launch, &mut prepared.global)?;

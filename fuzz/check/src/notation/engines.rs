@@ -313,7 +313,8 @@ struct Lowered {
 }
 
 /// The kernel, whose print reads as itself, if the engine asks for that; so does that of the concrete notation before it. And the kernel as it was
-/// emitted and after each rewrite, for the engine that runs them; and in strips of two, and in the least tiles and copies.
+/// emitted and after each rewrite, for the engine that runs them; and in strips of two, in the least tiles and copies, and as GPUs run it, which
+/// is the kernel for the engine that does.
 fn lowered(
     subject: &impl Subject,
     typed: &typed::Program,
@@ -343,6 +344,13 @@ fn lowered(
         refused(subject, "refusal", first(&wrong))
     })?;
     let summed = lowered.asked.summed.clone();
+    if engine == Engine::Ptx {
+        let kernel = Sound::new(loops::for_device(&lowered.kernel)).map_err(|e| Finding::new("counted first", e))?;
+        return Ok(Lowered { kernel, stages, summed });
+    }
+    if engine == Engine::Rewrites {
+        stages.push(loops::for_device(&lowered.kernel));
+    }
     if !engine.reads_back() || !empty.is_empty() {
         return Ok(Lowered { kernel: lowered.kernel, stages, summed });
     }

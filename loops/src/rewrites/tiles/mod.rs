@@ -31,9 +31,8 @@ mod emit;
 mod nest;
 
 use super::parallel::Facts;
-use crate::names::Names;
-use crate::{Buffer, BufferId, Entry, Expr, How, Kernel, Role, Stmt, Var, check, map_blocks};
-use fiberloom_core::algebra::Type;
+use crate::names::workspace;
+use crate::{BufferId, Entry, Expr, How, Kernel, Stmt, Var, check, map_blocks};
 use nest::{Nest, Seen};
 use std::collections::BTreeSet;
 
@@ -171,16 +170,6 @@ fn with_copies(stmts: Vec<Stmt>, more: &[BufferId]) -> Vec<Stmt> {
 fn stores(stmt: &Stmt, buffers: &BTreeSet<BufferId>) -> bool {
     let here = matches!(stmt, Stmt::Store(b, ..) if buffers.contains(b));
     here || stmt.blocks().flatten().any(|inner| stores(inner, buffers))
-}
-
-/// A new workspace.
-pub(super) fn workspace(kernel: &mut Kernel, name: &str, ty: Type) -> BufferId {
-    let mut names = Names::default();
-    kernel.buffers.iter().map(|b| &b.name).chain(kernel.vars.iter().map(|(name, _)| name)).for_each(|name| {
-        names.fresh(name);
-    });
-    kernel.buffers.push(Buffer { name: names.fresh(name), ty, role: Role::Workspace, private: false });
-    BufferId(kernel.buffers.len() as u32 - 1)
 }
 
 /// An element.
