@@ -28,7 +28,7 @@ use crate::cache::{Code, Prepared, Stop};
 use crate::clock::Instant;
 use crate::error::Error;
 use crate::machine::{self, Interrupt, Take};
-use crate::program::{ByPieces, ByRow, Program, Rows};
+use crate::program::{ByPieces, ByRow, Program, Rows, Shares};
 use crate::relation::Relations;
 use fiberloom_core::algebra::Mode;
 use fiberloom_core::counted;
@@ -158,8 +158,8 @@ struct ByData {
 /// What is asked of data.
 #[derive(Debug)]
 enum Asked {
-    /// For a GPU: how long the rows of matrices are.
-    Rows(Vec<ByRow>),
+    /// For a GPU: how long the rows of matrices are, and whether statements are to run in these pieces.
+    Gpu(Vec<ByRow>, Vec<ByPieces>),
     /// For threads: whether statements are to run in these pieces.
     Pieces(Vec<ByPieces>),
 }
@@ -167,15 +167,26 @@ enum Asked {
 /// What data say of statements; nothing of usual ones.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Known {
-    Rows(BTreeMap<usize, Rows>),
-    /// Of each statement, which of the pieces that are asked for: the numbers in the list of all.
+    /// Of each statement, what is known of a matrix's rows, and which of the pieces are asked for: the numbers in the list of all.
+    Gpu(BTreeMap<usize, Rows>, Vec<usize>),
     Pieces(Vec<usize>),
+}
+
+/// Of each statement, the pieces that operands ask for most: their numbers.
+fn asked(pieces: &[ByPieces], operands: &BTreeMap<TensorId, Operand>) -> Vec<usize> {
+    let mut most: BTreeMap<usize, (u64, usize)> = BTreeMap::new();
+    for (n, by) in pieces.iter().enumerate() {
+        let Some(asked) = by.asked(operands) else { continue };
+        let known = most.entry(by.statement).or_insert((asked, n));
+        *known = (*known).max((asked, n));
+    }
+    most.into_values().map(|(_, n)| n).collect()
 }
 
 impl ByData {
     fn of(program: Program, asked: Asked) -> Option<Arc<ByData>> {
         let is_any = match &asked {
-            Asked::Rows(matrices) => !matrices.is_empty(),
+            Asked::Gpu(matrices, pieces) => !(matrices.is_empty() && pieces.is_empty()),
             Asked::Pieces(pieces) => !pieces.is_empty(),
         };
         is_any.then(|| Arc::new(ByData { program, asked, made: Mutex::default() }))
@@ -185,20 +196,17 @@ impl ByData {
     fn on(&self, operands: &BTreeMap<TensorId, Operand>, options: Options) -> Option<Kernel> {
         let mode = options.mode;
         match &self.asked {
-            Asked::Rows(matrices) => {
+            Asked::Gpu(matrices, pieces) => {
                 let of = |by: &ByRow| Some((by.statement, by.rows(operands.get(&by.matrix)?.tensor())?));
                 let rows: BTreeMap<usize, Rows> = matrices.iter().filter_map(of).collect();
-                let told = || self.program.for_gpu_on(mode, &rows);
-                (!rows.is_empty()).then(|| self.kernel(Known::Rows(rows.clone()), options, told))
+                let found = asked(pieces, operands);
+                let in_pieces = || self.program.by_pieces_on(mode, found.iter().map(|n| &pieces[*n]));
+                let told = || in_pieces().for_gpu_on(mode, &rows);
+                let is_any = !(rows.is_empty() && found.is_empty());
+                is_any.then(|| self.kernel(Known::Gpu(rows.clone(), found.clone()), options, told))
             }
             Asked::Pieces(pieces) => {
-                let mut most: BTreeMap<usize, (u64, usize)> = BTreeMap::new();
-                for (n, by) in pieces.iter().enumerate() {
-                    let Some(asked) = by.asked(operands) else { continue };
-                    let known = most.entry(by.statement).or_insert((asked, n));
-                    *known = (*known).max((asked, n));
-                }
-                let found: Vec<usize> = most.into_values().map(|(_, n)| n).collect();
+                let found = asked(pieces, operands);
                 let told = || self.program.by_pieces_on(mode, found.iter().map(|n| &pieces[*n]));
                 (!found.is_empty()).then(|| self.kernel(Known::Pieces(found.clone()), options, told))
             }
@@ -232,11 +240,15 @@ impl Kernel {
             Engine::Ptx | Engine::Nvptx => {
                 let told = program.for_gpu(mode);
                 told.lowers(mode)?;
-                let asked = Asked::Rows(program.by_row());
+                let rows = program.by_row();
+                let is_by_row =
+                    |by: &ByPieces| rows.iter().any(|row| row.statement == by.statement && row.has_pieces());
+                let pieces = program.by_pieces(Shares::GPU).into_iter().filter(|by| !is_by_row(by)).collect();
+                let asked = Asked::Gpu(rows, pieces);
                 return Ok(of(told, ByData::of(program, asked)));
             }
         }
-        let asked = Asked::Pieces(program.by_pieces());
+        let asked = Asked::Pieces(program.by_pieces(Shares::THREADS));
         Ok(of(program.clone(), ByData::of(program, asked)))
     }
 

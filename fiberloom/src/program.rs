@@ -29,7 +29,7 @@ use fiberloom_passes::schedule::storage::Asked;
 pub use given::Given;
 pub(crate) use given::literal;
 pub(crate) use gpu::{ByRow, Rows, for_device};
-pub(crate) use pieces::ByPieces;
+pub(crate) use pieces::{ByPieces, Shares};
 use std::borrow::Cow;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};

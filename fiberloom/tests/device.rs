@@ -8,7 +8,7 @@ use std::process::Command;
 mod shared;
 
 /// Kernels whose outermost loops are independent: those of the papers, and others.
-const KERNELS: [(&str, &str); 10] = [
+const KERNELS: [(&str, &str); 15] = [
     ("spmv", "tensor A: f64[I,J] csr  tensor x: f64[J] dense  tensor y: f64[I] dense  y[i] = A[i,j] * x[j]"),
     (
         "spmv, a warp a row",
@@ -42,6 +42,14 @@ const KERNELS: [(&str, &str); 10] = [
         "softmax",
         "tensor A: f64[I,J] dense  tensor B: f64[I,J] dense  B[i,j] = exp(A[i,j] - max(k: A[i,k])) / sum(l: exp(A[i,l] - max(m: A[i,m])))",
     ),
+    ("union", "tensor A: f64[I,J] csr  tensor B: f64[I,J] csr  tensor C: f64[I,J] csr  C[i,j] = A[i,j] + B[i,j]"),
+    (
+        "product of sparse matrices",
+        "tensor A: f64[I,J] csr  tensor B: f64[J,K] csr  tensor C: f64[I,K] csr  C[i,k] = A[i,j] * B[j,k]",
+    ),
+    ("columns backwards", "tensor A: f64[I,J] csr  tensor B: f64[I,J] csr  B[i,j] = A[i, J - 1 - j]"),
+    ("sum", "tensor A: f64[I,J] csr  tensor s: f64[] dense  s[] = sum(i, j: A[i,j] * A[i,j])"),
+    ("dot", "tensor x: f64[I] dense  tensor y: f64[I] dense  tensor s: f64[] dense  s[] = sum(i: x[i] * y[i])"),
 ];
 
 fn number(x: f64) -> Value {
@@ -274,6 +282,74 @@ fn a_sampled_product_is_dealt_out_by_entries() {
     assert_eq!(planned, by_entries);
     println!("{before} instructions of one warp by rows, {now} by entries");
     assert!(now * 4 < before, "{before} instructions of one warp, now {now}");
+}
+
+/// What is planned for a program with operands, what launches count, and the result; which is what machine code makes of them.
+fn planned_for(text: &str, result: &str, given: &[(&str, &Tensor)]) -> (String, u64, Tensor<'static>) {
+    let compiled = |engine| program(text).compile(&Options { engine, ..Options::default() }).unwrap();
+    let kernel = compiled(Engine::Ptx);
+    let mut call = kernel.bind(given).unwrap();
+    let planned: Vec<String> = call.for_gpu().iter().map(|each| each.command.to_string()).collect();
+    let outcome = call.run().unwrap();
+    let made = outcome[result].clone();
+    let wanted = compiled(Engine::Llvm).run(given).unwrap();
+    assert_eq!(made, wanted[result], "{text}, {planned:?}");
+    let longest = outcome.ops.unwrap().into_iter().find(|(name, _)| *name == "longest_warp").unwrap().1;
+    (planned.join("; "), longest, made)
+}
+
+/// Where rows of what is merged are of very different lengths, threads have pieces of the entries of both.
+#[test]
+fn unions_are_dealt_out_by_entries() {
+    let text = KERNELS.iter().find(|(known, _)| *known == "union").unwrap().1;
+    let mut lengths = [3; 60];
+    lengths[20] = 24_000;
+    let (a, b) = (of_lengths(&lengths, 24_000), of_lengths(&[7; 60], 24_000));
+    let (planned, now, made) = planned_for(text, "C", &[("A", &a), ("B", &b)]);
+    assert_eq!(
+        planned,
+        "collapse(i, j -> all); weigh(all, A, B); split(all -> piece, within, 256); parallelize(piece, gpu_thread, no_races)"
+    );
+    assert_eq!(made.stored(), 24_000 + 59 * 7);
+    let by_rows = format!("{text} schedule {{ parallelize(i, gpu_thread, no_races); }}");
+    let (none, before, _) = planned_for(&by_rows, "C", &[("A", &a), ("B", &b)]);
+    assert_eq!(none, "");
+    println!("{before} instructions of one warp by rows, {now} by entries");
+    assert!(now * 4 < before, "{before} instructions of one warp, now {now}");
+    // Rows that are alike are threads'.
+    assert_eq!(planned_for(text, "C", &[("A", &b), ("B", &b)]).0, "");
+}
+
+/// Lists that the outermost loop merges have pieces of equal numbers of entries, where they are long.
+#[test]
+fn lists_are_merged_in_pieces() {
+    let text =
+        "tensor a: f64[N] compressed  tensor b: f64[N] compressed  tensor c: f64[N] compressed  c[n] = a[n] + b[n]";
+    let list = |count: i64, step: i64| {
+        let entries = (0..count).map(|n| (vec![n * step], number(n as f64)));
+        let format = Format::named("compressed", 1).unwrap();
+        Tensor::from_entries(vec![40_000], format, number(0.0), Type::I32, Type::I32, entries).unwrap()
+    };
+    let (long, short) = (list(9000, 4), list(6000, 6));
+    let (planned, _, made) = planned_for(text, "c", &[("a", &long), ("b", &short)]);
+    assert_eq!(planned, "weigh(n, a, b); split_up(n -> piece, within, 4096); parallelize(piece, gpu_thread, no_races)");
+    // Every third of the first is one of the second.
+    assert_eq!(made.stored(), 9000 + 6000 - 3000);
+    assert_eq!(planned_for(text, "c", &[("a", &list(300, 4)), ("b", &list(300, 6))]).0, "");
+}
+
+/// Threads fold into elements at once where sums may come in any order, and a loop would stay on the host otherwise.
+#[test]
+fn scatters_are_planned_for_atomics() {
+    let text = "tensor b: i64[N] dense  tensor w: TY[N] dense  tensor h: TY[16] dense  h[b[n]] += w[n]";
+    let planned = |ty: &str, mode: Mode| {
+        let told = program(&text.replace("TY", ty)).for_gpu(mode);
+        let ptx = told.ptx_of(&told.lowered(mode).unwrap(), Gpu::Sm80).unwrap();
+        (told.syntax().to_string().contains("parallelize(n, gpu_thread, atomics)"), ptx.contains(".entry"))
+    };
+    assert_eq!(planned("f64", Mode::Algebraic), (true, true));
+    assert_eq!(planned("f64", Mode::Strict), (false, false));
+    assert_eq!(planned("i64", Mode::Algebraic), (false, true));
 }
 
 /// A kernel has commands for each call's operands: rows of up to eight entries are threads', a warp has two rows of nine entries, four of three

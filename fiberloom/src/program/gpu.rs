@@ -22,6 +22,7 @@
 //! of rows that are all short a thread has one.
 
 use super::Program;
+use super::pieces::is_named;
 use crate::error::Error;
 use fiberloom_core::algebra::Mode;
 use fiberloom_core::format::Tensor;
@@ -31,6 +32,7 @@ use fiberloom_core::notation::typed::{self, Expr, Fun, Kind, Statement, TensorId
 use fiberloom_loops::{self as loops, DeviceLoops, Kernel, Runner, Sound, device_loops};
 use fiberloom_lower::give;
 use fiberloom_semantics::ptx::{Shape, WARP};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -63,6 +65,11 @@ pub(crate) struct ByRow {
 }
 
 impl ByRow {
+    /// Whether warps may have pieces of the matrix's entries.
+    pub(crate) fn has_pieces(&self) -> bool {
+        self.pieces.is_some()
+    }
+
     /// What is to be known of the rows of the matrix; `None` of usual ones.
     pub(crate) fn rows(&self, matrix: &Tensor) -> Option<Rows> {
         let lengths = matrix.lengths(1)?;
@@ -130,11 +137,12 @@ impl Program {
             if s.schedule.is_some() {
                 continue;
             }
-            for commands in candidates(&self.inner.typed, s, rows.get(&n).copied()) {
+            let all = candidates(&self.inner.typed, s, rows.get(&n).copied());
+            for commands in all.into_iter().chain(at_once(&self.inner.typed, s, &known.on_host)) {
                 let planned: Vec<Planned> =
                     commands.into_iter().map(|command| Planned { statement: n, command }).collect();
                 let Some(told) = best.with_commands(&planned) else { continue };
-                let Some(loops) = told.dealt(mode).filter(|loops| is_better(loops, &known)) else { continue };
+                let Some(loops) = told.dealt(mode).filter(|loops| loops.is_better_than(&known)) else { continue };
                 (best, known) = (told, loops);
                 break;
             }
@@ -153,11 +161,14 @@ impl Program {
     }
 
     /// Its loops for a GPU, if it is lowered.
-    fn dealt(&self, mode: Mode) -> Option<DeviceLoops> {
+    fn dealt(&self, mode: Mode) -> Option<Dealt> {
         let lowered = self.lowered(mode).ok()?;
-        let loops = device_loops(&loops::for_device(&lowered.kernel));
+        let kernel = loops::for_device(&lowered.kernel);
+        let DeviceLoops { kernels, refused, not_dealt } = device_loops(&kernel);
         self.was_lowered(mode, lowered);
-        Some(loops)
+        let shared = kernels.iter().filter(|each| each.runner != Runner::Thread).count();
+        let on_host = refused.iter().map(|(v, _)| kernel.vars[v.0 as usize].0.clone()).collect();
+        Some(Dealt { shared, on_host, not_dealt: not_dealt.len() })
     }
 }
 
@@ -169,11 +180,22 @@ pub(crate) fn for_device(kernel: &Kernel) -> Result<Sound, Error> {
     Sound::new(loops::for_device(kernel)).map_err(Error::Defect)
 }
 
-/// Whether more loops are shared by warps than before, none is dealt out otherwise than commands say, and none more stays on the host.
-fn is_better(now: &DeviceLoops, before: &DeviceLoops) -> bool {
-    let shared = |of: &DeviceLoops| of.kernels.iter().filter(|each| each.runner != Runner::Thread).count();
-    let not_dealt = now.not_dealt.len() > before.not_dealt.len();
-    !not_dealt && now.refused.len() <= before.refused.len() && shared(now) > shared(before)
+/// How the loops of a program are dealt out.
+struct Dealt {
+    /// How many launched loops warps or blocks share.
+    shared: usize,
+    /// The loops that stay on the host, by name.
+    on_host: Vec<String>,
+    /// How many are dealt out otherwise than commands say.
+    not_dealt: usize,
+}
+
+impl Dealt {
+    /// Whether fewer loops stay on the host, or as many, and warps share more; and no more are dealt out otherwise than commands say.
+    fn is_better_than(&self, before: &Dealt) -> bool {
+        let rank = |of: &Dealt| (Reverse(of.on_host.len()), of.shared);
+        self.not_dealt <= before.not_dealt && rank(self) > rank(before)
+    }
 }
 
 /// What a statement without a schedule visits.
@@ -281,6 +303,20 @@ impl Walked {
         }
         Some(all)
     }
+}
+
+/// Commands that let threads fold into elements at once, of each loop that stays on the host: a schedule that leaves the order of sums open is all
+/// that some need, where those of floats may come in any.
+fn at_once(program: &typed::Program, s: &Statement, on_host: &[String]) -> Vec<Vec<CommandKind>> {
+    let mut all: Vec<VarId> = s.vars.iter().chain(&s.folded).copied().collect();
+    s.rhs.walk(&mut |e| all.extend(e.bound()));
+    let name = |v: VarId| &program.vars[v.index()].name;
+    let of = |own: &String| {
+        let v = all.iter().find(|v| is_named(own, name(**v)))?;
+        let ident = Ident { name: name(*v).clone(), span: s.span };
+        Some(vec![CommandKind::Parallelize(ident, Unit::GpuThread, Race::Atomics)])
+    };
+    on_host.iter().filter_map(of).collect()
 }
 
 /// A name that nothing in a program has: the wanted one, or that with a number.

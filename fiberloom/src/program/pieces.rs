@@ -14,6 +14,9 @@
 //! none, and are taken where they are legal and the pieces run on threads. Pieces of lists have equal numbers of entries where the lists say how many
 //! they have, else of coordinates. Data alone decide: neither the commands nor what a piece folds depend on
 //! the number of threads.
+//!
+//! A GPU's threads have smaller pieces, where the rows of one matrix do not say what warps have (`gpu.rs`): of lists that are merged, which the host
+//! would run, and of rows that are uneven.
 
 use super::Program;
 use super::gpu::{Read, folded, free_name, read};
@@ -23,25 +26,55 @@ use fiberloom_core::format::{Holds, Tensor};
 use fiberloom_core::notation::spell::{self, Planned};
 use fiberloom_core::notation::syntax::{CommandKind, Ident, Parts, Race, Unit};
 use fiberloom_core::notation::typed::{self, Statement, TensorId, VarId};
-use fiberloom_loops::{Kernel, Outermost, Role, outermost_loops};
+use fiberloom_loops::{DeviceLoop, Kernel, Outermost, Role, device_loops, for_device, outermost_loops};
 use std::collections::BTreeMap;
 
-/// How many threads are to have equal shares.
-const WORKERS: u64 = 64;
+/// What runs pieces, and how many entries these have.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shares {
+    unit: Unit,
+    /// How pieces that meet in a row join its sums.
+    folds: Race,
+    /// How many are to have equal shares.
+    workers: u64,
+    /// The entries of a piece: where an entry is a few instructions, where a loop stands inside of the entries', and where tensors are merged.
+    entries: u64,
+    with_loops: u64,
+    merged: u64,
+    /// The pieces of coordinates, and the entries from which they pay: a piece searches for its first entry in each list.
+    pieces: u64,
+    long: u64,
+}
 
-/// The entries of a piece: where an entry is a few instructions, where a loop stands inside of the entries', and where tensors are merged. The edges
-/// of a piece cost about as much as 200 entries, and where each is searched in several tensors as 1,000.
-const ENTRIES: u64 = 4096;
-const ENTRIES_WITH_LOOPS: u64 = 1024;
-const ENTRIES_MERGED: u64 = 16_384;
+impl Shares {
+    /// Of threads. The edges of a piece cost about as much as 200 entries, and where each is searched in several tensors as 1,000.
+    pub(crate) const THREADS: Shares = Shares {
+        unit: Unit::CpuThread,
+        folds: Race::Temporary,
+        workers: 64,
+        entries: 4096,
+        with_loops: 1024,
+        merged: 16_384,
+        pieces: 256,
+        long: 1 << 18,
+    };
+
+    /// Of a GPU's threads: those of a warp wait for the one that has most. What is not in pieces runs on the host.
+    pub(crate) const GPU: Shares = Shares {
+        unit: Unit::GpuThread,
+        folds: Race::Atomics,
+        workers: 4096,
+        entries: 256,
+        with_loops: 64,
+        merged: 256,
+        pieces: 4096,
+        long: 1 << 10,
+    };
+}
 
 /// The entries that a row has on average, at least: the two ends of each row in a piece are asked for, which takes a third of the time of three
 /// entries.
 const SHORT: u64 = 8;
-
-/// The pieces of coordinates, and the entries from which they pay: a piece searches for its first entry in each list.
-const PIECES: u64 = 256;
-const LONG: u64 = 1 << 18;
 
 /// A statement without a schedule that may run in other pieces, if data ask for it.
 #[derive(Clone, Debug)]
@@ -51,6 +84,7 @@ pub(crate) struct ByPieces {
     /// The variable of its outermost loop.
     first: VarId,
     cut: Cut,
+    shares: Shares,
 }
 
 /// What is cut.
@@ -63,37 +97,37 @@ enum Cut {
     Coordinates(Vec<TensorId>),
 }
 
-impl Cut {
+impl ByPieces {
     /// The entries of a piece.
     fn entries(&self) -> u64 {
-        match self {
-            Cut::Entries { beside, .. } if !beside.is_empty() => ENTRIES_MERGED,
-            Cut::Entries { levels, order, .. } if order.len() > levels.len() => ENTRIES_WITH_LOOPS,
-            _ => ENTRIES,
+        let Shares { entries, with_loops, merged, .. } = self.shares;
+        match &self.cut {
+            Cut::Entries { beside, .. } if !beside.is_empty() => merged,
+            Cut::Entries { levels, order, .. } if order.len() > levels.len() => with_loops,
+            _ => entries,
         }
     }
-}
 
-impl ByPieces {
     /// How much data ask for it, those of other pieces of the same statement beside it; `None` if they do not.
     pub(crate) fn asked(&self, operands: &BTreeMap<TensorId, Operand>) -> Option<u64> {
         match &self.cut {
             Cut::Entries { tensor, .. } => {
                 let operand = operands.get(tensor)?;
                 let (rows, count) = (operand.lengths_of_rows()?, rows(operand.tensor()));
-                let pays = rows.all >= count.saturating_mul(SHORT) && rows.are_uneven(WORKERS, self.cut.entries());
+                let pays =
+                    rows.all >= count.saturating_mul(SHORT) && rows.are_uneven(self.shares.workers, self.entries());
                 pays.then_some(rows.longest)
             }
             Cut::Coordinates(tensors) => {
                 let entries = |t: &TensorId| operands.get(t).map_or(0, |operand| operand.tensor().values.len() as u64);
                 let all: u64 = tensors.iter().map(entries).sum();
-                (all >= LONG).then_some(0)
+                (all >= self.shares.long).then_some(0)
             }
         }
     }
 
     /// The pieces in which a statement may run.
-    fn of(program: &typed::Program, (statement, s): (usize, &Statement)) -> Vec<ByPieces> {
+    fn of(program: &typed::Program, (statement, s): (usize, &Statement), shares: Shares) -> Vec<ByPieces> {
         let left = s.indices.iter().map(typed::Index::bare).collect::<Option<Vec<VarId>>>();
         let (Some(left), Some(folded), None) = (left, folded(&s.rhs), &s.schedule) else { return vec![] };
         let Some(first) = left.iter().chain(&folded).copied().next() else { return vec![] };
@@ -117,13 +151,15 @@ impl ByPieces {
                 })
             };
             let beside = read.iter().filter(like).map(|(t, _)| *t).collect();
-            fits.then_some(ByPieces { statement, first, cut: Cut::Entries { tensor: of.0, beside, levels, order } })
+            let cut = Cut::Entries { tensor: of.0, beside, levels, order };
+            fits.then_some(ByPieces { statement, first, cut, shares })
         };
         let is_walked = |of: &&Read| {
             under(of).is_some_and(|(format, levels)| levels.first() == Some(&first) && !format.levels[0].is_full())
         };
         let walked: Vec<TensorId> = read.iter().filter(is_walked).map(|(t, _)| *t).collect();
-        let merged = (!walked.is_empty()).then_some(ByPieces { statement, first, cut: Cut::Coordinates(walked) });
+        let cut = (!walked.is_empty()).then_some(Cut::Coordinates(walked));
+        let merged = cut.map(|cut| ByPieces { statement, first, cut, shares });
         read.iter().filter_map(entries).chain(merged).collect()
     }
 
@@ -139,14 +175,14 @@ impl ByPieces {
         let [entry, piece, within] = ["entry", "piece", "within"].map(|wanted| free_name(program, wanted));
         let is_left = |v: &VarId| s.indices.iter().any(|index| index.bare() == Some(*v));
         let deal = |loops: &[VarId]| {
-            let race = if loops.iter().all(is_left) { Race::NoRaces } else { Race::Temporary };
-            CommandKind::Parallelize(ident(&piece), Unit::CpuThread, race)
+            let race = if loops.iter().all(is_left) { Race::NoRaces } else { self.shares.folds };
+            CommandKind::Parallelize(ident(&piece), self.shares.unit, race)
         };
         let (tensor, beside, levels, order) = match &self.cut {
             Cut::Entries { tensor, beside, levels, order } => (tensor, beside, levels, order),
             Cut::Coordinates(tensors) => {
                 let [from, outer, inner] = [name(&self.first), &piece, &within].map(ident);
-                let split = CommandKind::Split { from, to: (outer, inner), parts: Parts::Into(PIECES) };
+                let split = CommandKind::Split { from, to: (outer, inner), parts: Parts::Into(self.shares.pieces) };
                 let of_coordinates = vec![split, deal(&[self.first])];
                 let weigh = weigh(name(&self.first), &mut tensors.iter());
                 return (vec![[vec![weigh], of_coordinates.clone()].concat(), of_coordinates], piece);
@@ -170,7 +206,7 @@ impl ByPieces {
         } else {
             all.push(weigh(&whole, &mut [tensor].into_iter().chain(beside)));
         }
-        all.push(spell::split(&whole, (&piece, &within), self.cut.entries()));
+        all.push(spell::split(&whole, (&piece, &within), self.entries()));
         all.push(deal(levels));
         (vec![all], piece)
     }
@@ -184,12 +220,12 @@ fn rows(tensor: &Tensor) -> u64 {
 
 impl Program {
     /// The pieces in which statements without a schedule may run.
-    pub(crate) fn by_pieces(&self) -> Vec<ByPieces> {
+    pub(crate) fn by_pieces(&self, shares: Shares) -> Vec<ByPieces> {
         let typed = &self.inner.typed;
         if self.inner.plan.is_some() || !typed.tables.is_empty() {
             return vec![];
         }
-        typed.statements.iter().enumerate().flat_map(|of| ByPieces::of(typed, of)).collect()
+        typed.statements.iter().enumerate().flat_map(|of| ByPieces::of(typed, of, shares)).collect()
     }
 
     /// The same program, with commands for statements that data ask to run in these pieces, where they do on threads.
@@ -205,6 +241,9 @@ impl Program {
             let first = &typed.vars[by.first.index()].name;
             let (Ok(before), Some(told)) = (best.lowered(mode), choices.into_iter().find_map(told)) else { continue };
             let is_better = |now: &Kernel| {
+                if by.shares.unit == Unit::GpuThread {
+                    return is_better_on_gpu(now, &before.kernel, &piece);
+                }
                 let rows = |kernel: &Kernel| loops(kernel, first).len();
                 let fewer = match by.cut {
                     Cut::Entries { .. } => rows(now) < rows(&before.kernel),
@@ -223,15 +262,25 @@ impl Program {
     }
 }
 
+/// Whether a GPU runs the loop over pieces, and no more loops than before stay on the host.
+fn is_better_on_gpu(now: &Kernel, before: &Kernel, piece: &str) -> bool {
+    let [now, before] = [now, before].map(for_device);
+    let launched = device_loops(&now);
+    let runs = |each: &DeviceLoop| is_named(&now.vars[each.var.0 as usize].0, piece);
+    launched.kernels.iter().any(runs) && launched.refused.len() <= device_loops(&before).refused.len()
+}
+
+/// Whether it is this name, or that with a number.
+pub(super) fn is_named(own: &str, name: &str) -> bool {
+    let number = own.strip_prefix(name).map(|rest| rest.strip_prefix('_').unwrap_or(rest));
+    number.is_some_and(|number| number.bytes().all(|b| b.is_ascii_digit()))
+}
+
 /// Of each outermost loop over a variable of this name: whether it runs on threads, and no piece needs an array of its own.
 fn loops(kernel: &Kernel, name: &str) -> Vec<bool> {
-    let is_named = |own: &str| {
-        let number = own.strip_prefix(name).map(|rest| rest.strip_prefix('_').unwrap_or(rest));
-        number.is_some_and(|number| number.bytes().all(|b| b.is_ascii_digit()))
-    };
     let of = |runs: Outermost| match runs {
-        Outermost::Threads(v, how) => is_named(&kernel.vars[v.0 as usize].0).then(|| how.arrays().is_empty()),
-        Outermost::OneThread(one) => is_named(&one.name).then_some(false),
+        Outermost::Threads(v, how) => is_named(&kernel.vars[v.0 as usize].0, name).then(|| how.arrays().is_empty()),
+        Outermost::OneThread(one) => is_named(&one.name, name).then_some(false),
     };
     outermost_loops(kernel).into_iter().filter_map(of).collect()
 }

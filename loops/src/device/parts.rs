@@ -2,7 +2,7 @@
 //! same bits whatever runs them, and when.
 //!
 //! ```text
-//!   parallel for i in lo..hi folding t            units = min((hi - lo) / 16, 16384), 1 at least
+//!   parallel for i in lo..hi folding t            units = min((hi - lo) / 512, 512) * 32, or min(hi - lo, 32)
 //!     t = t + …                                   parallel for unit in 0..units
 //!                                                   t = 0.0
 //!                                          ──▶      for turn in 0..(hi - lo - unit + units - 1) / units
@@ -12,19 +12,19 @@
 //!                                                 t = what it was; for unit in 0..units { t = t + parts[unit] }
 //! ```
 //!
-//! Neighbours run neighbouring iterations. What is folded may come in another order, as pieces of it may ([`fold_in_pieces`]).
+//! Units are whole warps', and neighbours run neighbouring iterations. What is folded may come in another order, as pieces of it may ([`fold_in_pieces`]).
 
-use super::{failures, marked, no_atomic};
+use super::{WARP, failures, marked, no_atomic};
 use crate::arith::{binary, int, times};
 use crate::names::{Vars, workspace};
 use crate::{BufferId, Deal, Entry, Expr, How, Kernel, Stmt, Var, fold_in_pieces};
 use fiberloom_core::algebra::{Op, Value};
 
-/// The iterations of a unit at least, where there are enough.
-const TURNS: i64 = 16;
+/// The iterations of a warp's units at least, where there are enough.
+const TURNS: i64 = 16 * WARP;
 
-/// The most units.
-const UNITS: i64 = 1 << 14;
+/// The most units, in warps.
+const WARPS: i64 = 1 << 9;
 
 /// A loop that folds into variables, as one whose units have parts of them, with what stands around; any other statement as it is. Where
 /// threads fold into the variable at once, as a schedule lets them, they go on to.
@@ -103,11 +103,11 @@ impl Parts {
 
     fn around(&self, [lo, hi]: [Expr; 2], how: How, body: Vec<Stmt>) -> Vec<Stmt> {
         let [first, count, units] = [self.first, self.count, self.units].map(Expr::Var);
-        let most = binary(Op::Min, binary(Op::Div, count.clone(), int(TURNS)), int(UNITS));
+        let warps = binary(Op::Min, binary(Op::Div, count.clone(), int(TURNS)), int(WARPS));
         let mut out = vec![
             Stmt::Let(self.first, lo),
             Stmt::Let(self.count, binary(Op::Max, binary(Op::Sub, hi, first), int(0))),
-            Stmt::Let(self.units, binary(Op::Max, most, binary(Op::Min, count, int(1)))),
+            Stmt::Let(self.units, binary(Op::Max, times(warps, int(WARP)), binary(Op::Min, count, int(WARP)))),
         ];
         for part in &self.all {
             out.push(Stmt::Let(part.before, Expr::Var(part.var)));

@@ -193,6 +193,7 @@ fn try_run<S: Subject>(
     if engine != Engine::Meaning {
         let lowered = work.time(Stage::Lower, || lowered(subject, &typed, engine, &BTreeSet::new()))?;
         (stages, summed) = (lowered.stages, lowered.summed);
+        work.counting += u64::from(lowered.counts);
         *made = Some(Box::new(lowered.kernel));
         work.kernels = 1;
     }
@@ -310,6 +311,8 @@ struct Lowered {
     kernel: Sound,
     stages: Vec<Kernel>,
     summed: BTreeSet<typed::VarId>,
+    /// Whether a loop that appends counts first, for a GPU.
+    counts: bool,
 }
 
 /// The kernel, whose print reads as itself, if the engine asks for that; so does that of the concrete notation before it. And the kernel as it was
@@ -346,13 +349,14 @@ fn lowered(
     let summed = lowered.asked.summed.clone();
     if engine == Engine::Ptx {
         let kernel = Sound::new(loops::for_device(&lowered.kernel)).map_err(|e| Finding::new("counted first", e))?;
-        return Ok(Lowered { kernel, stages, summed });
+        let counts = appending(&lowered.kernel.body) > appending(&kernel.body);
+        return Ok(Lowered { kernel, stages, summed, counts });
     }
     if engine == Engine::Rewrites {
         stages.push(loops::for_device(&lowered.kernel));
     }
     if !engine.reads_back() || !empty.is_empty() {
-        return Ok(Lowered { kernel: lowered.kernel, stages, summed });
+        return Ok(Lowered { kernel: lowered.kernel, stages, summed, counts: false });
     }
     planned::reads_back(subject, &lowered)?;
     let print = lowered.concrete.to_string();
@@ -364,7 +368,16 @@ fn lowered(
     if loops::read(&text).map(|k| k.to_string()).as_ref() != Ok(&text) {
         return Err(Finding::new("loops read back", text).into());
     }
-    Ok(Lowered { kernel: lowered.kernel, stages, summed })
+    Ok(Lowered { kernel: lowered.kernel, stages, summed, counts: false })
+}
+
+/// The number of parallel loops that append.
+fn appending(block: &[Stmt]) -> usize {
+    let each = |stmt: &Stmt| match stmt {
+        Stmt::For { how, .. } if !how.joined().is_empty() => 1,
+        _ => stmt.blocks().map(appending).sum(),
+    };
+    block.iter().map(each).sum()
 }
 
 /// What runs a kernel.

@@ -56,6 +56,8 @@ pub struct Work {
     pub shared: u64,
     /// Kernels of which parts of a warp run iterations.
     pub parts: u64,
+    /// Kernels of which loops that append count first, on a device.
+    pub counting: u64,
     /// Machine code without optimization and with it.
     codes: [Code; 2],
     /// A time for each stage.
@@ -98,6 +100,7 @@ impl Work {
         self.launched += other.launched;
         self.shared += other.shared;
         self.parts += other.parts;
+        self.counting += other.counting;
         for (a, b) in self.codes.iter_mut().zip(&other.codes) {
             a.kernels += b.kernels;
             a.executions += b.executions;
@@ -116,6 +119,7 @@ impl Display for Work {
             writeln!(f, "  on the machine for PTX: {} executions", self.launched)?;
             writeln!(f, "  with workspaces in shared memory: {} kernels", self.shared)?;
             writeln!(f, "  with several iterations a warp: {} kernels", self.parts)?;
+            writeln!(f, "  with loops that count before they append: {} kernels", self.counting)?;
         }
         for (code, how) in self.codes.iter().zip(["without", "with"]).filter(|(c, _)| c.kernels > 0) {
             writeln!(f, "  {how} optimization: {} kernels, {} executions", code.kernels, code.executions)?;

@@ -185,6 +185,13 @@ fn units_of_a_gpu_answer_as_the_meaning() {
     assert!(report.work.parts > 0, "no warp has several rows\n{report}");
 }
 
+/// Loops that append, and others, as code for a GPU.
+#[test]
+fn loops_of_a_gpu_answer_as_the_meaning() {
+    let report = run(of(600, 60), Engine::Ptx, Walk::Loops);
+    assert!(report.work.counting > 0, "no loop counts before it appends\n{report}");
+}
+
 #[test]
 fn contractions_answer_as_the_meaning() {
     let report = run(of(1500, 150), Engine::Loops, Walk::Contractions);
