@@ -113,6 +113,7 @@ const CAMPAIGNS: &[(&str, &str)] = &[
     ("gradients", "--programs 400 --engine meaning --walk gradients --seed 11000"),
     ("units of a GPU", "--programs 400 --engine ptx --walk units --seed 12000"),
     ("blocks of a GPU", "--programs 200 --engine ptx --walk blocks --seed 13000"),
+    ("loops of a GPU", "--programs 200 --engine ptx --walk loops --seed 14000"),
 ];
 
 /// Protocols that are compared with each other, for the same time, where they are asked for by name.
@@ -280,7 +281,17 @@ const ORDER: &[(&str, &[&str])] = &[
     ),
     ("readers", &["readers' tests", DRAWN_FILES, "scalars' tests", "command's tests"]),
     ("schedule", &[FILES, "loops under commands", "commands"]),
-    ("device", &["devices' tests", "tests of the machine for PTX", FILES, "units of a GPU", "blocks of a GPU"]),
+    (
+        "device",
+        &[
+            "devices' tests",
+            "tests of the machine for PTX",
+            FILES,
+            "units of a GPU",
+            "blocks of a GPU",
+            "loops of a GPU",
+        ],
+    ),
     ("format", &["few loops", "core's tests", "readers' tests"]),
     ("stream", &["few loops", "few directed loops", "loops' tests", FILES, "long loops", "laws"]),
     ("workspaces", &["few loops", "few directed loops", FILES, "long loops", "directed loops"]),
