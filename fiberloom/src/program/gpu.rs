@@ -4,6 +4,7 @@
 //!  y[i]   = Σj A[i,j] x[j]          i: warps     j: the lanes of one, which join what they folded
 //!  C[i,k] = Σj A[i,j] X[j,k]        i: warps     k: the lanes of one, side by side in X and C
 //!  C[i,j] = A[i,j] + B[i,j]         i: warps     j: the lanes of one
+//!  s      = Σij A[i,j] B[i,j]       i: warps     j: the lanes of one, which join what they folded
 //! ```
 //!
 //! The first commands that are legal, and by which the statement's loops are dealt out as they say, are taken; where there are none, the loops
@@ -331,8 +332,12 @@ pub(super) fn free_name(program: &typed::Program, wanted: &str) -> String {
 fn candidates(program: &typed::Program, s: &Statement, rows: Option<Rows>) -> Vec<Vec<CommandKind>> {
     let Some(walked) = Walked::of(program, s) else { return vec![] };
     let Walked { left, folded, .. } = &walked;
-    let Some(first) = left.first().copied() else { return vec![] };
     let ident = |v: VarId| Ident { name: program.vars[v.index()].name.clone(), span: s.span };
+    let reduced = |v: VarId, unit| CommandKind::Parallelize(ident(v), unit, Race::ParallelReduction);
+    let Some(first) = left.first().copied() else {
+        let [rows, .., last] = folded[..] else { return vec![] };
+        return vec![vec![reduced(rows, Unit::GpuWarp), reduced(last, Unit::GpuThread)]];
+    };
     let warps = || CommandKind::Parallelize(ident(first), Unit::GpuWarp, Race::NoRaces);
     let lanes = |v: VarId, race: Race| CommandKind::Parallelize(ident(v), Unit::GpuThread, race);
     let mut all = vec![];
@@ -349,7 +354,7 @@ fn candidates(program: &typed::Program, s: &Statement, rows: Option<Rows>) -> Ve
         all.push(order.into_iter().chain([warps(), lanes(last, Race::NoRaces)]).collect());
     }
     if let Some(inner) = folded.last() {
-        all.push(vec![warps(), lanes(*inner, Race::ParallelReduction)]);
+        all.push(vec![warps(), reduced(*inner, Unit::GpuThread)]);
     }
     all.extend(last.map(|last| vec![warps(), lanes(last, Race::NoRaces)]));
     all

@@ -2,7 +2,7 @@
 //! same bits whatever runs them, and when.
 //!
 //! ```text
-//!   parallel for i in lo..hi folding t            units = min((hi - lo) / 512, 512) * 32, or min(hi - lo, 32)
+//!   parallel for i in lo..hi folding t            units: whole warps, 16384 at most
 //!     t = t + …                                   parallel for unit in 0..units
 //!                                                   t = 0.0
 //!                                          ──▶      for turn in 0..(hi - lo - unit + units - 1) / units
@@ -17,11 +17,12 @@
 use super::{WARP, failures, marked, no_atomic};
 use crate::arith::{binary, int, times};
 use crate::names::{Vars, workspace};
+use crate::work::takes_time;
 use crate::{BufferId, Deal, Entry, Expr, How, Kernel, Stmt, Var, fold_in_pieces};
 use fiberloom_core::algebra::{Op, Value};
 
-/// The iterations of a warp's units at least, where there are enough.
-const TURNS: i64 = 16 * WARP;
+/// The iterations of a unit at least, where there are enough, and they are a few statements.
+const TURNS: i64 = 16;
 
 /// The most units, in warps.
 const WARPS: i64 = 1 << 9;
@@ -41,8 +42,9 @@ pub(super) fn in_parts(kernel: &mut Kernel, stmt: Stmt) -> Result<Vec<Stmt>, Str
             }
             let folds = folded.iter().filter_map(|v| Some((*v, fold_in_pieces(kernel, &body, *v)?)));
             let folds = folds.collect::<Vec<_>>().into_iter().map(|(v, fold)| Part::of(kernel, v, fold)).collect();
+            let turns = if body.iter().any(takes_time) { 1 } else { TURNS };
             let how = How::Parallel { own, joined, folded: vec![], arrays };
-            Ok(Parts::of(kernel, var, folds).around([lo, hi], how, body))
+            Ok(Parts::of(kernel, var, folds, turns).around([lo, hi], how, body))
         }
         stmt => Ok(vec![stmt]),
     }
@@ -89,21 +91,24 @@ struct Parts {
     turn: Var,
     /// The unit whose part is folded.
     folded: Var,
+    /// The iterations of a unit at least.
+    turns: i64,
 }
 
 impl Parts {
-    fn of(kernel: &mut Kernel, var: Var, all: Vec<Part>) -> Parts {
+    fn of(kernel: &mut Kernel, var: Var, all: Vec<Part>, turns: i64) -> Parts {
         let hints = kernel.hints.get(&var).copied();
         let mut vars = Vars::of(&mut kernel.vars);
-        let [first, count, units, unit, turn, folded] =
-            ["first", "count", "units", "unit", "turn", "unit"].map(|name| vars.index(name));
+        let [first, count, units, turn, folded] =
+            ["first", "count", "units", "turn", "unit"].map(|name| vars.index(name));
+        let unit = vars.again(var);
         kernel.hints.extend(hints.map(|hints| (unit, hints)));
-        Parts { var, all, first, count, units, unit, turn, folded }
+        Parts { var, all, first, count, units, unit, turn, folded, turns }
     }
 
     fn around(&self, [lo, hi]: [Expr; 2], how: How, body: Vec<Stmt>) -> Vec<Stmt> {
         let [first, count, units] = [self.first, self.count, self.units].map(Expr::Var);
-        let warps = binary(Op::Min, binary(Op::Div, count.clone(), int(TURNS)), int(WARPS));
+        let warps = binary(Op::Min, binary(Op::Div, count.clone(), int(self.turns * WARP)), int(WARPS));
         let mut out = vec![
             Stmt::Let(self.first, lo),
             Stmt::Let(self.count, binary(Op::Max, binary(Op::Sub, hi, first), int(0))),
