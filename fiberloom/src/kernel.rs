@@ -200,7 +200,7 @@ impl ByData {
                 let of = |by: &ByRow| Some((by.statement, by.rows(operands.get(&by.matrix)?.tensor())?));
                 let rows: BTreeMap<usize, Rows> = matrices.iter().filter_map(of).collect();
                 let found = asked(pieces, operands);
-                let in_pieces = || self.program.by_pieces_on(mode, found.iter().map(|n| &pieces[*n]));
+                let in_pieces = || self.program.on_device().by_pieces_on(mode, found.iter().map(|n| &pieces[*n]));
                 let told = || in_pieces().for_gpu_on(mode, &rows);
                 let is_any = !(rows.is_empty() && found.is_empty());
                 is_any.then(|| self.kernel(Known::Gpu(rows.clone(), found.clone()), options, told))

@@ -68,6 +68,8 @@ struct Inner {
     told: Vec<Planned>,
     /// Of each mode in which it was asked for, the same program with commands for a GPU.
     for_gpu: [OnceLock<Program>; 2],
+    /// Whether it is lowered for a GPU.
+    on_device: bool,
 }
 
 impl Program {
@@ -176,6 +178,7 @@ impl Program {
                 lowers,
                 told: vec![],
                 for_gpu: Default::default(),
+                on_device: false,
             }),
         })
     }
@@ -333,6 +336,7 @@ impl Program {
 
     pub(crate) fn lowered_for(&self, options: &fiberloom_loops::Options) -> Result<Lowered, Error> {
         let Some((file, text)) = &self.inner.plan else {
+            let options = &loops::Options { lists: options.lists || self.inner.on_device, ..options.clone() };
             return lower(&self.inner.typed, options).map_err(|diagnostics| self.refused(diagnostics));
         };
         lower_planned(&self.inner.typed, options, text).map_err(|wrong| match wrong {

@@ -215,6 +215,8 @@ fn folds_and_lanes_come_back() {
             "y[i] = A[i,j] * x[j]\nz[j] += A[i,j] * y[i] schedule { parallelize(i, gpu_thread, atomics); }\n",
         ),
         ("lanes", "y[i] = A[i,j] * x[j] schedule { parallelize(j, gpu_thread, parallel_reduction); }\n"),
+        // Counted by one launch, written by another.
+        ("appended", "tensor y: f64[I, J] csr\ny[i,j] = A[i,j] * x[j] + A[i, J - 1 - j]\n"),
         // A row is spread over its coordinates in the memory that a block shares.
         (
             "shared",

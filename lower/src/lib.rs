@@ -152,7 +152,7 @@ pub(crate) fn decide<T, E: From<Vec<Diagnostic>>>(
     let as_it_was = stages.is_empty() && divided.is_none();
     let program = divided.as_ref().unwrap_or(&staged);
     let classes = if as_it_was { classes } else { Classes::of(program)? };
-    let sizes = Sizes::new(&classes, &options.sizes, options.extents.as_ref());
+    let sizes = Sizes::new(&classes, &options.sizes, options.extents.as_ref()).in_lists(options.lists);
     let (concrete, chosen) =
         concretize(program, (&classes, &sizes), options.mode, (&options.initial, &options.thin), options.held)?;
     concrete.check().map_err(defect)?;

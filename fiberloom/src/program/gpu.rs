@@ -22,8 +22,8 @@
 //! Where most lanes of a warp would have none of a row's entries, it has several rows of the first, each in the lanes that the mean row fills;
 //! of rows that are all short a thread has one.
 
-use super::Program;
 use super::pieces::is_named;
+use super::{Inner, Program};
 use crate::error::Error;
 use fiberloom_core::algebra::Mode;
 use fiberloom_core::format::Tensor;
@@ -129,10 +129,10 @@ impl Program {
 
     /// As [`Program::for_gpu`], where this is known of the rows of statements' matrices.
     pub(crate) fn for_gpu_on(&self, mode: Mode, rows: &BTreeMap<usize, Rows>) -> Program {
-        let mut best = self.clone();
         if self.inner.plan.is_some() || !self.inner.typed.tables.is_empty() {
-            return best;
+            return self.clone();
         }
+        let mut best = self.on_device();
         let Some(mut known) = best.dealt(mode) else { return best };
         for (n, s) in self.inner.typed.statements.iter().enumerate() {
             if s.schedule.is_some() {
@@ -157,8 +157,16 @@ impl Program {
         give(&mut syntax, planned);
         let mut told = Program::checked(&self.inner.file, &self.inner.text, syntax).ok()?;
         let all = self.inner.told.iter().chain(planned).cloned().collect();
-        Arc::make_mut(&mut told.inner).told = all;
+        let inner = Arc::make_mut(&mut told.inner);
+        (inner.told, inner.on_device) = (all, self.inner.on_device);
         Some(told)
+    }
+
+    /// The same program, lowered for a GPU.
+    #[must_use]
+    pub(crate) fn on_device(&self) -> Program {
+        let (lowers, for_gpu) = Default::default();
+        Program { inner: Arc::new(Inner { on_device: true, lowers, for_gpu, ..(*self.inner).clone() }) }
     }
 
     /// Its loops for a GPU, if it is lowered.

@@ -127,6 +127,9 @@ pub struct Options {
     /// Magnitudes of sizes, as far as they are known. They determine how temporaries are stored. They affect speed and memory, never
     /// results.
     pub sizes: BTreeMap<SizeId, Magnitude>,
+    /// Whether what is added up is a list of what is added, and no long array or hash table: for a GPU, whose threads have one each. Affects speed
+    /// and memory, never results.
+    pub lists: bool,
     /// The maximum number of values in a row whose coordinates are sorted instead of read from a set: [`Entry::FEW`] at most; with 0 none
     /// are sorted. Affects speed, never results.
     pub few: i64,
@@ -160,6 +163,7 @@ impl Default for Options {
             initial: BTreeSet::new(),
             made: Widths::NARROW,
             sizes: BTreeMap::new(),
+            lists: false,
             few: Entry::FEW,
             sought: Options::SOUGHT,
             thin: Thin::new(),

@@ -10,6 +10,9 @@
 //! A dense workspace costs its extent once, and a cache miss for each value if it does not fit the cache. A hashed one costs some steps
 //! for each value, and a sort. Keys are one number if all extents together fit 63 bits, else a word for each variable.
 //!
+//! A GPU's threads, of which each has workspaces of its own, have no room for long arrays, and hash tables do not grow there: what is added up is a
+//! list then, sorted before it is ([`Sizes::in_lists`]).
+//!
 //! Each extent is known as a [`Magnitude`] when a kernel is planned, so that not every extent has a kernel of its own.
 //! An unknown extent counts as narrow. The choice affects cost and memory, never results. Exact extents are used only
 //! for fill values of undeclared results that depend on them, such as a sum of a tensor that is filled with 2.
@@ -42,13 +45,20 @@ pub struct Sizes<'a> {
     extents: Option<&'a Extents>,
     asked: RefCell<BTreeSet<ClassId>>,
     asked_exactly: Cell<bool>,
+    lists: bool,
 }
 
 impl<'a> Sizes<'a> {
     /// Extents that the program states, and those that are given besides.
     pub fn new(classes: &'a Classes, given: &BTreeMap<SizeId, Magnitude>, extents: Option<&'a Extents>) -> Sizes<'a> {
         let given = given.iter().map(|(size, m)| (classes.class_of_size(*size), *m)).collect();
-        Sizes { classes, given, extents, asked: RefCell::default(), asked_exactly: Cell::default() }
+        Sizes { classes, given, extents, asked: RefCell::default(), asked_exactly: Cell::default(), lists: false }
+    }
+
+    /// The same, where what is added up is a list of what is added, if it is longer than 2¹⁶, or of several variables.
+    #[must_use]
+    pub fn in_lists(self, lists: bool) -> Sizes<'a> {
+        Sizes { lists, ..self }
     }
 
     /// The extents used so far.
@@ -82,11 +92,14 @@ impl<'a> Sizes<'a> {
 
     /// The kind of a workspace over these extents.
     pub fn workspace(&self, extents: &[ClassId], folds: bool) -> WorkspaceKind {
+        let long = |e: &ClassId| self.magnitude(*e).is_some_and(|m| m > Magnitude::ALL[0]);
+        // Visits every extent, to record its use.
+        let listed = self.lists && folds && (extents.iter().filter(|e| long(e)).count() > 0 || extents.len() > 1);
         match extents {
-            [extent] if !self.wide(*extent) => return WorkspaceKind::Dense,
+            [extent] if !listed && !self.wide(*extent) => return WorkspaceKind::Dense,
             _ => {}
         }
-        let kind = if folds { WorkspaceKind::Hashed } else { WorkspaceKind::List };
+        let kind = if folds && !listed { WorkspaceKind::Hashed } else { WorkspaceKind::List };
         kind(if self.together(extents) { Keys::Together } else { Keys::Apart })
     }
 

@@ -325,7 +325,10 @@ fn lowered(
     empty: &BTreeSet<typed::VarId>,
 ) -> Result<Lowered, Stop> {
     let mut stages = Vec::new();
-    let options = Options { mode: subject.mode(), empty: empty.clone(), ..subject.options(typed) };
+    let drawn = subject.options(typed);
+    // For a GPU, and for a few others: where searches are drawn.
+    let lists = engine == Engine::Ptx || drawn.sought != Options::SOUGHT;
+    let options = Options { mode: subject.mode(), empty: empty.clone(), lists, ..drawn };
     let lowered = fiberloom_lower::lower_by(typed, &options, &mut |name, kernel| {
         if engine != Engine::Rewrites {
             return;
