@@ -1,4 +1,5 @@
-"""Kernels on an NVIDIA GPU, beside cuSPARSE: SpMV, SpMM with 32 columns, SDDMM with 32, on four families of matrices.
+"""Kernels on an NVIDIA GPU, beside cuSPARSE: SpMV, SpMM with 32 columns, SDDMM with 32, on four families of matrices; and by themselves the
+sum of two sparse matrices and the square of one, whose results are counted first.
 
     python bench/gpu.py FIBERLOOM [--entries 1000000,10000000] [--seconds 420] [--no-peer]
 
@@ -56,7 +57,23 @@ KERNELS = {
             "an entry a lane": "parallelize(i, gpu_warp, no_races); parallelize(j, gpu_thread, no_races);",
         },
     ),
+    "SpAdd": (
+        "tensor A: f64[I, J] csr\ntensor B: f64[I, J] csr\ntensor y: f64[I, J] csr\ny[i,j] = A[i,j] + B[i,j]\n",
+        {"planned": "", "a row a thread": "parallelize(i, gpu_thread, no_races);"},
+    ),
+    "SpGEMM": (
+        "tensor A: f64[I, I] csr\ntensor y: f64[I, I] csr\ny[i,k] = A[i,j] * A[j,k]\n",
+        {"planned": ""},
+    ),
 }
+
+# What each reads beside A, and where its result goes.
+OPERANDS = {"SpMV": ["x.npy"], "SpMM": ["X.npy"], "SDDMM": ["B.npy", "D.npy"], "SpAdd": ["B.npz"], "SpGEMM": []}
+RESULTS = {"SpMV": "y.npy", "SpMM": "y.npy", "SDDMM": "y.npz", "SpAdd": "y.npz", "SpGEMM": "y.npz"}
+PEERS = ["SpMV", "SpMM", "SDDMM"]
+
+# The most entries of a matrix that is squared.
+SQUARED = 1000000
 
 
 # --- data ---
@@ -133,8 +150,8 @@ class Failed(Exception):
 def run(binary, folder, kernel, engine, schedule, out=None, repeat=1):
     """What `run --json` says."""
     command = [binary, "run", f"{kernel}.loom", "--engine", engine, "--json", "--repeat", str(repeat), "--in", "A=A.npz"]
-    for name in {"SpMV": ["x"], "SpMM": ["X"], "SDDMM": ["B", "D"]}[kernel]:
-        command += ["--in", f"{name}={name}.npy"]
+    for file in OPERANDS[kernel]:
+        command += ["--in", f"{file[0]}={file}"]
     if schedule:
         command += ["--schedule", schedule]
     if out:
@@ -302,18 +319,21 @@ def kernel_lines(asked, family, entries, peer, ratios):
         of[name] = (drawn * (count // len(drawn) + 1))[:count]
     with tempfile.TemporaryDirectory() as folder:
         matrix.write(os.path.join(folder, "A.npz"))
+        Matrix(family, entries, random.Random(8)).write(os.path.join(folder, "B.npz"))
         for name, shape in dense.items():
             with open(os.path.join(folder, f"{name}.npy"), "wb") as file:
                 file.write(npy(of[name], shape))
         for kernel, (program, plans) in KERNELS.items():
+            if kernel == "SpGEMM" and entries > SQUARED:
+                continue
             with open(os.path.join(folder, f"{kernel}.loom"), "w") as file:
                 file.write(program)
-            out = "y.npz" if kernel == "SDDMM" else "y.npy"
+            out = RESULTS[kernel]
             run(asked.binary, folder, kernel, "llvm", "", f"meant-{out}")
             meant = values_of(os.path.join(folder, f"meant-{out}"))
             theirs = None
             try:
-                theirs = peer.time(kernel, matrix, of) if peer else None
+                theirs = peer.time(kernel, matrix, of) if peer and kernel in PEERS else None
             except Failed as failed:
                 yield [kernel, family, len(matrix.columns), "cuSPARSE", "", "", "", str(failed)]
             best = math.inf

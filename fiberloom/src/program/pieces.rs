@@ -167,10 +167,10 @@ impl ByPieces {
     fn commands(&self, program: &typed::Program, s: &Statement) -> (Vec<Vec<CommandKind>>, String) {
         let ident = |name: &str| Ident { name: name.to_string(), span: s.span };
         let name = |v: &VarId| program.vars[v.index()].name.as_str();
-        let tensor = |t: &TensorId| ident(&program.tensors[t.index()].name);
+        let named = |t: &TensorId| ident(&program.tensors[t.index()].name);
         let weigh = |loops: &str, tensors: &mut dyn Iterator<Item = &TensorId>| CommandKind::Weigh {
             var: ident(loops),
-            tensors: tensors.map(tensor).collect(),
+            tensors: tensors.map(named).collect(),
         };
         let [entry, piece, within] = ["entry", "piece", "within"].map(|wanted| free_name(program, wanted));
         let is_left = |v: &VarId| s.indices.iter().any(|index| index.bare() == Some(*v));
@@ -200,8 +200,7 @@ impl ByPieces {
             whole = to;
         }
         if beside.is_empty() {
-            let tensor = ident(&program.tensors[tensor.index()].name);
-            all.push(CommandKind::Pos { from: ident(&whole), to: ident(&entry), tensor });
+            all.push(CommandKind::Pos { from: ident(&whole), to: ident(&entry), tensor: named(tensor) });
             whole = entry;
         } else {
             all.push(weigh(&whole, &mut [tensor].into_iter().chain(beside)));

@@ -150,11 +150,8 @@ fn noted(kernel: &Kernel, facts: &Facts, body: &[Stmt]) -> BTreeMap<BufferId, Op
 }
 
 /// A number without conversions to other widths.
-fn value(e: &Expr) -> &Expr {
-    match e {
-        Expr::Op(Op::Convert(_), args) => value(&args[0]),
-        e => e,
-    }
+pub(super) fn value(e: &Expr) -> &Expr {
+    if let Expr::Op(Op::Convert(_), args) = e { value(&args[0]) } else { e }
 }
 
 /// These variables, and those whose values depend on them.

@@ -19,7 +19,7 @@
 //!
 //! So a row costs a store and an addition, where a list would take two elements of it and a copy on one thread.
 
-use super::noted::{Seam, append, is_seamed};
+use super::noted::{Seam, append, is_seamed, value};
 use super::parallel::touched;
 use crate::arith::{binary, int, minus, plus};
 use crate::names::{Vars, workspace};
@@ -53,16 +53,11 @@ fn noting<'s>(kernel: &Kernel, carried: &BTreeSet<Var>, body: &'s [Stmt]) -> Vec
     let all = touched(body);
     let noting = |stmt: &'s Stmt| {
         let Stmt::Store(b, at, e) = stmt else { return None };
-        let Expr::Var(counter) = narrowed(e) else { return None };
+        let Expr::Var(counter) = value(e) else { return None };
         let fits = carried.contains(counter) && follows(at, row) && all.get(b) == Some(&1);
         fits.then_some((*b, *counter, row, at))
     };
     rows.iter().filter_map(noting).collect()
-}
-
-/// A number without conversions to other widths.
-fn narrowed(e: &Expr) -> &Expr {
-    if let Expr::Op(Op::Convert(_), args) = e { narrowed(&args[0]) } else { e }
 }
 
 /// Whether an index is a variable, or a constant behind it.
