@@ -308,7 +308,7 @@ fn unions_are_dealt_out_by_entries() {
     let (planned, now, made) = planned_for(text, "C", &[("A", &a), ("B", &b)]);
     assert_eq!(
         planned,
-        "collapse(i, j -> all); weigh(all, A, B); split(all -> piece, within, 256); parallelize(piece, gpu_thread, no_races)"
+        "collapse(i, j -> all); weigh(all, A, B); split(all -> piece, within, 64); parallelize(piece, gpu_thread, no_races)"
     );
     assert_eq!(made.stored(), 24_000 + 59 * 7);
     let by_rows = format!("{text} schedule {{ parallelize(i, gpu_thread, no_races); }}");

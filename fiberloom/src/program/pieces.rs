@@ -41,6 +41,8 @@ pub(crate) struct Shares {
     entries: u64,
     with_loops: u64,
     merged: u64,
+    /// How many times as many entries a row has that takes as long as a piece.
+    by_rows: u64,
     /// The pieces of coordinates, and the entries from which they pay: a piece searches for its first entry in each list.
     pieces: u64,
     long: u64,
@@ -55,18 +57,21 @@ impl Shares {
         entries: 4096,
         with_loops: 1024,
         merged: 16_384,
+        by_rows: 1,
         pieces: 256,
         long: 1 << 18,
     };
 
-    /// Of a GPU's threads: those of a warp wait for the one that has most. What is not in pieces runs on the host.
+    /// Of a GPU's threads: those of a warp wait for the one that has most, and for one another wherever their rows end. What is not in pieces runs on
+    /// the host.
     pub(crate) const GPU: Shares = Shares {
         unit: Unit::GpuThread,
         folds: Race::Atomics,
         workers: 4096,
         entries: 256,
         with_loops: 64,
-        merged: 256,
+        merged: 64,
+        by_rows: 16,
         pieces: 4096,
         long: 1 << 10,
     };
@@ -115,7 +120,7 @@ impl ByPieces {
                 let operand = operands.get(tensor)?;
                 let (rows, count) = (operand.lengths_of_rows()?, rows(operand.tensor()));
                 let pays =
-                    rows.all >= count.saturating_mul(SHORT) && rows.are_uneven(self.shares.workers, self.entries());
+                    rows.all >= count.saturating_mul(SHORT) && rows.are_uneven(self.shares.workers, self.entries() * self.shares.by_rows);
                 pays.then_some(rows.longest)
             }
             Cut::Coordinates(tensors) => {
