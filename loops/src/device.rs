@@ -328,7 +328,7 @@ fn marked(kernel: &Kernel, var: Var) -> Option<Deal> {
 fn in_expression(kernel: &Kernel, own: &[BufferId], e: &Expr) -> Option<String> {
     let mut found = None;
     e.each(&mut |e| match e {
-        Expr::Op(op, args) if kernel.type_of(&args[0]).is_ok_and(|ty| is_called(*op, ty, args)) => {
+        Expr::Op(op, args) if kernel.type_of(&args[0]).is_ok_and(|ty| is_called(*op, ty)) => {
             found.get_or_insert(format!("it calls `{}`", op.name()));
         }
         Expr::Among(_, b, _) if own.contains(b) => {
@@ -340,14 +340,8 @@ fn in_expression(kernel: &Kernel, own: &[BufferId], e: &Expr) -> Option<String> 
 }
 
 /// Whether a function of arguments of type `ty` is a call of the host's library: a device has none.
-fn is_called(op: Op, ty: Type, args: &[Expr]) -> bool {
-    let float = ty.is_float();
-    match op {
-        Op::Rem | Op::FloorDiv | Op::FloorRem | Op::NextAfter | Op::Sin | Op::Cos | Op::Tan => float,
-        Op::Ldexp | Op::Gcd => true,
-        Op::Pow => !float && !matches!(args[1], Expr::Const(y) if (0..=64).contains(&y.as_i64().unwrap_or(-1))),
-        _ => false,
-    }
+fn is_called(op: Op, ty: Type) -> bool {
+    matches!(op, Op::NextAfter | Op::Ldexp) && ty.is_float()
 }
 
 /// The kernel of a loop, and why a block does not run its iterations, where a schedule wants that.

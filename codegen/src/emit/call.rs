@@ -8,9 +8,14 @@ use fiberloom_loops::{BufferId, Entry, Expr, Failure};
 use inkwell::attributes::AttributeLoc;
 use inkwell::builder::Builder;
 use inkwell::intrinsics::Intrinsic;
-use inkwell::module::Module;
+use inkwell::memory_buffer::MemoryBuffer;
+use inkwell::module::{Linkage, Module};
 use inkwell::types::{BasicMetadataTypeEnum, BasicType, BasicTypeEnum};
-use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, CallSiteValue, IntValue, PointerValue};
+use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, CallSiteValue, FunctionValue, IntValue, PointerValue};
+
+/// The functions on numbers of a device, in LLVM's language, and the prefix of their names.
+const LIBRARY: &str = include_str!("library.ll");
+const DEVICE: &str = "fl.device.";
 
 impl<'c> Emitter<'c, '_> {
     /// Calls a runtime entry point; the kernel ends if it fails.
@@ -92,11 +97,27 @@ impl<'c> Emitter<'c, '_> {
         slot: Slot,
         args: &[BasicMetadataValueEnum<'c>],
     ) -> Result<BasicValueEnum<'c>, Error> {
-        let call = self.call_table(slot, args)?;
+        let call = match self.on_device {
+            true => self.builder.build_call(self.library(slot)?, args, "")?,
+            false => self.call_table(slot, args)?,
+        };
         for name in ["memory", "nounwind", "willreturn"] {
             call.add_attribute(AttributeLoc::Function, attribute(self.context, name, 0));
         }
         Ok(call.try_as_basic_value().unwrap_basic())
+    }
+
+    /// The function on numbers that a device has in the place of the runtime's; the module gets them all at its first call of one.
+    pub(super) fn library(&self, slot: Slot) -> Result<FunctionValue<'c>, Error> {
+        let name = format!("{DEVICE}{}", slot.name());
+        if self.module.get_function(&name).is_none() {
+            let text = MemoryBuffer::create_from_memory_range_copy(LIBRARY.as_bytes(), "library");
+            let library = self.context.create_module_from_ir(text).map_err(|e| Error::Llvm(e.to_string()))?;
+            self.module.link_in_module(library).map_err(|e| Error::Llvm(e.to_string()))?;
+            let is_ours = |f: &FunctionValue| f.get_name().to_string_lossy().starts_with(DEVICE);
+            self.module.get_functions().filter(is_ours).for_each(|f| f.set_linkage(Linkage::Internal));
+        }
+        self.module.get_function(&name).ok_or_else(|| Error::Llvm(format!("a device has no `{}`", slot.name())))
     }
 
     pub(super) fn call_table(

@@ -22,7 +22,9 @@ use inkwell::builder::Builder;
 use inkwell::context::Context;
 use inkwell::module::{Linkage, Module};
 use inkwell::types::{BasicMetadataTypeEnum, BasicType, BasicTypeEnum};
-use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FloatValue, FunctionValue, IntValue, PointerValue};
+use inkwell::values::{
+    BasicMetadataValueEnum, BasicValueEnum, CallSiteValue, FloatValue, FunctionValue, IntValue, PointerValue,
+};
 
 /// The prefix of a module's elementary functions.
 pub(crate) const PREFIX: &str = "fl.";
@@ -53,7 +55,7 @@ impl<'c> Emitter<'c, '_> {
             return self.call_slot(slot, &args);
         }
         let steps = steps(op, ty).ok_or_else(unknown)?;
-        if let Some(whole) = far_in(&steps) {
+        if let Some(whole) = far_in(&steps).filter(|_| !self.on_device) {
             args.push(self.address_of_slot(slot_of(whole))?.into());
         }
         let function = self.function_of(slot, ty, &steps)?;
@@ -76,7 +78,7 @@ impl<'c> Emitter<'c, '_> {
         }
         let float: BasicTypeEnum = self.float(ty).into();
         let mut params: Vec<BasicMetadataTypeEnum> = vec![float.into(); slot.signature().0.len()];
-        if far_in(steps).is_some() {
+        if far_in(steps).is_some() && !self.on_device {
             params.push(self.context.ptr_type(Default::default()).into());
         }
         let author = self.author(&name, float, &params)?;
@@ -242,7 +244,7 @@ impl<'c> Author<'c, '_> {
                 let chosen = builder.build_select(word(which), whole(x)?, whole(y)?, "")?;
                 builder.build_bit_cast(chosen, float, "")?
             }
-            Step::UnlessFar(x, near, _) => self.unless_far(number(x), number(near))?,
+            Step::UnlessFar(x, near, whole) => self.unless_far(number(x), number(near), whole)?,
             Step::Plus(x, y) => builder.build_int_add(word(x), word(y), "")?.into(),
             Step::Minus(x, y) => builder.build_int_sub(word(x), word(y), "")?.into(),
             Step::And(x, y) => builder.build_and(word(x), word(y), "")?.into(),
@@ -255,7 +257,7 @@ impl<'c> Author<'c, '_> {
     }
 
     /// `near`, unless the angle is far: then the runtime computes the function.
-    fn unless_far(&self, x: FloatValue<'c>, near: FloatValue<'c>) -> Result<BasicValueEnum<'c>, Error> {
+    fn unless_far(&self, x: FloatValue<'c>, near: FloatValue<'c>, whole: Whole) -> Result<BasicValueEnum<'c>, Error> {
         let (builder, float) = (&self.builder, x.get_type());
         let size = call::intrinsic(self.module, builder, "llvm.fabs", &[float.into()], &[x.into()])?;
         let size = size.try_as_basic_value().unwrap_basic().into_float_value();
@@ -264,16 +266,25 @@ impl<'c> Author<'c, '_> {
         let [far, joined] = ["far", "joined"].map(|name| self.context.append_basic_block(self.function, name));
         builder.build_conditional_branch(is_far, far, joined)?;
         builder.position_at_end(far);
-        let address = self.pointer(self.function.count_params() - 1);
-        let call = builder.build_call(self.emitter.far()?, &[address.into(), x.into()], "")?;
-        let lanes = LANES.map(|n| format!("_ZGV_LLVM_M{n}uv_{FAR}({FAR}.{n})")).join(",");
-        let lanes = self.context.create_string_attribute("vector-function-abi-variant", &lanes);
-        call.add_attribute(AttributeLoc::Function, lanes);
+        let call = match self.emitter.on_device {
+            true => builder.build_call(self.emitter.library(slot_of(whole))?, &[x.into()], "")?,
+            false => self.far_on_host(x)?,
+        };
         builder.build_unconditional_branch(joined)?;
         builder.position_at_end(joined);
         let phi = builder.build_phi(float, "")?;
         phi.add_incoming(&[(&near, before), (&call.try_as_basic_value().unwrap_basic(), far)]);
         Ok(phi.as_basic_value())
+    }
+
+    /// The call of the runtime's function, with variants for lanes.
+    fn far_on_host(&self, x: FloatValue<'c>) -> Result<CallSiteValue<'c>, Error> {
+        let address = self.pointer(self.function.count_params() - 1);
+        let call = self.builder.build_call(self.emitter.far()?, &[address.into(), x.into()], "")?;
+        let lanes = LANES.map(|n| format!("_ZGV_LLVM_M{n}uv_{FAR}({FAR}.{n})")).join(",");
+        let lanes = self.context.create_string_attribute("vector-function-abi-variant", &lanes);
+        call.add_attribute(AttributeLoc::Function, lanes);
+        Ok(call)
     }
 
     /// Emits the runtime's function for each lane, if the mask has any lane.

@@ -139,7 +139,8 @@ impl Program {
                 continue;
             }
             let all = candidates(&self.inner.typed, s, rows.get(&n).copied());
-            for commands in all.into_iter().chain(at_once(&self.inner.typed, s, &known.on_host)) {
+            let others = at_once(&self.inner.typed, s, &known.on_host).into_iter().chain(alone(&self.inner.typed, s));
+            for commands in all.into_iter().chain(others) {
                 let planned: Vec<Planned> =
                     commands.into_iter().map(|command| Planned { statement: n, command }).collect();
                 let Some(told) = best.with_commands(&planned) else { continue };
@@ -175,9 +176,9 @@ impl Program {
         let kernel = loops::for_device(&lowered.kernel);
         let DeviceLoops { kernels, refused, not_dealt } = device_loops(&kernel);
         self.was_lowered(mode, lowered);
-        let shared = kernels.iter().filter(|each| each.runner != Runner::Thread).count();
+        let (launched, shared) = (kernels.len(), kernels.iter().filter(|each| each.runner != Runner::Thread).count());
         let on_host = refused.iter().map(|(v, _)| kernel.vars[v.0 as usize].0.clone()).collect();
-        Some(Dealt { shared, on_host, not_dealt: not_dealt.len() })
+        Some(Dealt { launched, shared, on_host, not_dealt: not_dealt.len() })
     }
 }
 
@@ -191,6 +192,8 @@ pub(crate) fn for_device(kernel: &Kernel) -> Result<Sound, Error> {
 
 /// How the loops of a program are dealt out.
 struct Dealt {
+    /// How many are launched.
+    launched: usize,
     /// How many launched loops warps or blocks share.
     shared: usize,
     /// The loops that stay on the host, by name.
@@ -200,9 +203,10 @@ struct Dealt {
 }
 
 impl Dealt {
-    /// Whether fewer loops stay on the host, or as many, and warps share more; and no more are dealt out otherwise than commands say.
+    /// Whether fewer loops stay on the host, or as many, and warps share more, or as many, and more are launched; and no more are dealt out otherwise
+    /// than commands say.
     fn is_better_than(&self, before: &Dealt) -> bool {
-        let rank = |of: &Dealt| (Reverse(of.on_host.len()), of.shared);
+        let rank = |of: &Dealt| (Reverse(of.on_host.len()), of.shared, of.launched);
         self.not_dealt <= before.not_dealt && rank(self) > rank(before)
     }
 }
@@ -312,6 +316,13 @@ impl Walked {
         }
         Some(all)
     }
+}
+
+/// Commands by which a thread runs an iteration of the outermost loop: of one that does too little for a processor's threads.
+fn alone(program: &typed::Program, s: &Statement) -> Option<Vec<CommandKind>> {
+    let first = s.vars.first()?;
+    let ident = Ident { name: program.vars[first.index()].name.clone(), span: s.span };
+    Some(vec![CommandKind::Parallelize(ident, Unit::GpuThread, Race::NoRaces)])
 }
 
 /// Commands that let threads fold into elements at once, of each loop that stays on the host: a schedule that leaves the order of sums open is all

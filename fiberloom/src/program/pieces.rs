@@ -119,8 +119,8 @@ impl ByPieces {
             Cut::Entries { tensor, .. } => {
                 let operand = operands.get(tensor)?;
                 let (rows, count) = (operand.lengths_of_rows()?, rows(operand.tensor()));
-                let pays =
-                    rows.all >= count.saturating_mul(SHORT) && rows.are_uneven(self.shares.workers, self.entries() * self.shares.by_rows);
+                let pays = rows.all >= count.saturating_mul(SHORT)
+                    && rows.are_uneven(self.shares.workers, self.entries() * self.shares.by_rows);
                 pays.then_some(rows.longest)
             }
             Cut::Coordinates(tensors) => {

@@ -9,13 +9,16 @@
 //! row would visit its mirrored entries by going down a column, the slowest way through a triangle.
 //!
 //! The fold has to be free in its order and go into a dense vector; the other operands have to be dense and depend on the fold's variable
-//! alone, so that reading them for the mirrored entry takes no search.
+//! alone, so that reading them for the mirrored entry takes no search. Rows that a schedule wants in parallel add to no other: each visits its
+//! mirrored entries.
 
 use super::draft::Draft;
 use super::given::Given;
 use super::out::Out;
 use fiberloom_core::algebra::{Op, Type};
-use fiberloom_core::notation::concrete::{Access, AccessId, Also, Assign, Body, Expr, Index, Nest, Origin, Program};
+use fiberloom_core::notation::concrete::{
+    Access, AccessId, Also, Assign, Body, Claim, Expr, Index, Nest, Origin, Program,
+};
 use fiberloom_core::notation::typed::Fun;
 
 /// The nest that visits each stored entry once, if that is possible.
@@ -26,7 +29,8 @@ pub(super) fn mirrored(s: &Draft, out: &mut Out, given: Given) -> Option<Nest> {
     let none = given.gathered(fun, ty, false)?;
     let loops = [i, j].iter().all(|v| out.vars[v.0].origin == Origin::Loop);
     let twice = stands_twice(body, [i, j], out)?;
-    if !(loops && out.tensors[s.place.0].format.is_dense() && is_arithmetic(body)) {
+    let apart = out.vars[i.0].hints.claim != Claim::Nothing;
+    if apart || !(loops && out.tensors[s.place.0].format.is_dense() && is_arithmetic(body)) {
         return None;
     }
     let row = under(body, twice, ([i, j], j), out);
