@@ -8,7 +8,7 @@ use std::process::Command;
 mod shared;
 
 /// Kernels whose outermost loops are independent: those of the papers, and others.
-const KERNELS: [(&str, &str); 15] = [
+const KERNELS: [(&str, &str); 17] = [
     ("spmv", "tensor A: f64[I,J] csr  tensor x: f64[J] dense  tensor y: f64[I] dense  y[i] = A[i,j] * x[j]"),
     (
         "spmv, a warp a row",
@@ -49,6 +49,8 @@ const KERNELS: [(&str, &str); 15] = [
     ),
     ("columns backwards", "tensor A: f64[I,J] csr  tensor B: f64[I,J] csr  B[i,j] = A[i, J - 1 - j]"),
     ("sum", "tensor A: f64[I,J] csr  tensor s: f64[] dense  s[] = sum(i, j: A[i,j] * A[i,j])"),
+    ("angles", "tensor A: f64[I,J] dense  tensor B: f64[I,J] dense  B[i,j] = tan(A[i,j])"),
+    ("rests", "tensor A: f64[I,J] dense  tensor B: f64[I,J] dense  B[i,j] = floormod(A[i,j], 0.3)"),
     ("dot", "tensor x: f64[I] dense  tensor y: f64[I] dense  tensor s: f64[] dense  s[] = sum(i: x[i] * y[i])"),
 ];
 
@@ -336,6 +338,54 @@ fn lists_are_merged_in_pieces() {
     // Every third of the first is one of the second.
     assert_eq!(made.stored(), 9000 + 6000 - 3000);
     assert_eq!(planned_for(text, "c", &[("a", &list(300, 4)), ("b", &list(300, 6))]).0, "");
+}
+
+/// What the host calls its runtime for is inlined for a device, and has the same bits.
+#[test]
+fn functions_have_the_same_bits() {
+    let floats = [0.0, -0.0, 1.0, -7.5, 0.3, 5e-324, 1e-310, 1e-9, 2.0, 268435456.0, -268435457.0, 1e22, 1.7e308];
+    let floats: Vec<f64> = floats.into_iter().chain([f64::INFINITY, f64::NAN]).collect();
+    let integers = [0, 1, -1, 2, 12, -18, 63, 1 << 40, i64::MAX, i64::MIN];
+    let pairs = |n: usize| (0..n * n).map(move |k| (k / n, k % n));
+    let vector = |values: fiberloom::Array<'static>, zero: Value| {
+        Tensor::dense(vec![values.len() as u64], zero, values).unwrap()
+    };
+    let floating = |first: bool| {
+        let values: Vec<f64> = pairs(floats.len()).map(|(a, b)| floats[if first { a } else { b }]).collect();
+        vector(values.into(), number(0.0))
+    };
+    let whole = |first: bool| {
+        let values: Vec<i64> = pairs(integers.len()).map(|(a, b)| integers[if first { a } else { b }]).collect();
+        vector(values.into(), Value::zero(Type::I64))
+    };
+    let cases = [
+        (
+            "f64",
+            ["sin(x[i])", "cos(x[i])", "tan(x[i])", "x[i] % z[i]", "floordiv(x[i], z[i])", "floormod(x[i], z[i])"]
+                .to_vec(),
+        ),
+        ("i64", ["gcd(x[i], z[i])", "pow(x[i], z[i])"].to_vec()),
+    ];
+    for (ty, expressions) in cases {
+        let (x, z) = if ty == "f64" { (floating(true), floating(false)) } else { (whole(true), whole(false)) };
+        for e in expressions {
+            let others = if e.contains('z') { format!("tensor z: {ty}[N] dense") } else { String::new() };
+            let text = format!("tensor x: {ty}[N] dense  {others}  tensor y: {ty}[N] dense  y[i] = {e}");
+            let given: Vec<(&str, &Tensor)> =
+                [("x", &x), ("z", &z)].into_iter().filter(|(name, _)| *name == "x" || e.contains('z')).collect();
+            let made = |engine| {
+                let kernel = program(&text).compile(&Options { engine, ..Options::default() }).unwrap();
+                let outcome = kernel.run(&given).unwrap();
+                let values = &outcome["y"].values;
+                let launched = outcome.ops.iter().flatten().any(|(name, n)| *name == "warp_instructions" && *n > 0);
+                let bits = |n| if values.get(n).is_nan() { u64::MAX } else { values.get(n).bits() };
+                ((0..values.len()).map(bits).collect::<Vec<u64>>(), launched)
+            };
+            let ((ours, launched), (theirs, _)) = (made(Engine::Ptx), made(Engine::Llvm));
+            assert!(launched, "{e} is not launched");
+            assert_eq!(ours, theirs, "{e}");
+        }
+    }
 }
 
 /// Threads fold into elements at once where sums may come in any order, and a loop would stay on the host otherwise.

@@ -22,7 +22,7 @@
 //! Where most lanes of a warp would have none of a row's entries, it has several rows of the first, each in the lanes that the mean row fills;
 //! of rows that are all short a thread has one.
 
-use super::pieces::is_named;
+use super::pieces::{is_named, on_one_thread};
 use super::{Inner, Program};
 use crate::error::Error;
 use fiberloom_core::algebra::Mode;
@@ -176,7 +176,9 @@ impl Program {
         let kernel = loops::for_device(&lowered.kernel);
         let DeviceLoops { kernels, refused, not_dealt } = device_loops(&kernel);
         self.was_lowered(mode, lowered);
-        let (launched, shared) = (kernels.len(), kernels.iter().filter(|each| each.runner != Runner::Thread).count());
+        let shared = kernels.iter().filter(|each| each.runner != Runner::Thread).count();
+        // Where lists are merged on the host, what is left behind is no work for a launch.
+        let launched = if on_one_thread(&kernel) == 0 { kernels.len() } else { 0 };
         let on_host = refused.iter().map(|(v, _)| kernel.vars[v.0 as usize].0.clone()).collect();
         Some(Dealt { launched, shared, on_host, not_dealt: not_dealt.len() })
     }
@@ -192,7 +194,7 @@ pub(crate) fn for_device(kernel: &Kernel) -> Result<Sound, Error> {
 
 /// How the loops of a program are dealt out.
 struct Dealt {
-    /// How many are launched.
+    /// How many are launched, if no loop that takes time runs on one thread.
     launched: usize,
     /// How many launched loops warps or blocks share.
     shared: usize,

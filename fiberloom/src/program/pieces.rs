@@ -296,6 +296,6 @@ fn keeps_workspaces(before: &Kernel, now: &Kernel) -> bool {
 }
 
 /// How many outermost loops run on one thread.
-fn on_one_thread(kernel: &Kernel) -> usize {
+pub(super) fn on_one_thread(kernel: &Kernel) -> usize {
     outermost_loops(kernel).iter().filter(|runs| matches!(runs, Outermost::OneThread(_))).count()
 }

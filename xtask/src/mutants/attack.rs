@@ -369,6 +369,7 @@ const ORDER: &[(&str, &[&str])] = &[
             "tests of the machine for PTX",
             "units of a GPU",
             "blocks of a GPU",
+            "loops of a GPU",
         ],
     ),
     ("", &["builder's tests", "levels' tests", "rewrites' tests", LOOPS_PRINTS, PRINTS]),
