@@ -793,6 +793,31 @@ fn threads_sort_what_they_append() {
     assert!(code.refused.is_empty(), "{:?}", code.refused);
 }
 
+/// Of equal keys the first comes first: seven of each row, of which every second is the same.
+#[test]
+fn threads_sort_stably() {
+    let sorted = appending(
+        "  parallel for i in 0..n_i with w, o joining y_pos[i + 1] = c, y_vals[c] {
+    for q in 0..7 {
+      w[q] = A_vals[i] - q % 2
+    }
+    sort w[0..7] with o
+    reserve y_vals[c + 7]
+    for q_2 in 0..7 {
+      y_vals[c] = o[q_2]
+      c = c + 1
+    }
+    y_pos[i + 1] = c
+  }",
+    );
+    let sorted = sorted
+        .replace("private w: i64", "private w: i64, o: i64")
+        .replace("alloc w[n_j + 8]", "alloc w[8]\n  alloc o[8]");
+    let (values, code) = made(&sorted, 0);
+    assert_eq!(values, Ok([1, 3, 5, 0, 2, 4, 6].repeat(4)));
+    assert!(code.refused.is_empty(), "{:?}", code.refused);
+}
+
 /// What is appended depends on what iterations write elsewhere: it is not counted twice.
 #[test]
 fn what_depends_on_stores_is_not_counted() {
