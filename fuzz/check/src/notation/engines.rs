@@ -325,10 +325,8 @@ fn lowered(
     empty: &BTreeSet<typed::VarId>,
 ) -> Result<Lowered, Stop> {
     let mut stages = Vec::new();
-    let drawn = subject.options(typed);
-    // For a GPU, and for a few others: where searches are drawn.
-    let lists = engine == Engine::Ptx || drawn.sought != Options::SOUGHT;
-    let options = Options { mode: subject.mode(), empty: empty.clone(), lists, ..drawn };
+    let lists = engine == Engine::Ptx;
+    let options = Options { mode: subject.mode(), empty: empty.clone(), lists, ..subject.options(typed) };
     let lowered = fiberloom_lower::lower_by(typed, &options, &mut |name, kernel| {
         if engine != Engine::Rewrites {
             return;
