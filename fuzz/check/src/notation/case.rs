@@ -24,6 +24,7 @@ mod products;
 mod protocol;
 mod shape;
 mod subject;
+mod symmetric;
 
 pub use at::At;
 pub use commands::scheduled;
@@ -37,6 +38,7 @@ pub use pointwise::pointwise;
 pub use products::products;
 pub use protocol::Iterated;
 pub use shape::Shape;
+pub use symmetric::symmetric;
 
 use super::legal::applied;
 use fiberloom_core::algebra::{Mode, Op, Type, Value, result_type, subject};

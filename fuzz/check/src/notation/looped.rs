@@ -8,7 +8,7 @@
 //! What is drawn names loops as they are after the commands before it, so that most of it is legal; the rest is dropped. Some statements
 //! begin with a run of commands about one another's loops, which are rarely drawn one by one.
 
-use super::case::{Case, case, chain, compared, contraction, directed, nested, plain, products};
+use super::case::{Case, case, chain, compared, contraction, directed, nested, plain, products, symmetric};
 use super::language::Written;
 use super::long::Long;
 use super::product;
@@ -138,6 +138,7 @@ impl Looped<Case> {
     pub fn units(u: &mut Unstructured) -> Looped<Case> {
         Looped::of(u, (&UNITS, 1), |u, draw| {
             let mut case = match draw % 10 {
+                0 if draw / 10 % 4 == 0 => symmetric(u),
                 0 => case(u),
                 1 => compared(u),
                 2 => plain(u),
@@ -164,6 +165,7 @@ impl Looped<Case> {
         Looped::of(u, (&RUNS, 2), |u, draw| match draw % 10 {
             0 | 1 => contraction(u),
             2 => products(u),
+            3 if draw / 10 % 4 == 0 => symmetric(u),
             3 => compared(u),
             4 | 5 => plain(u),
             6 => nested(u, &chain(draw as u64 / 10)),
