@@ -361,8 +361,18 @@ fn functions_have_the_same_bits() {
     let cases = [
         (
             "f64",
-            ["sin(x[i])", "cos(x[i])", "tan(x[i])", "x[i] % z[i]", "floordiv(x[i], z[i])", "floormod(x[i], z[i])"]
-                .to_vec(),
+            [
+                "sin(x[i])",
+                "cos(x[i])",
+                "tan(x[i])",
+                "x[i] % z[i]",
+                "floordiv(x[i], z[i])",
+                "floormod(x[i], z[i])",
+                "nextafter(x[i], z[i])",
+                "ldexp(x[i], 1100)",
+                "ldexp(x[i], -1030)",
+            ]
+            .to_vec(),
         ),
         ("i64", ["gcd(x[i], z[i])", "pow(x[i], z[i])"].to_vec()),
     ];

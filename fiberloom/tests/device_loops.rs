@@ -710,7 +710,7 @@ fn elements_are_searched_for() {
     assert_eq!(values, Ok(vec![8, 8, 8, 7]));
 }
 
-/// A loop that sorts, allocates, or calls the host's library stays there.
+/// A loop whose iterations are not shown to be independent stays there; one that computes what the host's library does is launched.
 #[test]
 fn loops_stay_on_the_host() {
     let (values, code) = made(
@@ -718,7 +718,7 @@ fn loops_stay_on_the_host() {
         4,
     );
     assert_eq!(values, Ok(vec![0, 2, 2, 3]));
-    assert_eq!(code.refused, [("i".to_string(), "it calls `nextafter`".to_string())]);
+    assert_eq!((code.refused.len(), code.entries.len()), (0, 1));
     let serial = "  t = 0\n  block for i in 0..n_i {\n    y_vals[i] = t\n    t = y_vals[i] + 1\n  }";
     let (values, code) = made(&kernel("i64", serial), 4);
     assert_eq!(values, Ok(vec![0, 1, 2, 3]));

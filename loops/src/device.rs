@@ -277,7 +277,7 @@ fn find(kernel: &Kernel, stmt: &Stmt, all: &mut DeviceLoops) {
     });
     let races = kernel.hints.get(var).is_some_and(|hints| hints.claim.races());
     let atomic = || arrays.chain(variables).find_map(|(what, ty, fold)| no_atomic((what, ty), fold?.0, races));
-    match in_no_form.or(appends).or_else(atomic).or_else(|| obstacle(kernel, own, body)) {
+    match in_no_form.or(appends).or_else(atomic).or_else(|| obstacle(own, body)) {
         Some(what) => all.refused.push((*var, what)),
         None => {
             let (each, why) = taken(kernel, *var, how, body);
@@ -288,7 +288,7 @@ fn find(kernel: &Kernel, stmt: &Stmt, all: &mut DeviceLoops) {
 }
 
 /// What a device has not, of what iterations do.
-fn obstacle(kernel: &Kernel, own: &[BufferId], body: &[Stmt]) -> Option<String> {
+fn obstacle(own: &[BufferId], body: &[Stmt]) -> Option<String> {
     body.iter().find_map(|stmt| {
         let here = match stmt {
             Stmt::Call(Entry::Fail(_)) => None,
@@ -299,8 +299,9 @@ fn obstacle(kernel: &Kernel, own: &[BufferId], body: &[Stmt]) -> Option<String> 
             }
             _ => None,
         };
-        let called = || stmt.exprs().find_map(|e| in_expression(kernel, own, e));
-        here.or_else(called).or_else(|| stmt.blocks().find_map(|block| obstacle(kernel, own, block)))
+        let searches = stmt.exprs().any(|e| searches(own, e));
+        let here = here.or_else(|| searches.then(|| "it searches in a workspace of its own".to_string()));
+        here.or_else(|| stmt.blocks().find_map(|block| obstacle(own, block)))
     })
 }
 
@@ -325,23 +326,11 @@ fn marked(kernel: &Kernel, var: Var) -> Option<Deal> {
     kernel.hints.get(&var).and_then(|hints| hints.deal)
 }
 
-fn in_expression(kernel: &Kernel, own: &[BufferId], e: &Expr) -> Option<String> {
-    let mut found = None;
-    e.each(&mut |e| match e {
-        Expr::Op(op, args) if kernel.type_of(&args[0]).is_ok_and(|ty| is_called(*op, ty)) => {
-            found.get_or_insert(format!("it calls `{}`", op.name()));
-        }
-        Expr::Among(_, b, _) if own.contains(b) => {
-            found.get_or_insert("it searches in a workspace of its own".to_string());
-        }
-        _ => {}
-    });
+/// Whether an expression searches in one of these arrays.
+fn searches(own: &[BufferId], e: &Expr) -> bool {
+    let mut found = false;
+    e.each(&mut |e| found |= matches!(e, Expr::Among(_, b, _) if own.contains(b)));
     found
-}
-
-/// Whether a function of arguments of type `ty` is a call of the host's library: a device has none.
-fn is_called(op: Op, ty: Type) -> bool {
-    matches!(op, Op::NextAfter | Op::Ldexp) && ty.is_float()
 }
 
 /// The kernel of a loop, and why a block does not run its iterations, where a schedule wants that.

@@ -10,6 +10,8 @@ declare float @llvm.copysign.f32(float, float)
 declare i64 @llvm.ctlz.i64(i64, i1)
 declare i64 @llvm.fshl.i64(i64, i64, i64)
 declare i64 @llvm.umin.i64(i64, i64)
+declare i32 @llvm.smin.i32(i32, i32)
+declare i32 @llvm.smax.i32(i32, i32)
 
 ; The greatest common divisor, by Euclid.
 define i64 @fl.device.gcd(i64 %a, i64 %b) alwaysinline nounwind willreturn memory(none) {
@@ -226,6 +228,113 @@ define float @fl.device.floormodf(float %x, float %y) alwaysinline nounwind will
   %moved = fadd float %rest, %y
   %other = select i1 %differ, float %moved, float %rest
   %made = select i1 %is_zero, float %zero, float %other
+  ret float %made
+}
+
+; The next float from x to y.
+define double @fl.device.nextafter(double %x, double %y) alwaysinline nounwind willreturn memory(none) {
+  %xb = bitcast double %x to i64
+  %yb = bitcast double %y to i64
+  %no_numbers = fcmp uno double %x, %y
+  %none = fadd double %x, %y
+  %same = fcmp oeq double %x, %y
+  %is_zero = fcmp oeq double %x, 0.0
+  %sign = and i64 %yb, -9223372036854775808
+  %least = or i64 %sign, 1
+  %less = fcmp olt double %x, %y
+  %positive = icmp sgt i64 %xb, 0
+  %grows = icmp eq i1 %less, %positive
+  %by = select i1 %grows, i64 1, i64 -1
+  %next = add i64 %xb, %by
+  %bits = select i1 %is_zero, i64 %least, i64 %next
+  %moved = bitcast i64 %bits to double
+  %made = select i1 %same, double %y, double %moved
+  %result = select i1 %no_numbers, double %none, double %made
+  ret double %result
+}
+
+; The next float from x to y.
+define float @fl.device.nextafterf(float %x, float %y) alwaysinline nounwind willreturn memory(none) {
+  %xb = bitcast float %x to i32
+  %yb = bitcast float %y to i32
+  %no_numbers = fcmp uno float %x, %y
+  %none = fadd float %x, %y
+  %same = fcmp oeq float %x, %y
+  %is_zero = fcmp oeq float %x, 0.0
+  %sign = and i32 %yb, -2147483648
+  %least = or i32 %sign, 1
+  %less = fcmp olt float %x, %y
+  %positive = icmp sgt i32 %xb, 0
+  %grows = icmp eq i1 %less, %positive
+  %by = select i1 %grows, i32 1, i32 -1
+  %next = add i32 %xb, %by
+  %bits = select i1 %is_zero, i32 %least, i32 %next
+  %moved = bitcast i32 %bits to float
+  %made = select i1 %same, float %y, float %moved
+  %result = select i1 %no_numbers, float %none, float %made
+  ret float %result
+}
+
+; x times a power of two, which may be no float: in steps that round once.
+define double @fl.device.ldexp(double %x, i32 %n) alwaysinline nounwind willreturn memory(none) {
+  %x_up = fmul double %x, 0x7FE0000000000000
+  %x_up_2 = fmul double %x_up, 0x7FE0000000000000
+  %x_down = fmul double %x, 0x0360000000000000
+  %x_down_2 = fmul double %x_down, 0x0360000000000000
+  %n_up = sub i32 %n, 1023
+  %n_up_2 = sub i32 %n_up, 1023
+  %n_down = add i32 %n, 969
+  %n_down_2 = add i32 %n_down, 969
+  %is_up = icmp sgt i32 %n, 1023
+  %is_up_2 = icmp sgt i32 %n_up, 1023
+  %is_down = icmp slt i32 %n, -1022
+  %is_down_2 = icmp slt i32 %n_down, -1022
+  %n_most = call i32 @llvm.smin.i32(i32 %n_up_2, i32 1023)
+  %n_least = call i32 @llvm.smax.i32(i32 %n_down_2, i32 -1022)
+  %u = select i1 %is_up_2, i32 %n_most, i32 %n_up
+  %d = select i1 %is_down_2, i32 %n_least, i32 %n_down
+  %xu = select i1 %is_up_2, double %x_up_2, double %x_up
+  %xd = select i1 %is_down_2, double %x_down_2, double %x_down
+  %n_0 = select i1 %is_up, i32 %u, i32 %n
+  %n_1 = select i1 %is_down, i32 %d, i32 %n_0
+  %x_0 = select i1 %is_up, double %xu, double %x
+  %x_1 = select i1 %is_down, double %xd, double %x_0
+  %biased = add i32 %n_1, 1023
+  %wide = zext i32 %biased to i64
+  %bits = shl i64 %wide, 52
+  %power = bitcast i64 %bits to double
+  %made = fmul double %x_1, %power
+  ret double %made
+}
+
+; x times a power of two, which may be no float: in steps that round once.
+define float @fl.device.ldexpf(float %x, i32 %n) alwaysinline nounwind willreturn memory(none) {
+  %x_up = fmul float %x, 0x47E0000000000000
+  %x_up_2 = fmul float %x_up, 0x47E0000000000000
+  %x_down = fmul float %x, 0x3990000000000000
+  %x_down_2 = fmul float %x_down, 0x3990000000000000
+  %n_up = sub i32 %n, 127
+  %n_up_2 = sub i32 %n_up, 127
+  %n_down = add i32 %n, 102
+  %n_down_2 = add i32 %n_down, 102
+  %is_up = icmp sgt i32 %n, 127
+  %is_up_2 = icmp sgt i32 %n_up, 127
+  %is_down = icmp slt i32 %n, -126
+  %is_down_2 = icmp slt i32 %n_down, -126
+  %n_most = call i32 @llvm.smin.i32(i32 %n_up_2, i32 127)
+  %n_least = call i32 @llvm.smax.i32(i32 %n_down_2, i32 -126)
+  %u = select i1 %is_up_2, i32 %n_most, i32 %n_up
+  %d = select i1 %is_down_2, i32 %n_least, i32 %n_down
+  %xu = select i1 %is_up_2, float %x_up_2, float %x_up
+  %xd = select i1 %is_down_2, float %x_down_2, float %x_down
+  %n_0 = select i1 %is_up, i32 %u, i32 %n
+  %n_1 = select i1 %is_down, i32 %d, i32 %n_0
+  %x_0 = select i1 %is_up, float %xu, float %x
+  %x_1 = select i1 %is_down, float %xd, float %x_0
+  %biased = add i32 %n_1, 127
+  %bits = shl i32 %biased, 23
+  %power = bitcast i32 %bits to float
+  %made = fmul float %x_1, %power
   ret float %made
 }
 
