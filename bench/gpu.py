@@ -1,13 +1,13 @@
-"""Kernels on an NVIDIA GPU, beside cuSPARSE: SpMV, SpMM with 32 columns, SDDMM with 32, on four families of matrices; and by themselves the
-sum of two sparse matrices and the square of one, whose results are counted first.
+"""Kernels on an NVIDIA GPU, beside cuSPARSE and CuPy: SpMV, SpMM with 32 columns, SDDMM with 32, the sum of two sparse matrices and the square
+of one, on four families of matrices.
 
-    python bench/gpu.py FIBERLOOM [--entries 1000000,10000000] [--seconds 420] [--no-peer]
+    python bench/gpu.py FIBERLOOM [--entries 1000000,10000000] [--seconds 420] [--peers cuSPARSE,CuPy]
 
 `FIBERLOOM` is the command line program. Times are of kernels alone, by the GPU's clock, the least of several runs in float64; behind
 them is what a call takes with transfers, by the wall. Values of every plan are compared with those that machine code computes on the
 processor. cuSPARSE (`libcusparse.so.12`, of a toolkit or of PyPI's `nvidia-cusparse-cu12`) is called through its C interface on the same
-arrays; without it only our times are printed. Nothing but Python's standard library is needed. Prints a table in Markdown, and behind it,
-for each kernel, the geometric mean of cuSPARSE's time by that of our fastest plan.
+arrays, for the first three kernels; CuPy, where it is installed, for all but SDDMM. Without them only our times are printed: nothing but Python's standard
+library is needed. Prints a table in Markdown, and behind it, for each kernel and peer, the geometric mean of its time by that of our fastest plan.
 """
 
 import argparse
@@ -70,7 +70,6 @@ KERNELS = {
 # What each reads beside A, and where its result goes.
 OPERANDS = {"SpMV": ["x.npy"], "SpMM": ["X.npy"], "SDDMM": ["B.npy", "D.npy"], "SpAdd": ["B.npz"], "SpGEMM": []}
 RESULTS = {"SpMV": "y.npy", "SpMM": "y.npy", "SDDMM": "y.npz", "SpAdd": "y.npz", "SpGEMM": "y.npz"}
-PEERS = ["SpMV", "SpMM", "SDDMM"]
 
 # The most entries of a matrix that is squared.
 SQUARED = 1000000
@@ -181,8 +180,11 @@ def near(a, b):
 # --- cuSPARSE ---
 
 
-class Peer:
+class CuSparse:
     """cuSPARSE, through the driver's and its own C interface."""
+
+    name = "cuSPARSE"
+    kernels = ["SpMV", "SpMM", "SDDMM"]
 
     def __init__(self):
         self.cuda = ctypes.CDLL("libcuda.so.1")
@@ -244,7 +246,7 @@ class Peer:
             least = min(least, spent.value)
         return least
 
-    def time(self, kernel, matrix, dense):
+    def time(self, kernel, matrix, _, dense):
         """The time of a kernel, in milliseconds."""
         try:
             return self.kernel(kernel, matrix, dense)
@@ -295,6 +297,52 @@ class Peer:
         return self.timed(lambda: sparse.cusparseSDDMM(*args, buffer))
 
 
+# --- CuPy ---
+
+
+class CuPy:
+    """CuPy's sparse matrices, where it is installed."""
+
+    name = "CuPy"
+    kernels = ["SpMV", "SpMM", "SpAdd", "SpGEMM"]
+
+    def __init__(self):
+        import cupy
+        from cupyx.scipy import sparse
+
+        self.cupy, self.sparse = cupy, sparse
+
+    def csr(self, matrix):
+        arrays = tuple(self.cupy.array(values) for values in (matrix.values, matrix.columns, matrix.positions))
+        return self.sparse.csr_matrix(arrays, shape=matrix.shape)
+
+    def time(self, kernel, matrix, other, dense):
+        """The time of a kernel, in milliseconds: the least of ten runs, after one that compiles."""
+        a = self.csr(matrix)
+        if kernel in ("SpMV", "SpMM"):
+            x = self.cupy.array(dense["x" if kernel == "SpMV" else "X"])
+            x = x if kernel == "SpMV" else x.reshape(-1, COLUMNS)
+            call = lambda: a @ x
+        elif kernel == "SpAdd":
+            b = self.csr(other)
+            call = lambda: a + b
+        else:
+            call = lambda: a @ a
+        try:
+            call()
+            return min(self.once(call) for _ in range(10))
+        except Exception as failed:
+            raise Failed(f"CuPy: {failed}") from failed
+
+    def once(self, call):
+        begin, end = self.cupy.cuda.Event(), self.cupy.cuda.Event()
+        begin.record()
+        call()
+        end.record()
+        end.synchronize()
+        return self.cupy.cuda.get_elapsed_time(begin, end)
+
+
 def found(name):
     """Where a library may be: of Python's packages, then of a toolkit."""
     for folder in sys.path:
@@ -306,7 +354,7 @@ def found(name):
 # --- the table ---
 
 
-def kernel_lines(asked, family, entries, peer, ratios):
+def kernel_lines(asked, family, entries, peers, ratios):
     """The lines of a matrix, as they are known."""
     rng = random.Random(7)
     matrix = Matrix(family, entries, rng)
@@ -319,7 +367,8 @@ def kernel_lines(asked, family, entries, peer, ratios):
         of[name] = (drawn * (count // len(drawn) + 1))[:count]
     with tempfile.TemporaryDirectory() as folder:
         matrix.write(os.path.join(folder, "A.npz"))
-        Matrix(family, entries, random.Random(8)).write(os.path.join(folder, "B.npz"))
+        other = Matrix(family, entries, random.Random(8))
+        other.write(os.path.join(folder, "B.npz"))
         for name, shape in dense.items():
             with open(os.path.join(folder, f"{name}.npy"), "wb") as file:
                 file.write(npy(of[name], shape))
@@ -331,11 +380,12 @@ def kernel_lines(asked, family, entries, peer, ratios):
             out = RESULTS[kernel]
             run(asked.binary, folder, kernel, "llvm", "", f"meant-{out}")
             meant = values_of(os.path.join(folder, f"meant-{out}"))
-            theirs = None
-            try:
-                theirs = peer.time(kernel, matrix, of) if peer and kernel in PEERS else None
-            except Failed as failed:
-                yield [kernel, family, len(matrix.columns), "cuSPARSE", "", "", "", str(failed)]
+            theirs = {}
+            for peer in (peer for peer in peers if kernel in peer.kernels):
+                try:
+                    theirs[peer.name] = peer.time(kernel, matrix, other, of)
+                except Failed as failed:
+                    yield [kernel, family, len(matrix.columns), peer.name, "", "", "", str(failed)]
             best = math.inf
             for plan, schedule in plans.items():
                 try:
@@ -346,13 +396,13 @@ def kernel_lines(asked, family, entries, peer, ratios):
                 ours = said["ops"]["gpu_nanoseconds"] / 1e6
                 best = min(best, ours)
                 right = near(values_of(os.path.join(folder, out)), meant)
-                ratio = f"{theirs / ours:.2f}" if theirs and ours else ""
+                ratio = f"{min(theirs.values()) / ours:.2f}" if theirs and ours else ""
                 line = [kernel, family, len(matrix.columns), plan, f"{ours:.4f}", f"{said['run_ms']['min']:.1f}", ratio]
                 yield [*line, "" if right else "WRONG VALUES"]
-            if theirs:
-                yield [kernel, family, len(matrix.columns), "cuSPARSE", f"{theirs:.4f}", "", "", ""]
+            for name, spent in theirs.items():
+                yield [kernel, family, len(matrix.columns), name, f"{spent:.4f}", "", "", ""]
                 if best < math.inf:
-                    ratios.setdefault(kernel, []).append(theirs / best)
+                    ratios.setdefault((kernel, name), []).append(spent / best)
 
 
 def main():
@@ -361,16 +411,18 @@ def main():
     parser.add_argument("--entries", default="1000000,4000000")
     parser.add_argument("--seconds", type=float, default=420.0, help="no matrix is begun behind them")
     parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument("--no-peer", action="store_true")
+    parser.add_argument("--peers", default="cuSPARSE,CuPy", help="those that are timed beside, or none")
     asked = parser.parse_args()
     asked.binary = os.path.abspath(asked.binary)
-    peer = None
-    if not asked.no_peer:
+    peers = []
+    for peer, package in [(CuSparse, "nvidia-cusparse-cu12"), (CuPy, "cupy-cuda12x")]:
+        if peer.name not in asked.peers.split(","):
+            continue
         try:
-            peer = Peer()
-        except (OSError, AttributeError, Failed) as why:
-            print(f"cuSPARSE is not there, so only our times follow (pip install nvidia-cusparse-cu12): {why}\n", flush=True)
-    print("| kernel | family | entries | plan | kernel ms | call ms | cuSPARSE by ours | |", flush=True)
+            peers.append(peer())
+        except (ImportError, OSError, AttributeError, Failed) as why:
+            print(f"{peer.name} is not there (pip install {package}): {why}\n", flush=True)
+    print("| kernel | family | entries | plan | kernel ms | call ms | fastest peer by ours | |", flush=True)
     print("|---|---|---|---|---|---|---|---|", flush=True)
     begun, ratios, wrong = time.monotonic(), {}, False
     for entries in map(int, asked.entries.split(",")):
@@ -378,12 +430,12 @@ def main():
             if time.monotonic() - begun > asked.seconds:
                 print(f"\nNo time was left for {family}, {entries} entries.", flush=True)
                 continue
-            for line in kernel_lines(asked, family, entries, peer, ratios):
+            for line in kernel_lines(asked, family, entries, peers, ratios):
                 wrong |= bool(line[-1])
                 print("| " + " | ".join(map(str, line)) + " |", flush=True)
-    for kernel, all_of in ratios.items():
+    for (kernel, name), all_of in ratios.items():
         mean = math.exp(sum(map(math.log, all_of)) / len(all_of))
-        print(f"\n{kernel}: cuSPARSE takes {mean:.2f} times our fastest plan, the geometric mean of {len(all_of)} matrices.")
+        print(f"\n{kernel}: {name} takes {mean:.2f} times our fastest plan, the geometric mean of {len(all_of)} matrices.")
     return 1 if wrong else 0
 
 

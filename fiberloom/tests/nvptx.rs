@@ -268,18 +268,32 @@ fn what_the_driver_refuses_is_said() {
     assert_eq!((small.status, small.calls("cuLaunchKernel")), (5, 0), "{}", small.said);
 }
 
-/// The bench for GPUs runs every plan of its kernels on every family, and finds no wrong values.
+/// The bench for GPUs runs every plan of its kernels on every family, and finds no wrong values; a peer's times stand beside.
 #[test]
 fn the_bench_for_gpus_runs() {
     let made = Made::new("bench", TWICE);
     let bench = Path::new(env!("CARGO_MANIFEST_DIR")).join("../bench/gpu.py");
+    // What the script asks of CuPy.
+    let cupy = "class A:\n  reshape = __matmul__ = __add__ = lambda self, *_: self\narray = lambda _: A()\nclass cuda:\n  \
+                get_elapsed_time = lambda *_: 0.5\n  class Event:\n    record = synchronize = lambda _: None\n";
+    let sparse = "from cupy import A\nclass sparse:\n  csr_matrix = lambda _, shape: A()\n";
+    std::fs::create_dir_all(made.folder.join("cupyx/scipy")).unwrap();
+    std::fs::write(made.folder.join("cupy.py"), cupy).unwrap();
+    std::fs::write(made.folder.join("cupyx/scipy/__init__.py"), sparse).unwrap();
     let mut command = Command::new("python3");
-    command.arg(bench).args([env!("CARGO_BIN_EXE_fiberloom"), "--entries", "60", "--repeat", "1", "--no-peer"]);
-    let output = command.env("LD_LIBRARY_PATH", made.libraries()).output().expect("Python is installed");
+    command.arg(bench).args([env!("CARGO_BIN_EXE_fiberloom"), "--entries", "60", "--repeat", "1", "--peers", "CuPy"]);
+    let output = command
+        .env("PYTHONPATH", &made.folder)
+        .env("LD_LIBRARY_PATH", made.libraries())
+        .output()
+        .expect("Python is installed");
     let table = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{table}{}", String::from_utf8_lossy(&output.stderr));
     let lines: Vec<&str> = table.lines().filter(|line| line.starts_with("| S")).collect();
-    assert_eq!(lines.len(), (5 + 3 + 3 + 2 + 1) * 4, "{table}");
+    assert_eq!(lines.len(), (5 + 3 + 3 + 2 + 1 + 4) * 4, "{table}");
+    let peer = lines.iter().filter(|line| line.contains("| CuPy | 0.5000 |")).count();
+    assert_eq!((peer, table.matches("CuPy takes ").count()), (4 * 4, 4), "{table}");
+    let lines: Vec<&str> = lines.into_iter().filter(|line| !line.contains("CuPy")).collect();
     // What appends is launched twice.
     let takes =
         |line: &str| if line.starts_with("| SpAdd") || line.starts_with("| SpG") { "| 0.5000 |" } else { "| 0.2500 |" };
