@@ -101,7 +101,7 @@ impl Vars<'_> {
     }
 }
 
-/// A copy of a loop for new variables but for those in `now`, whose loops have the hints of the first.
+/// A copy of a loop, with new variables for all but those in `now`. A loop has the hints of the one that it is a copy of.
 pub(super) fn loop_again(kernel: &mut Kernel, stmt: Stmt, mut now: BTreeMap<Var, Var>) -> Vec<Stmt> {
     let made = Vars::of(&mut kernel.vars).block_again(&[stmt], &mut now);
     let hints: Vec<_> = kernel.hints.iter().filter_map(|(v, hints)| Some((*now.get(v)?, *hints))).collect();

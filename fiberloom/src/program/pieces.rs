@@ -41,7 +41,7 @@ pub(crate) struct Shares {
     entries: u64,
     with_loops: u64,
     merged: u64,
-    /// How many times as many entries a row has that takes as long as a piece.
+    /// A row takes as long as a piece if it has so many times the entries of one.
     by_rows: u64,
     /// The pieces of coordinates, and the entries from which they pay: a piece searches for its first entry in each list.
     pieces: u64,

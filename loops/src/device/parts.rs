@@ -27,8 +27,8 @@ const TURNS: i64 = 16;
 /// The most units, in warps.
 const WARPS: i64 = 1 << 9;
 
-/// A loop that folds into variables, as one whose units have parts of them, with what stands around; any other statement as it is. Where
-/// threads fold into the variable at once, as a schedule lets them, they go on to.
+/// A loop that folds into variables, as one whose units have parts of them, with what stands around; any other statement as it is, and a
+/// loop whose threads may fold into its variables at once.
 ///
 /// # Errors
 /// That iterations fail in several ways: the first of them counts.

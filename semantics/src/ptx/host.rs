@@ -22,7 +22,7 @@ pub trait Launcher {
         false
     }
 
-    /// The most bytes of copies of a workspace, of which each thread has one; if one copy has more, it is one thread that runs all iterations.
+    /// The most bytes of the copies of a workspace, of which each thread has one. Where a single copy has more, one thread runs all iterations.
     fn copies(&self) -> u64 {
         1 << 24
     }
